@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from numbers import Number
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import torch
 
@@ -225,25 +225,54 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
         name: what errors call it; default: its own name.
     """
 
+    def recover(args: tuple, kwargs: dict[str, Any], error: Exception) -> R:
+        for applies, fallback in _fallbacks:
+            if applies(error):
+                try:
+                    return fallback(function, args, kwargs)
+                except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
+                    if "not implemented for" not in str(refusal):  # the fallback's own type
+                        error = refusal
+        explained = _explain(function, name or function.__name__, args, kwargs, error)
+        if explained is error:
+            raise error
+        raise explained from error
+
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            for applies, fallback in _fallbacks:
-                if applies(error):
-                    try:
-                        return fallback(function, args, kwargs)
-                    except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
-                        if "not implemented for" not in str(refusal):  # the fallback's own type
-                            error = refusal
-            explained = _explain(function, name or function.__name__, args, kwargs, error)
-            if explained is error:
-                raise error
-            raise explained from error
+            return recover(args, kwargs, error)
 
-    setattr(call, "is_op", True)  # noqa: B010
+    vars(call).update(is_op=True, parts=Parts(call, function, recover))
     return call
+
+
+class Parts(NamedTuple):
+    """What `op` has made an operator of, for a caller that takes over the care for errors.
+
+    Attributes:
+        whole: the operator itself. A wrapper around it has these parts too, and is another one.
+        function: the function that it marks.
+        recover: called with arguments and the error that the function raised: gives the result of a
+            fallback, or raises the error that explains it.
+    """
+
+    whole: Callable[..., Any]
+    function: Callable[..., Any]
+    recover: Callable[[tuple, dict[str, Any], Exception], Any]
+
+
+def parts_of(function: Callable[..., Any]) -> Parts:
+    """The parts of an operator; of another function itself, with errors as they are."""
+    parts = getattr(function, "parts", None)
+    return parts if parts is not None and parts.whole is function else Parts(
+        function, function, _raised)
+
+
+def _raised(args: tuple, kwargs: dict[str, Any], error: Exception) -> Any:
+    raise error
 
 
 def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,

@@ -7,6 +7,7 @@ from typing import Any
 from .. import ops
 from ..core.adapters import adapted
 from ..core.errors import op
+from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor
 from .forms import with_forms
 
@@ -47,6 +48,7 @@ triangular_solve = adapted(_methods.triangular_solve, "b:self, A, upper=True, tr
 
 
 @with_forms
+@shortcut(ops.add, 2)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.add`; `other` is multiplied by `alpha` first.
 
@@ -58,6 +60,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @with_forms
+@shortcut(ops.sub, 2)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.sub`; `other` is multiplied by `alpha` first.
 
