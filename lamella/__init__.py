@@ -149,6 +149,7 @@ from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .ops import einops_backend as _einops_backend
 from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout
 from .parallel.search_settings import (
@@ -189,6 +190,7 @@ from .train.serialization import (
 _keep_freed_memory()
 _fold_tracebacks()
 _public_paths.install()
+_einops_backend.install()
 
 # imported when first named: what a program doesn't use costs it no time
 _LAZY_ROOMS = frozenset("""

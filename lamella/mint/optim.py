@@ -8,12 +8,25 @@ import torch
 
 from ..compat.missing import getattr_of
 from ..core import dtype as mstype
+from ..experimental.optim import (
+    ASGD,
+    Adadelta,
+    Adagrad,
+    Adamax,
+    Muon,
+    NAdam,
+    RAdam,
+    RMSprop,
+    Rprop,
+    lr_scheduler,
+)
 from ..experimental.optim.stepping import Stepping, check_betas, check_range
 from ..ops.primitives.update_rules import Raws, kernels
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.tensor import Tensor
 
-__all__ = ["SGD", "Adam", "AdamW", "FusedAdamW"]
+__all__ = ["ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "FusedAdamW", "Muon",
+           "NAdam", "RAdam", "RMSprop", "Rprop", "lr_scheduler"]
 __getattr__ = getattr_of(__name__)
 
 

@@ -18,12 +18,15 @@ from .dynamic_lr import *
 from .embedding import *
 from .graph_cell import GraphCell
 from .image import *
+from .int8 import *
 from .learning_rate_schedule import *
 from .likelihood_loss import *
+from .lora import *
 from .loss import *
 from .margin_loss import *
 from .math import *
 from .matrix import *
+from .moving_average import *
 from .normalization import *
 from .optim import *
 from .padding import *

@@ -10,7 +10,7 @@ from .. import ops
 from ..common.initializer import Initializer, initializer
 from ..core import dtype as mstype
 from ..core.errors import one_of
-from ..ops.normalization import instance_norm, layer_norm_from
+from ..ops.normalization import instance_norm, layer_norm_from, root_mean_square_norm
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import checks
@@ -18,7 +18,7 @@ from .cell import Cell
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm", "LayerNormExt", "GroupNorm",
-    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
+    "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "RMSNorm",
 ]
 
 _STATISTICS = frozenset({"moving_mean", "moving_variance", "gamma", "beta"})
@@ -260,10 +260,7 @@ class LayerNormExt(Cell):
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
                  bias: bool = True, dtype: Any = None):
         super().__init__()
-        if isinstance(normalized_shape, (int, np.integer)):
-            normalized_shape = (int(normalized_shape),)
-        _check_normalized_shape(normalized_shape, type(self).__name__)
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape = _lengths(normalized_shape, type(self).__name__)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         dtype = mstype.float32 if dtype is None else dtype
@@ -281,6 +278,52 @@ class LayerNormExt(Cell):
     def extend_repr(self) -> str:
         return (f"normalized_shape={self.normalized_shape}, eps={self.eps}, "
                 f"elementwise_affine={self.elementwise_affine}")
+
+
+class RMSNorm(Cell):
+    """x / sqrt(mean(x²) + eps) times a weight over the last dimensions (Zhang, Sennrich 2019).
+
+    Args:
+        normalized_shape: the lengths of the last dimensions, or an int for one.
+        eps: added to the mean of squares; None: the smallest number of the type that changes 1.
+        elementwise_affine: whether there is a weight.
+        dtype: type of the weight; default float32.
+
+    Inputs:
+        - **input** - Tensor (..., *normalized_shape).
+
+    Outputs:
+        Tensor of the same shape and type.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.nn.RMSNorm(2)(ms.Tensor([[1.0, 7.0]])))
+        [[0.2 1.4]]
+    """
+
+    def __init__(self, normalized_shape: Any, eps: float | None = None,
+                 elementwise_affine: bool = True, dtype: Any = None):
+        super().__init__()
+        self.normalized_shape = _lengths(normalized_shape, type(self).__name__)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.weight = Parameter(
+            initializer("ones", self.normalized_shape, mstype.float32 if dtype is None else dtype),
+            name="weight") if elementwise_affine else None
+
+    def construct(self, input: Tensor) -> Tensor:
+        return root_mean_square_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extend_repr(self) -> str:
+        return (f"normalized_shape={self.normalized_shape}, eps={self.eps}, "
+                f"elementwise_affine={self.elementwise_affine}")
+
+
+def _lengths(normalized_shape: Any, name: str) -> tuple[int, ...]:
+    if isinstance(normalized_shape, (int, np.integer)):
+        return (int(normalized_shape),)
+    _check_normalized_shape(normalized_shape, name)
+    return tuple(normalized_shape)
 
 
 def _check_normalized_shape(normalized_shape: Any, name: str) -> None:

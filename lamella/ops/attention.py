@@ -26,12 +26,12 @@ def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tens
                          f"wide as queries, but got the shapes {tuple(query.shape)}, "
                          f"{tuple(key.shape)} and {tuple(value.shape)}.")
     grouped = query.shape[1] != key.shape[1]
-    with _differentiable():
+    with differentiable_attention():
         return F.scaled_dot_product_attention(query, key, value, bias, dropout_p, is_causal,
                                               scale=scale, enable_gqa=grouped)
 
 
-def _differentiable() -> Any:
+def differentiable_attention() -> Any:
     """Where more than a gradient is computed, the kernel that has every derivative."""
     level = state.level
     if level is None or level.outer is None and not level.forward:
@@ -75,7 +75,7 @@ def multi_head_attention(query: Tensor, key: Tensor, value: Tensor, num_heads: i
     """`multi_head_attention_forward` that can leave out the weights, and is then faster."""
     given: dict[str, Any] = {k: v._raw if isinstance(v, Tensor) else v for k, v in options.items()}
     _check_attention(query, key, value, num_heads, given)
-    with _differentiable():
+    with differentiable_attention():
         out, weights = F.multi_head_attention_forward(
             query._raw, key._raw, value._raw, num_heads=num_heads, need_weights=need_weights,
             **given)

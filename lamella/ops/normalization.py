@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -278,6 +279,32 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     """
     out, rstd = _root_mean_square(x._raw, gamma._raw, epsilon)
     return wrap(out), wrap(rstd)
+
+
+@partial(op, name="rms_norm")
+def root_mean_square_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
+                          eps: float | None = None) -> Tensor:
+    """x / sqrt(mean(x²) + eps) times `weight` over the last dimensions (Zhang, Sennrich 2019).
+
+    Args:
+        input: shape (..., *normalized_shape), floating.
+        normalized_shape: the lengths of the last dimensions, a tuple, a list, or an int for one.
+        weight: shape `normalized_shape`; None: ones.
+        eps: added to the mean of squares; None: the smallest number of the type that changes 1.
+
+    Returns:
+        Tensor of the shape and type of `input`.
+
+    Raises:
+        ValueError: if shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.mint.nn.functional.rms_norm(ms.Tensor([[1.0, 7.0]]), 2))
+        [[0.2 1.4]]
+    """
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    return wrap(F.rms_norm(input._raw, shape, _raw(weight), eps))
 
 
 @op

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..core.adapters import adapted
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..machine import products
@@ -19,7 +20,7 @@ from .operands import both, spelled
 
 __all__ = [
     "batch_dot", "bmm", "cross", "dot", "einsum", "ger", "inner", "kron", "matmul", "mm", "mv",
-    "outer", "sparse_segment_mean", "tensor_dot", "vecdot",
+    "outer", "sparse_segment_mean", "tensor_dot", "tensordot", "vecdot",
 ]
 
 
@@ -288,6 +289,9 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     if not isinstance(axes, int):
         axes = [[a] if isinstance(a, int) else list(a) for a in axes]
     return wrap(torch.tensordot(x1._raw, x2._raw, axes))
+
+
+tensordot = adapted(tensor_dot, "x1, x2, axes=2", "tensordot")
 
 
 @op

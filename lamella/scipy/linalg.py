@@ -17,8 +17,8 @@ from ..core.errors import one_of, op
 from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
 from ..tensors.tensor import Tensor, wrap
 
-__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lstsq",
-           "lu", "lu_factor", "lu_solve", "solve_triangular"]
+__all__ = ["block_diag", "cho_factor", "cho_solve", "cholesky", "det", "eigh", "eigvalsh", "inv",
+           "lstsq", "lu", "lu_factor", "lu_solve", "solve", "solve_triangular"]
 
 _REAL = (torch.int32, torch.int64, torch.float32, torch.float64)
 _TRANSPOSED = {"N": 0, "T": 1, "C": 2}
@@ -132,6 +132,53 @@ def cho_solve(c_and_lower: tuple[Tensor, bool], b: Tensor, overwrite_b: bool = F
 
 
 @op
+def solve(a: Tensor, b: Tensor, lower: bool = False, overwrite_a: bool = False,
+          overwrite_b: bool = False, check_finite: bool = True, assume_a: str = "gen") -> Tensor:
+    """The solution x of A x = b.
+
+    Args:
+        a: the square matrix A.
+        b: a vector, or a matrix of one right side a column.
+        lower: whether the lower triangle is read, with `assume_a` ``"pos"``.
+        overwrite_a: without effect.
+        overwrite_b: without effect.
+        check_finite: without effect.
+        assume_a: ``"pos"``: A is symmetric (Hermitian) and positive definite, and one triangle is
+            read; ``"gen"``, ``"sym"``, ``"her"``: any A, of which all is read.
+
+    Returns:
+        Tensor of the shape of `b`.
+
+    Raises:
+        TypeError: if `a` or `b` is no Tensor, or of another type.
+        ValueError: if `a` is no square matrix, `b` has other rows, or `assume_a` is unknown.
+        RuntimeError: if A is singular.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a = ms.Tensor([[2.0, 1.0], [0.0, 4.0]])
+        >>> print(ms.scipy.linalg.solve(a, ms.Tensor([4.0, 8.0])))
+        [1. 2.]
+    """
+    one_of(assume_a, ("gen", "sym", "her", "pos"), "assume_a", "solve")
+    matrix = _checked("solve", "a", a, True, (*_REAL, torch.complex64, torch.complex128),
+                      lower=lower, overwrite_a=overwrite_a, overwrite_b=overwrite_b,
+                      check_finite=check_finite)
+    right = _checked("solve", "b", b, False, (*_REAL, torch.complex64, torch.complex128))
+    if right.dim() not in (1, 2) or right.shape[0] != matrix.shape[0]:
+        raise ValueError(f"For 'solve', 'b' must have as many rows as 'a', but got shapes "
+                         f"{a.shape} and {b.shape}.")
+    kind = torch.promote_types(matrix.dtype, right.dtype)
+    matrix, right = matrix.to(kind), right.to(kind)
+    if assume_a != "pos":
+        return wrap(torch.linalg.solve(matrix, right))
+    columns = right if right.dim() == 2 else right.unsqueeze(1)
+    strict = matrix.tril(-1) if lower else matrix.triu(1)
+    whole = strict + strict.mH + torch.diag(matrix.diagonal())  # so that its gradient is right
+    return wrap(torch.cholesky_solve(columns, torch.linalg.cholesky(whole)).view_as(right))
+
+
+@op
 def solve_triangular(a: Tensor, b: Tensor, trans: int | str = 0, lower: bool = False,
                      unit_diagonal: bool = False, overwrite_b: bool = False, debug: Any = None,
                      check_finite: bool = True) -> Tensor:
@@ -215,6 +262,13 @@ def eigh(a: Tensor, b: None = None, lower: bool = True, eigvals_only: bool = Fal
         return wrap(torch.linalg.eigvalsh(raw, triangle))
     values, vectors = torch.linalg.eigh(raw, triangle)
     return wrap(values), wrap(vectors)
+
+
+def eigvalsh(a: Tensor, b: None = None, lower: bool = True, overwrite_a: bool = False,
+             overwrite_b: bool = False, turbo: bool = True, eigvals: None = None, type: int = 1,
+             check_finite: bool = True) -> Tensor:
+    """The eigenvalues alone, as `eigh` with `eigvals_only`."""
+    return eigh(a, b, lower, True, overwrite_a, overwrite_b, turbo, eigvals, type, check_finite)
 
 
 @op

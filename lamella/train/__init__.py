@@ -27,7 +27,7 @@ LAZY = {name: room for room, names in {
     "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping
         FlopsUtilizationCollector History LambdaCallback LearningRateScheduler LossMonitor
         ModelCheckpoint OnRequestExit ReduceLROnPlateau ProgressBar RunCheckpoint RunContext
-        SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance""",
+        SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance WeightAveraging""",
     "distributed_loading": """get_ckpt_path_with_strategy load_distributed_checkpoint
         load_segmented_checkpoints""",
     "exporting": "export load",
@@ -44,6 +44,7 @@ LAZY = {name: room for room, names in {
         transform_checkpoints""",
     "strategy_files": "build_searched_strategy merge_pipeline_strategys restore_group_info_list",
     "summary": "SummaryRecord",
+    "torch_weights": "load_torch_weights",
     "unified": "unified_safetensors",
 }.items() for name in names.split()}
 

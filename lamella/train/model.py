@@ -16,7 +16,7 @@ from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
 from ..tensors.tensor import Tensor
-from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext, TimeMonitor
+from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
 from .feeding import Endless, check_dataset, check_run, release, row_of
@@ -330,8 +330,7 @@ class Model:
 
     def _eval_in_fit(self, dataset: Any, callbacks: CallbackManager, params: Any) -> None:
         """Evaluate, with the callbacks that are the user's own."""
-        own: list[Callback] = [c for c in callbacks._callbacks if isinstance(c, TimeMonitor)
-                               or is_own(c)]
+        own: list[Callback] = [c for c in callbacks._callbacks if c._evaluates or is_own(c)]
         kept = {name: params.get(name) for name in ("cur_step_num", "batch_num", "net_outputs",
                                                     "dataset_sink_mode")}
         params.update(eval_network=self._eval_network, valid_dataset=dataset, mode="eval",

@@ -16,6 +16,8 @@ CASES = [
     ("Adam", {}), ("Adam", {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.1}),
     ("Adam", {"lr": 0.1, "amsgrad": True}), ("AdamW", {"lr": 0.1}),
     ("AdamW", {"lr": 0.1, "amsgrad": True, "maximize": True, "eps": 1e-3}),
+    ("RMSprop", {"lr": 0.1, "momentum": 0.5, "centered": True}), ("Adagrad", {"lr": 0.1}),
+    ("NAdam", {"lr": 0.1}),
 ]
 
 

@@ -40,6 +40,35 @@ def test_solve_triangular(trans: Any, lower: bool, unit: bool) -> None:
     same(ops.SolveTriangular(lower, unit, name)(Tensor(SQUARE), Tensor(RIGHT[:, 0])), want)
 
 
+@pytest.mark.parametrize(("matrix", "settings"), [
+    (SQUARE, {}), (DEFINITE, {"assume_a": "pos"}), (DEFINITE, {"assume_a": "sym"}),
+    (np.triu(DEFINITE), {"assume_a": "pos"}),
+    (np.tril(DEFINITE), {"assume_a": "pos", "lower": True}),
+], ids=range(5))
+def test_solve(matrix: Any, settings: Any) -> None:
+    whole = DEFINITE if "assume_a" in settings else matrix
+    for right in (RIGHT, RIGHT[:, 0], RIGHT.astype(np.float32)):
+        same(linalg.solve(Tensor(matrix), Tensor(right), **settings),
+             scipy.linalg.solve(whole, right), 1e-6)
+    check_gradient(lambda a, b: linalg.solve(a, b, **settings), [matrix, RIGHT], (0, 1), rtol=1e-3)
+    check_compiled(lambda a, b: linalg.solve(a, b, **settings), [Tensor(matrix), Tensor(RIGHT)])
+
+
+def test_solve_says_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="as many rows as 'a', but got shapes \\(4, 4\\) and"):
+        linalg.solve(Tensor(SQUARE), Tensor(RIGHT[:3]))
+    with pytest.raises(ValueError, match="'assume_a' must be"):
+        linalg.solve(Tensor(SQUARE), Tensor(RIGHT), assume_a="odd")
+    with pytest.raises(RuntimeError, match="For 'solve'"):
+        linalg.solve(Tensor(np.zeros((2, 2))), Tensor(np.ones(2)))
+
+
+def test_eigvalsh() -> None:
+    for lower in (True, False):
+        same(linalg.eigvalsh(Tensor(SQUARE), lower=lower),
+             scipy.linalg.eigvalsh(SQUARE, lower=lower))
+
+
 def test_decompositions() -> None:
     a, s = Tensor(SQUARE), Tensor(DEFINITE)
     p, l, u = linalg.lu(a)  # noqa: E741

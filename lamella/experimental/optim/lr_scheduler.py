@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR
+from .one_cycle import OneCycleLR
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .schedule import LRScheduler, each_group
@@ -14,7 +15,8 @@ from .sequence import SequentialLR
 
 __all__ = ["StepLR", "LinearLR", "LRScheduler", "ExponentialLR", "PolynomialLR",
            "MultiplicativeLR", "ConstantLR", "MultiStepLR", "LambdaLR", "SequentialLR",
-           "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "CosineAnnealingLR"]
+           "ReduceLROnPlateau", "CyclicLR", "CosineAnnealingWarmRestarts", "CosineAnnealingLR",
+           "OneCycleLR"]
 
 
 def _integer(value: Any, name: str, where: str) -> int:

@@ -23,6 +23,7 @@ from ...nn import (
     ReplicationPad1d,
     ReplicationPad2d,
     ReplicationPad3d,
+    RMSNorm,
     Sigmoid,
     SoftMarginLoss,
     Tanh,
@@ -52,5 +53,6 @@ from .convolution import *
 from .image import *
 from .loss import *
 from .normalization import *
+from .recurrent import *
 
 __getattr__ = _getattr_of(__name__)

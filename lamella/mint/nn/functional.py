@@ -40,10 +40,12 @@ from ...ops import (
 from ...ops import inplace_sigmoid as sigmoid_
 from ...ops.convolution import convolve
 from ...ops.loss import check_reduction
+from ...ops.normalization import root_mean_square_norm
 from ...ops.pooling import mean_over_windows
 from ...tensors.inplace import in_place
 from ...tensors.tensor import Tensor, wrap
 from ..shape import flatten
+from .attention import scaled_dot_product_attention
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
@@ -54,7 +56,8 @@ __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "interpolate", "kl_div",
     "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "max_pool2d",
     "max_unpool2d", "mish", "mse_loss", "nll_loss", "normalize", "one_hot", "pad",
-    "pixel_shuffle", "prelu", "relu", "relu6", "relu_", "selu", "sigmoid", "sigmoid_", "silu",
+    "pixel_shuffle", "prelu", "relu", "relu6", "relu_", "rms_norm",
+    "scaled_dot_product_attention", "selu", "sigmoid", "sigmoid_", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softshrink", "tanh",
     "threshold", "threshold_", "unfold", "upsample",
 ]
@@ -83,6 +86,8 @@ nll_loss = adapted(ops.nll_loss, "input:inputs, target, weight=None, ignore_inde
                    "reduction='mean'")
 pad = adapted(ops.pad, "input:input_x, pad:padding, mode='constant', value=None")
 pixel_shuffle = adapted(ops.pixel_shuffle, "input, upscale_factor")
+rms_norm = adapted(root_mean_square_norm, "input, normalized_shape, weight=None, eps=None",
+                   "rms_norm")
 selu = adapted(ops.selu, "input:input_x")
 smooth_l1_loss = adapted(ops.smooth_l1_loss, "input, target, reduction='mean', beta=1.0")
 

@@ -18,9 +18,11 @@ from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
 from .summary_collector import SummaryCollector
 from .utilization import FlopsUtilizationCollector
+from .weight_averaging import WeightAveraging
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping",
            "FlopsUtilizationCollector", "History",
            "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
            "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
-           "SummaryCollector", "SummaryLandscape", "TimeMonitor", "TrainFaultTolerance"]
+           "SummaryCollector", "SummaryLandscape", "TimeMonitor", "TrainFaultTolerance",
+           "WeightAveraging"]

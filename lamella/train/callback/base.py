@@ -38,6 +38,8 @@ class Callback:
         1 2 1.0
     """
 
+    _evaluates = False  # whether one of Lamella's own also follows the evaluations of `Model.fit`
+
     def __enter__(self) -> Any:
         """Entered before training or evaluation begins; must return the callback to use."""
         return self

@@ -81,6 +81,8 @@ class TimeMonitor(Callback):
         (True, False)
     """
 
+    _evaluates = True
+
     def __init__(self, data_size: int | None = None, data_time: bool = False):
         super().__init__()
         check.check_bool(data_time, "data_time", "TimeMonitor")

@@ -38,6 +38,8 @@ LAYERS = [  # class, arguments, the input's shape
     ("MaxPool2d", (2,), {}, (1, 2, 4, 4)), ("MaxPool2d", (3, 1, 1), {}, (1, 2, 4, 4)),
     ("Mish", (), {}, (2, 3)), ("PReLU", (), {}, (2, 3)), ("PReLU", (3,), {}, (2, 3)),
     ("PixelShuffle", (2,), {}, (1, 4, 2, 2)), ("ReLU", (), {}, (2, 3)), ("ReLU6", (), {}, (2, 3)),
+    ("RMSNorm", (4,), {}, (2, 4)), ("RMSNorm", ((3, 4), 1e-3), {}, (2, 3, 4)),
+    ("RMSNorm", (4,), {"elementwise_affine": False}, (2, 4)),
     ("ReflectionPad1d", (1,), {}, (1, 2, 4)), ("ReflectionPad2d", (1,), {}, (1, 2, 4, 4)),
     ("ReflectionPad3d", (1,), {}, (1, 2, 3, 3, 3)), ("ReplicationPad1d", (2,), {}, (1, 2, 4)),
     ("ReplicationPad2d", (1,), {}, (1, 2, 4, 4)), ("ReplicationPad3d", (1,), {}, (1, 2, 2, 2, 2)),
