@@ -177,6 +177,7 @@ from .tensors.tensor import Tensor, from_numpy, is_tensor, tensor
 from .tensors.conversion import from_dlpack, to_dlpack  # isort: skip
 from .tensors import inplace_methods  # isort: skip
 from .insight.roofline import explain
+from .insight.summary import summary
 from .train.serialization import (
     async_ckpt_thread_status,
     ckpt_to_safetensors,

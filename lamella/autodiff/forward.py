@@ -1,8 +1,9 @@
 """Forward-mode differentiation: `jvp`, `linearize`.
 
 The tangents are carried by PyTorch's dual numbers, or inside `vmap` by a level of `torch.func`.
-PyTorch carries one at a time: a `jvp` inside another, or of a kernel without a forward derivative,
-is computed as the gradient of the gradient's inner product, the transpose of the transpose.
+PyTorch carries one at a time: a `jvp` inside another, or an operator whose kernel has no forward
+derivative, is computed as the gradient of the gradient's inner product, the transpose of the
+transpose.
 """
 
 from __future__ import annotations
@@ -11,17 +12,16 @@ import functools
 import importlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..core.errors import add_fallback
 from ..core.forking import Lock
-from ..core.state import state
 from ..core.structures import agree, aligned, kind_of
-from ..tensors.random import kept
 from ..tensors.tensor import Tensor, wrap
 from .engine import backpropagate, vjp
 from .hooks import attached_hook
@@ -252,7 +252,6 @@ class _Push:
         if not _dual_numbers.acquire(blocking=False):  # another thread's derivative is running
             return self._transposed()
         _load_rules()
-        again = kept() if state.trace is None else None
         forward = torch._C._is_fwd_grad_enabled()
         torch._C._set_fwd_grad_enabled(True)
         try:
@@ -260,12 +259,14 @@ class _Push:
         except RuntimeError as error:
             if not _has_no_forward_derivative(error):
                 raise
+            # `fn` has run in part, and never runs again
+            raise RuntimeError(
+                "For 'jvp', the program calls a kernel of PyTorch's that has no forward-mode "
+                "derivative. Use Lamella's operator, or differentiate in reverse mode (grad, "
+                "jacrev, vjp).") from error
         finally:
             torch._C._set_fwd_grad_enabled(forward)
             _dual_numbers.release()
-        if again is not None:
-            again()  # the second run draws the same numbers
-        return self._transposed()
 
     def _call(self, raws: Sequence[torch.Tensor]) -> Any:
         with entered(self.level), torch.enable_grad():
@@ -408,6 +409,61 @@ def _like(raw: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
     """`carrier` as what the program sees: where `raw` has integers, those, with it as a twin."""
     return carrier if differentiable(raw) else with_twin(raw.detach(), carrier)
 
+
+@contextmanager
+def recurrent_kernels() -> Iterator[None]:
+    """A block for PyTorch's recurrent kernels: without oneDNN's, which have no forward derivative,
+    where one is computed."""
+    level, enabled = current(), torch._C._get_mkldnn_enabled()
+    without = enabled and level is not None and level.forward
+    if without:
+        torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        if without:
+            torch._C._set_mkldnn_enabled(True)
+
+
+def _lacks_forward_derivative(error: BaseException) -> bool:
+    level = current()
+    return (level is not None and level.forward and isinstance(error, RuntimeError)
+            and _has_no_forward_derivative(error))
+
+
+def _by_transposition(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """The value and tangent of one operator whose kernel has no forward derivative.
+
+    They are the transpose of the transpose, so the operator runs again, but never the program.
+    """
+    given = list(tensors((args, kwargs)))
+    parts = [forward_ad.unpack_dual(twin_of(tensor._raw)) for tensor in given]
+    moving = [i for i, part in enumerate(parts) if part.tangent is not None]
+
+    def of_moving(*moved: Tensor) -> Any:
+        values = dict(zip(moving, moved, strict=True))
+        order = iter(range(len(given)))
+        own_args, own_kwargs = map_tensors(
+            lambda tensor: values.get(next(order), tensor), (args, kwargs))
+        return function(*own_args, **own_kwargs)
+
+    if not moving:
+        return function(*args, **kwargs)
+    value, tangent = push(of_moving, tuple([
+        wrap(_like(given[i]._raw, parts[i].primal)) for i in moving]),
+        [parts[i].tangent for i in moving])
+    tangents = tensors(tangent)
+
+    def dual(tensor: Tensor) -> Tensor:
+        its = next(tangents)._raw
+        if not differentiable(tensor._raw):
+            return tensor
+        return wrap(forward_ad.make_dual(tensor._raw, its))
+
+    return map_tensors(dual, value)
+
+
+add_fallback(_lacks_forward_derivative, _by_transposition)
 
 _UNSUPPORTED = ("Trying to use forward AD with", "You must implement the jvp function",
                 "does not support forward", "forward-mode AD")

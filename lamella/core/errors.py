@@ -214,6 +214,31 @@ def add_fallback(applies: Callable[[BaseException], bool], fallback: Callable[..
     _fallbacks.append((applies, fallback))
 
 
+class Fallback(NamedTuple):
+    """What the fallbacks made of a failed call: its value, or else the error to raise.
+
+    Attributes:
+        done: whether there is a value.
+    """
+
+    done: bool
+    value: Any = None
+    error: Exception | None = None
+
+
+def by_fallback(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any],
+                error: Exception) -> Fallback:
+    """Run the fallbacks for an operator that failed with an error."""
+    for applies, fallback in _fallbacks:
+        if applies(error):
+            try:
+                return Fallback(True, fallback(function, args, kwargs))
+            except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
+                if "not implemented for" not in str(refusal):  # the fallback's own type
+                    error = refusal
+    return Fallback(False, error=error)
+
+
 def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     """Mark a function as an operator: `op_error` explains its errors.
 
@@ -226,13 +251,10 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
     """
 
     def recover(args: tuple, kwargs: dict[str, Any], error: Exception) -> R:
-        for applies, fallback in _fallbacks:
-            if applies(error):
-                try:
-                    return fallback(function, args, kwargs)
-                except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
-                    if "not implemented for" not in str(refusal):  # the fallback's own type
-                        error = refusal
+        found = by_fallback(function, args, kwargs, error)
+        if found.done:
+            return found.value
+        error = found.error or error
         explained = _explain(function, name or function.__name__, args, kwargs, error)
         if explained is error:
             raise error

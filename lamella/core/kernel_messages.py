@@ -78,6 +78,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),
     (r"singular|not positive-definite|could not be completed|failed to converge|ill-conditioned",
      "the matrix is singular, or the decomposition has no result for it."),
+    (r"derivative for '?[\w:]*backward\w*'? is not implemented",
+     "this has a gradient, but none of higher order, which a forward-mode derivative needs, too."),
     (r"not differentiable|derivative for .* is not implemented|does not support automatic "
      r"differentiation", "this has no derivative."),
     (r"single memory location", "a tensor whose elements share memory can't be changed in place; "

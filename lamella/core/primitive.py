@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .errors import KERNEL_ERRORS, explain_construction, explained_in, op
+from .errors import KERNEL_ERRORS, by_fallback, explain_construction, explained_in, op
 from .spreading import spreading
 
 
@@ -210,9 +210,13 @@ def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return call(self, *args, **kwargs)
         except KERNEL_ERRORS as error:
+            found = by_fallback(call, (self, *args), kwargs, error)
+            if found.done:
+                return found.value
+            error = found.error or error
             explained = explained_in(self.name, type(self), call, (self, *args), kwargs, error)
             if explained is error:
-                raise
+                raise error
             raise explained from error
 
     return explaining

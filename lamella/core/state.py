@@ -75,11 +75,12 @@ def is_plain_run() -> bool:
 MOST_NUMBERS = 16  # of a tensor that a graph may depend on
 
 
-def numbers(raw: torch.Tensor) -> Any:
+def numbers(raw: torch.Tensor, read: bool = False) -> Any:
     """The elements of a raw tensor as nested lists of Python numbers.
 
-    A run that is being recorded as a graph depends on each of them; more than a few, or fractions,
-    no graph can stand for.
+    A run that is being recorded as a graph depends on each of them, and holds no more than a few.
+    Those that the program has asked for (`read`) may become values of the graph, once they vary;
+    others are guards, which fractions can't be.
     """
     if state.trace is None:
         if torch._C._are_functorch_transforms_active():
@@ -87,7 +88,10 @@ def numbers(raw: torch.Tensor) -> Any:
             with torch._C._DisableFuncTorch():
                 return raw.tolist()
         return raw.tolist()
-    if is_inexact(raw.dtype) or raw.numel() > MOST_NUMBERS:
+    read = read and not torch._C._are_functorch_transforms_active()
+    if raw.numel() > MOST_NUMBERS or is_inexact(raw.dtype) and not read:
         state.trace.refuse("makes Python numbers of a tensor")
         return raw.tolist()
-    return [numbers(part) for part in raw.unbind()] if raw.dim() else raw.item()
+    if raw.dim():
+        return [numbers(part, read) for part in raw.detach().unbind()]
+    return state.trace.read(raw) if read else raw.item()

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from .. import ops
+from ..autodiff.forward import recurrent_kernels
 from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
 from ..core.errors import one_of
@@ -43,7 +44,9 @@ class _DynamicRNN(Cell):
         kernel = _KERNELS[self._mode]
         hx = state if self._mode == "LSTM" else state[0]
         if sizes is None:
-            out, *last = kernel(x, hx, weights, has_bias, layers, 0.0, False, bidirectional, False)
+            with recurrent_kernels():
+                out, *last = kernel(x, hx, weights, has_bias, layers, 0.0, False, bidirectional,
+                                    False)
             return out, tuple(last)
         return _run_packed(kernel, x, state, weights, layers, has_bias, bidirectional, sizes)
 

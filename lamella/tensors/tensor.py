@@ -301,7 +301,7 @@ class Tensor:
         self.init_data()
         if state.level is not None:
             cuts.read(self._raw, state.level, "tolist()")
-        return numbers(self._raw)
+        return numbers(self._raw, read=True)
 
     def init_data(self, slice_index: Any = None, shape: Any = None, opt_shard_group: Any = None):
         """Make the data of a tensor built with ``init=``; does nothing for any other.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .bytecode import facts_of, with_inner
@@ -16,8 +16,21 @@ def not_found(reach: Reach, codes: Iterable[types.CodeType]) -> set[str]:
 
     Their names are computed, or they are some of a large library's.
     """
-    found = {code for function in reach.functions for code in with_inner(function.__code__)}
+    found = _followed(reach)
     return {code.co_name for code in codes if code not in found}
+
+
+def uninspected(reach: Reach) -> Callable[[types.CodeType], bool]:
+    """A function that says of code, before it runs, whether it may change what no snapshot has.
+
+    It may if it wasn't followed, or mentions an object that wasn't inspected.
+    """
+    followed = _followed(reach)
+    return lambda code: code not in followed or bool(was_read(reach, (code,)))
+
+
+def _followed(reach: Reach) -> set[types.CodeType]:
+    return {code for function in reach.functions for code in with_inner(function.__code__)}
 
 
 def was_read(reach: Reach, codes: Iterable[types.CodeType]) -> dict[int, Any]:

@@ -21,6 +21,7 @@ from ..guards.reach import Reach
 from ..guards.spots import Free
 from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
+from ..tracing.inspected import NotInspected
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
@@ -300,11 +301,13 @@ class Compiled(Bindable):
         varying.note(key, given, watch.reach)
         if varying.was_recorded_too_often:
             return self._give_up(key, "it is called with other numbers again and again, and decides"
-                                 f" by them what to compute {varying.refused}", args, kwargs)
+                                 f" by them what to compute {varying.refused}".rstrip(),
+                                 args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
         trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        inspected = self._inspected(trace)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
         self._keep(self._varying, kind, varying)
@@ -331,7 +334,8 @@ class Compiled(Bindable):
                 reason = str(refusal)
             else:
                 self._limits.note(args, kwargs)
-                if self._looked_at_all(trace):
+                self._note_recorded(trace)
+                if inspected:
                     if path.applies_again:
                         self._put_first(key, (watch, values, path))
                     elif self._limits.left(args, kwargs):
@@ -363,12 +367,14 @@ class Compiled(Bindable):
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
 
-    def _looked_at_all(self, trace: Trace) -> bool:
-        """Note a recorded run; returns whether everything that it may have read was inspected."""
+    def _note_recorded(self, trace: Trace) -> None:
         self.traces += 1
         self._recompilations.recorded()
+        self._by_identity |= any(facts_of(code).identities for code in trace.outside.codes)
+
+    def _inspected(self, trace: Trace) -> bool:
+        """Whether all that a run may have read was inspected; if not, it is for the next one."""
         codes = trace.outside.codes
-        self._by_identity |= any(facts_of(code).identities for code in codes)
         read = was_read(trace.reach, codes)
         self._opened.update(read)  # the next recording looks into these containers
         ran = not_found(trace.reach, codes) - self._ran
@@ -411,7 +417,8 @@ class Compiled(Bindable):
         elif not rehearsal.agrees(trace):
             varying.refuse("computes something else with stand-ins")
         else:
-            if self._looked_at_all(rehearsal.trace) and path.applies_again:
+            self._note_recorded(rehearsal.trace)
+            if path.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
@@ -462,7 +469,8 @@ class Compiled(Bindable):
             path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
-            about.refused = f"{type(reason).__name__}: {reason}"
+            if not isinstance(reason, NotInspected):
+                about.refused = f"{type(reason).__name__}: {reason}"
             return None
         except BaseException:
             self._eagerly(args, kwargs)  # as in `_record_numbers`

@@ -9,14 +9,16 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from ...autodiff.reverse import Request
+from ...core.primitive import Primitive
 from ...core.structures import container_leaves as leaves
 from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
-from ..guards.kinds import has_value, is_ours_function
+from ..guards.kinds import PLAIN, has_value, is_ours_function
 from ..guards.values import difference
 from ..guards.watch import Watch
 from ..ir import logs
@@ -42,6 +44,19 @@ class Failure(NamedTuple):
 
     def __str__(self) -> str:
         return self.guard + (f": {self.before}, now {self.now}" if self.now else "")
+
+
+class _Argument(NamedTuple):
+    """An argument of a recorded call.
+
+    Attributes:
+        text: a description of what is guarded.
+        objects: the identities of the program's objects in it.
+    """
+
+    name: str
+    text: str
+    objects: list[int]
 
 
 def name_of(fn: Any) -> str:
@@ -72,8 +87,8 @@ class Recompilations:
         self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
         self._values: dict[str, set[str]] = {}  # for each guard those that made it fail
         self._pending: Failure | None = None
-        self._arguments: list[tuple[str, str]] = []  # of the last recorded call
-        self._now: list[tuple[str, str]] = []
+        self._arguments: list[_Argument] = []  # of the last recorded call
+        self._now: list[_Argument] = []
 
     def diagnose(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
@@ -115,22 +130,27 @@ class Recompilations:
             f"{failed}. Each recording takes longer than an eager call. "
             f"report()['recompilations'] has all of them.", stacklevel=user_stacklevel())
 
-    def _described(self, args: tuple, kwargs: dict) -> list[tuple[str, str]]:
-        """The arguments' names, each with a description of what is guarded."""
+    def _described(self, args: tuple, kwargs: dict) -> list[_Argument]:
+        """The arguments, each with a description of what is guarded."""
         try:
             bound = inspect.signature(called(self.fn)).bind(*args, **kwargs).arguments
         except (TypeError, ValueError):
             bound = {**{f"{i}": arg for i, arg in enumerate(args)}, **kwargs}
-        return [(name, ", ".join(map(_described, leaves(value)))[:200])
+        return [_Argument(name, ", ".join(map(_described, leaves(value)))[:200],
+                          [id(leaf) for leaf in leaves(value) if _is_object(leaf)])
                 for name, value in bound.items()]
 
     def _of_arguments(self) -> Failure | None:
-        before = dict(self._arguments)
+        before = {argument.name: argument for argument in self._arguments}
         code = getattr(inspect.unwrap(called(self.fn)), "__code__", None)
         line = Line(code.co_filename, code.co_firstlineno, "forward") if code else NOWHERE
-        for name, now in self._now:
-            if name in before and before[name] != now:
-                return Failure(f"the argument '{name}'{line}", before[name], now)
+        known = [(before[now.name], now) for now in self._now if now.name in before]
+        for old, now in known:
+            if old.text != now.text:
+                return Failure(f"the argument '{now.name}'{line}", old.text, now.text)
+        for old, now in known:
+            if old.objects != now.objects:
+                return Failure(f"the argument '{now.name}'{line}", now.text, f"another {now.text}")
         return None
 
 
@@ -161,6 +181,12 @@ def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]
 def _last_guard(path: Path) -> int:
     """The number of the guard that failed last."""
     return -1 if path.plan is None or path.plan.failed is None else path.plan.failed[0]
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a graph holds for one object, and not for those like it."""
+    return not isinstance(value, (*PLAIN, Tensor, np.ndarray, np.generic)) and (
+        not callable(value) or isinstance(value, (CellTree, Primitive)))
 
 
 def _described(value: Any) -> str:

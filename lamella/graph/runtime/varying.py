@@ -16,6 +16,7 @@ from ..tracing.arrays import kind_of_array, may_be_input
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
+from ..tracing.inspected import NotInspected
 from ..tracing.lines import line_of
 from ..tracing.numbers import (
     NUMBERS,
@@ -117,6 +118,8 @@ class Varying:
 
     def refuse_for(self, error: BaseException) -> None:
         """Note the error by which a rehearsal failed; one of a run that draws may be its own."""
+        if isinstance(error, NotInspected):
+            return  # the real run that follows says what has to be inspected
         if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
             return  # the next one has stand-ins for them
         if isinstance(error, CannotTrace) or not self.draws:

@@ -1,4 +1,7 @@
-"""Printing in a recorded run: done at once, and repeated at the end of every replay."""
+"""Printing in a recorded run: done at once, and repeated at the end of every replay.
+
+`logged` does the same for messages to logs.
+"""
 
 from __future__ import annotations
 

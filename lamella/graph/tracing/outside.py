@@ -106,12 +106,14 @@ class Outside:
         codes: the user's code objects that ran, each with its globals.
         queries: functions of Python, logs and settings, each with its result at the recording.
         warned: whether a warning was shown; most are shown once only.
+        meets: called with the user's code that runs for the first time, before it runs.
     """
 
     def __init__(self, refuse: Callable[[str], None]):
         self.codes: dict[CodeType, dict[str, Any]] = {}
         self.queries: list[tuple[Callable[[], Any], Any]] = []
         self.warned = False
+        self.meets: Callable[[CodeType], None] = _passes
         self._refuse = refuse
         self._asked: set[Hashable] = set()  # what is in `queries`
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
@@ -172,6 +174,8 @@ class Outside:
         if event == "call":
             if kind == USERS:
                 if code not in self.codes and not _is_importing(frame):
+                    if _log_around(frame) is None or self._caller(frame.f_back)[0] == USERS:
+                        self.meets(code)
                     self.codes[code] = frame.f_globals
                     if "__hash__" in code.co_names:  # it is called in a way that nothing reports
                         self._refuse("calls __hash__")
@@ -216,6 +220,10 @@ class Outside:
         caller = frame.f_back
         return (caller is not None and origin_of(caller.f_code.co_filename) == USERS
                 and _log_around(caller) is None)  # a log handler counts as part of the log call
+
+    def is_from_program(self, frame: FrameType) -> bool:
+        """Whether the program makes a call, itself or through Python's library."""
+        return self._caller(frame)[0] == USERS
 
     def _handled_exception(self, frame: FrameType) -> None:
         """Handle a question for the exception that is being handled, maybe outside of the run."""
@@ -308,6 +316,10 @@ def _log_around(frame: FrameType | None) -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
+
+
+def _passes(code: CodeType) -> None:
+    pass
 
 
 def _handles_nothing() -> bool:

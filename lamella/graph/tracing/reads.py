@@ -230,8 +230,9 @@ class NumberTrace(Trace):
         self.guard(holds)
         return ReadNumber(weakref.proxy(self), value, held)
 
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        self.deferred.append(DeferredCall(function, args, kwargs, _kept))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
+              keep: Callable[[Any], Any] | None = None) -> None:
+        self.deferred.append(DeferredCall(function, args, kwargs, keep or _kept))
 
     def read(self, raw: torch.Tensor) -> Any:
         assert self.numbers is not None

@@ -318,8 +318,9 @@ class SymbolicTrace(Trace):
     def from_numpy(self, array: Any) -> torch.Tensor:
         return torch.from_numpy(array)
 
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        self.deferred.append(DeferredCall(function, args, kwargs))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
+              keep: Callable[[Any], Any] | None = None) -> None:
+        self.deferred.append(DeferredCall(function, args, kwargs, keep))
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,

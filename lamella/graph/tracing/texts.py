@@ -1,9 +1,10 @@
-"""Text that a program makes of tensors and varying numbers, only to print, return or append it.
+"""Text that a program makes of tensors and varying numbers, only to print, log or return it.
 
-In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text. So a recorded run puts a mark
-into it, and each replay prints the text with the value that it has then; so do a rehearsal's texts
-that the compiled function itself returns, or appends to a list that it only appends to. In any
-other place the program could compute with the text, which no graph can hold.
+In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text, and in a call of a logger only
+the log. So a recorded run puts a mark into it, and each replay prints the text with the value that
+it has then; so do a rehearsal's texts that the compiled function itself returns, or appends to a
+list that it only appends to. In any other place the program could compute with the text, which no
+graph can hold.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import functools
 import inspect
 import itertools
 import linecache
+import logging
 import re
 import string
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
+from ...core import log
+
+_LOGGING = frozenset("debug info warning error critical fatal log".split())
 _MARK = re.compile("\0(\\d+)\0")
 _numbers = itertools.count()
 _waiting: dict[int, tuple[Any, str]] = {}  # values and formats, by the numbers in their marks
@@ -81,6 +86,16 @@ def is_only_printed(frame: FrameType) -> bool:
         return False
     statements = _statements(code.co_filename).get(frame.f_lineno, ())
     return len(statements) == 1 and _prints_texts(statements[0])
+
+
+def is_only_logged(frame: FrameType) -> bool:
+    """Whether a text that a frame makes at its line is an argument of a method of a logger."""
+    call = getattr(_statement(frame), "value", None)
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            and call.func.attr in _LOGGING and _passes_texts(call, call.args)):
+        return False
+    owner = _named(call.func.value, frame)
+    return owner is logging or owner is log or type(owner) in (logging.Logger, logging.RootLogger)
 
 
 def is_only_returned(frame: FrameType) -> bool:

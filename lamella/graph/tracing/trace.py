@@ -38,11 +38,13 @@ from .changes import APPENDED, Change, DrawsRandom, KeepsNew, Snapshot, check_gi
 from .effects import DeferredCall, can_defer, prints_recorded
 from .given import Given
 from .identities import identities_checked
+from .inspected import Inspection
 from .lines import Line, nearest_line
+from .logged import logs_recorded
 from .outside import OURS, Outside, origin_of
 from .recorder import CannotTrace, Recorder
 from .results import Results
-from .texts import is_only_printed, marked
+from .texts import is_only_logged, is_only_printed, marked
 
 if TYPE_CHECKING:
     from .symbolic import Symbolic
@@ -195,9 +197,10 @@ class Trace:
         if not self.reach.knows(owner):
             self.fresh.append((made, seed, seed2))
 
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict) -> None:
-        """Print now, and at the end of every replay."""
-        self.deferred.append(DeferredCall(function, args, kwargs))
+    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
+              keep: Callable[[Any], Any] | None = None) -> None:
+        """Print or log now, and at the end of every replay; `keep` as in `DeferredCall`."""
+        self.deferred.append(DeferredCall(function, args, kwargs, keep))
         self.outside.stop()
         state.trace = None
         try:
@@ -218,7 +221,7 @@ class Trace:
 
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         """Whether the program computes nothing with a text that a frame makes of a value."""
-        return can_defer() and is_only_printed(frame)
+        return can_defer() and is_only_printed(frame) or is_only_logged(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""
@@ -258,6 +261,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
 
     Raises:
         CannotTrace: if a symbolic run can't be recorded.
+        NotInspected: if a run that is to be undone may change what wasn't inspected.
         Exception: what the function raises; its changes of tensors are undone, if the program
             asked to compile it.
     """
@@ -280,6 +284,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
+    inspection = Inspection(reach) if symbolic or numbers is not None else None
+    if inspection is not None:
+        trace.outside.meets = inspection
     places = {id(t): i for i, t in enumerate(held)}
     trace.same = [(i, places[id(t)]) for i, t in enumerate(given) if id(t) in places]
     trace.data = [data_of(t) for t in held]
@@ -295,6 +302,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
             if symbolic:
                 around.enter_context(symbolic.mode)
             around.enter_context(prints_recorded())
+            around.enter_context(logs_recorded())
             around.enter_context(recorder)
             state.trace = trace
             try:
@@ -302,6 +310,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
                     if compares:
                         trace.refuse_once("may compare an argument with a Tensor that is it")
                     trace.value = fn(*args, **kwargs)
+                if inspection is not None:
+                    inspection.check()
             finally:
                 state.trace = None
             if trace.refused is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...autodiff.forward import recurrent_kernels
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
@@ -244,8 +245,9 @@ class _Packed(Attributed):
         weights = _unpacked(self.name, w, gates, self)
         raws = [given._raw for given in states.values()]
         state = raws if len(raws) > 1 else raws[0]
-        found = kernel(input._raw, state, weights, self.has_bias, self.num_layers, self.dropout,
-                       self.dropout > 0, self.bidirectional, False)
+        with recurrent_kernels():
+            found = kernel(input._raw, state, weights, self.has_bias, self.num_layers,
+                           self.dropout, self.dropout > 0, self.bidirectional, False)
         return [wrap(raw) for raw in found]
 
     def _unused(self) -> tuple[Tensor, Tensor]:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
 from ...core import checks as check
-from ...core.state import state
-from ...graph.guards.reach import Reach
-from ...graph.tracing.undo import undone
-from ...insight.roofline.costs import cost_of
-from ...insight.roofline.figures import ARITHMETIC
+from ...insight.dry_run import dry_run
 from .base import Callback, RunContext, parameters_of
 
 __all__ = ["FlopsUtilizationCollector"]
@@ -81,26 +75,8 @@ Shard hardware flops is 6400.
                   f"hfu:{part:.2f}%", flush=True)
 
 
-class _Counter(TorchDispatchMode):
-    """Adds up the operations of all kernels that multiply."""
-
-    flops = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
-                           kwargs: dict[str, Any] | None = None) -> Any:
-        kwargs = kwargs or {}
-        out = func(*args, **kwargs)
-        cost = cost_of(func, args, kwargs, out)
-        self.flops += cost.flops if cost.kind in ARITHMETIC else 0
-        return out
-
-
 def _flops_of(network: Any, row: tuple[Any, ...]) -> int:
     """The floating-point operations of one call, which leaves no trace."""
-    whole, state.whole = state.whole, True  # nothing inside of it is compiled
-    try:
-        with undone(Reach.of_call(network, row, {})), _Counter() as counter:
-            network(*row)
-    finally:
-        state.whole = whole
+    with dry_run(network, row) as counter:
+        network(*row)
     return counter.flops

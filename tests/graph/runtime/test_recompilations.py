@@ -103,3 +103,26 @@ def test_a_network_in_graph_mode():
     from lamella.graph.surface.mode import compiled_cell
     assert compiled_cell(net).report()["recompilations"] == [
         f"the attribute 'kind' of Net {line('y = x * 2 if')}: 'a', now 'b'"]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+def test_a_new_object_in_each_call_is_named():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = [factor]
+
+    @ms.jit
+    def by_cell(net, x):
+        return net(x)
+
+    @ms.jit
+    def by_object(scale, x):
+        return x * scale.factor[0]
+
+    for _ in range(3):
+        by_cell(nn.Dense(2, 2), ops.ones((1, 2)))
+        by_object(Scale(2.0), ops.ones((1, 2)))
+    for step, name, text in ((by_cell, "net", "Dense, now another Dense"),
+                             (by_object, "scale", "Scale, now another Scale")):
+        (said,) = {*step.report()["recompilations"]}
+        assert said.startswith(f"the argument '{name}' (") and said.endswith(text)

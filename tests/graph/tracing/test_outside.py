@@ -52,7 +52,7 @@ def put(sink, x):
 
 
 def log(sink, x):
-    logging.getLogger("outside").warning("hello")
+    logging.getLogger("outside").warning("hello", extra={"more": 1})
     return x * 2
 
 

@@ -228,6 +228,28 @@ def test_random_programs(seed):
     same(lambda: program(seed), [tensor(3, seed=100 * seed + i) for i in range(7)])
 
 
+def test_lists_of_numbers():
+    def make():
+        kept = []
+
+        def step(x):
+            kept.append(x.tolist())
+            first, second = (x * 2).astype(ms.int32).tolist()
+            rows = ops.stack([x, x + 1]).tolist()
+            return x * rows[0][1], rows, first + second, (x > 0).tolist()
+
+        return step
+
+    report = same(make, [tensor(2, seed=i).abs() for i in range(CALLS)])
+    assert report["replays"] > 4 and not report["eager"]
+
+
+def test_a_long_list_of_numbers_runs_eagerly():
+    step = ms.jit(lambda x: sum(x.tolist()))
+    with pytest.warns(UserWarning, match=r"makes Python numbers of a tensor .*test_read_numbers"):
+        assert step(ops.ones(100)) == 100
+
+
 def test_a_module_that_another_thread_runs_keeps_its_names():
     source = "def wait(begun, ended):\n    begun.set()\n    ended.wait()\n"
     busy: dict[str, Any] = {}

@@ -1,0 +1,38 @@
+"""A run that will be undone may only change what was inspected before: a snapshot has no more."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from ..guards.ran import uninspected
+from ..guards.reach import Reach
+from .recorder import CannotTrace
+
+
+class NotInspected(CannotTrace):
+    """A run that is to be undone may change what no snapshot has; a real run has to come first."""
+
+
+class Inspection:
+    """Called with each of the program's functions before it runs for the first time.
+
+    Args:
+        reach: the objects that were inspected.
+
+    Raises:
+        NotInspected: by a call, if the function may change anything else.
+    """
+
+    def __init__(self, reach: Reach):
+        self._is_unknown = uninspected(reach)
+        self._failed = False
+
+    def __call__(self, code: CodeType) -> None:
+        if self._is_unknown(code):
+            self._failed = True
+            raise NotInspected(f"runs {code.co_name!r}, which may use what wasn't looked at before")
+
+    def check(self) -> None:
+        """Raise the error again, if the program has caught it."""
+        if self._failed:
+            raise NotInspected("uses what wasn't looked at before")

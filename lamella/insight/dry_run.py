@@ -1,0 +1,42 @@
+"""One eager run of a network that leaves no trace, with its floating-point operations counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..core.state import state
+from ..graph.guards.reach import Reach
+from ..graph.tracing.undo import undone
+from .roofline.costs import cost_of
+from .roofline.figures import ARITHMETIC
+
+__all__ = ["FlopCounter", "dry_run"]
+
+
+class FlopCounter(TorchDispatchMode):
+    """Adds up the operations of all kernels that multiply: products, convolutions, attention."""
+
+    flops = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        cost = cost_of(func, args, kwargs, out)
+        self.flops += int(cost.flops) if cost.kind in ARITHMETIC else 0
+        return out
+
+
+@contextmanager
+def dry_run(network: Any, inputs: tuple[Any, ...]) -> Iterator[FlopCounter]:
+    """A block in which `network` may be called with `inputs`; what the call changes is undone."""
+    whole, state.whole = state.whole, True  # nothing inside of it is compiled
+    try:
+        with undone(Reach.of_call(network, inputs, {})), FlopCounter() as counter:
+            yield counter
+    finally:
+        state.whole = whole

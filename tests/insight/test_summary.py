@@ -1,0 +1,68 @@
+"""summary: counts that can be worked out by hand, and no trace of the calls."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import nn
+
+
+class Net(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.SequentialCell(nn.Conv2d(1, 4, 3, has_bias=True), nn.BatchNorm2d(4))
+        self.twice = nn.Dense(8, 8)
+        self.unused = nn.ReLU()
+        self.calls = 0
+
+    def construct(self, x):
+        self.calls += 1
+        y = self.twice(self.twice(self.body(x)))
+        return y, {"sum": y.sum()}
+
+
+def found(net, **settings):
+    return ms.summary(net, ms.ops.ones((2, 1, 6, 8), ms.float32), **settings)
+
+
+def test_numbers():
+    layers = {layer.name: layer for layer in found(Net()).layers}
+    assert list(layers) == ["", "body", "body.0", "body.1", "twice", "unused"]
+    assert layers[""].shapes == [(2, 4, 6, 8), ()] and layers[""].kind == "Net"
+    assert (layers["body.0"].parameters, layers["body.1"].parameters) == (40, 16)
+    assert (layers["body"].trainable, layers[""].parameters) == (48, 56 + 72)
+    assert layers["body.0"].flops == 2 * 2 * 4 * 6 * 8 * 9
+    assert (layers["twice"].calls, layers["twice"].flops) == (2, 2 * 2 * 2 * 4 * 6 * 8 * 8)
+    assert layers[""].flops == layers["body.0"].flops + layers["twice"].flops
+    assert layers["body.0"].output_bytes == 2 * 4 * 6 * 8 * 4
+    assert (layers["unused"].calls, layers["unused"].shapes) == (0, [])
+    assert layers[""].seconds >= layers["body"].seconds >= layers["body.0"].seconds > 0
+
+
+def test_leaves_no_trace():
+    net = Net().set_train()
+    before = {p.name: p.asnumpy().copy() for p in net.get_parameters()}
+    ms.set_seed(3)
+    drawn = ms.ops.randn(3).asnumpy()
+    ms.set_seed(3)
+    found(net)
+    np.testing.assert_array_equal(ms.ops.randn(3).asnumpy(), drawn)
+    assert net.calls == 0 and net.training
+    for p in net.get_parameters():
+        np.testing.assert_array_equal(p.asnumpy(), before[p.name])
+
+
+def test_printed():
+    text = str(found(Net(), depth=1))
+    assert "twice Dense x 2" in text and "Conv2d" not in text
+    assert "128 parameters, 120 of them trained" in text
+    assert repr(found(Net())).count("\n") == 6 + 3
+
+
+def test_errors():
+    with pytest.raises(TypeError, match="'network' must be a Cell, but got function"):
+        ms.summary(lambda x: x)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'depth' must be 0 or more"):
+        found(Net(), depth=-1)
+    with pytest.raises(TypeError, match="'depth' must be an int"):
+        found(Net(), depth=True)
