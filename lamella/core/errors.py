@@ -6,8 +6,7 @@ import functools
 import inspect
 import opcode
 import re
-from collections.abc import Callable, Iterable
-from numbers import Number
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -51,20 +50,6 @@ def describe(value: Any) -> str:
         return f"an object of type {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
-
-
-def one_of(value: Any, allowed: Iterable[Any], name: str, owner: str) -> Any:
-    """`value`, which must be one of `allowed`: an argument called `name` of the function `owner`.
-
-    Raises:
-        ValueError: if it is another.
-    """
-    allowed = tuple(allowed)
-    # a tensor or an array isn't compared: the answer would be one for each element
-    if not isinstance(value, (str, Number, tuple, list, type(None))) or value not in allowed:
-        raise ValueError(f"For '{owner}', '{name}' must be one of "
-                         f"{', '.join(map(repr, allowed))}, but got {describe(value)}.")
-    return value
 
 
 def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:

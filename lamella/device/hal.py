@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ..core import context
-from ..core.errors import one_of
+from ..core.require import one_of
 from . import runtime
 from .runtime import (
     Event,

@@ -13,7 +13,8 @@ import torch
 from .. import numpy as lnp
 from .. import ops
 from ..core.dtype import is_inexact
-from ..core.errors import one_of, op
+from ..core.errors import op
+from ..core.require import one_of
 from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
 from ..tensors.tensor import Tensor, wrap
 

@@ -10,7 +10,7 @@ import torch
 
 from ...core import checks as check
 from ...core import log
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...nn.cell import Cell
 from ...ops.primitives.debug import take_summaries
 from ...tensors.tensor import Tensor
