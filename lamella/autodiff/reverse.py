@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..core.require import of_type
 from ..core.spreading import spreading
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
@@ -162,8 +163,7 @@ class GradOperation:
     def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False):
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list),
                             ("sens_param", sens_param)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For 'GradOperation', '{name}' must be a bool, but got {value!r}.")
+            of_type(value, bool, name, "GradOperation")
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
@@ -199,8 +199,7 @@ class Request:
                             f"but got {type(fn).__name__}.")
         for key, flag in (("has_aux", has_aux), ("return_ids", return_ids),
                           ("sens_param", sens_param)):
-            if not isinstance(flag, bool):
-                raise TypeError(f"For '{name}', '{key}' must be a bool, but got {flag!r}.")
+            of_type(flag, bool, key, name)
         if grad_position is None and weights is None:
             raise ValueError("`grad_position` and `weight` can not be None at the same time.")
         self.name = name

@@ -7,6 +7,7 @@ from typing import Any
 from .. import ops
 from ..core.adapters import adapted
 from ..core.errors import op
+from ..core.require import of_type
 from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor
 from .forms import with_forms
@@ -83,9 +84,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     for name, value in (("input", input), ("other", other)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"For 'equal', '{name}' must be a Tensor, but got {value!r} "
-                            f"of type {type(value).__name__}.")
+        of_type(value, Tensor, name, "equal")
     return input.shape == other.shape and bool(ops.eq(input, other).all())
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from .. import ops
 from ..compat.missing import attribute_of
 from ..core.primitive import Primitive
+from ..core.require import of_type
 from ..tensors.parameter import Parameter, is_generated_name
 from ..tensors.tensor import Tensor
 from .cell_lists import warn_of_listed_cells
@@ -178,8 +179,7 @@ class CellTree:
             TypeError: if `tensor` is neither a Tensor nor None.
         """
         _require_init(self, self.__dict__.get("_buffers"))
-        if not isinstance(name, str):
-            raise TypeError(f"For 'register_buffer', 'name' must be a str, but got {name!r}.")
+        of_type(name, str, "name", "register_buffer")
         if not name or "." in name:
             raise KeyError(f"For 'register_buffer', 'name' must not be empty or hold '.', "
                            f"but got {name!r}.")
@@ -283,9 +283,7 @@ class CellTree:
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name every Parameter `prefix` and its path from this Cell."""
-        if not isinstance(prefix, str):
-            raise TypeError(f"For 'update_parameters_name', 'prefix' must be a str, "
-                            f"but got {prefix!r}.")
+        of_type(prefix, str, "prefix", "update_parameters_name")
         for path, parameter in self.parameters_and_names(expand=recurse):
             parameter.name = prefix + path
 

@@ -21,6 +21,7 @@ from ..compat.missing import attribute_of
 from ..core import context, cuts
 from ..core.dtype import Type, from_raw, is_inexact
 from ..core.errors import op
+from ..core.require import of_type
 from ..core.state import numbers, state
 from ..core.wrappers import functorch, plain
 from . import printing
@@ -104,8 +105,7 @@ class Tensor(TensorMethods):
         if device is not None:
             self._raw = self._raw.to(device_named(device, "Tensor"))
         if const_arg is not False:
-            if not isinstance(const_arg, bool):
-                raise TypeError(f"For 'Tensor', 'const_arg' must be a bool, but got {const_arg!r}.")
+            of_type(const_arg, bool, "const_arg", "Tensor")
             self.const_arg = const_arg
 
     # -- what it is ------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..cell_tree import operator
-from ..checks import non_negative_float, of_type, positive_float
+from ..checks import non_negative_float, of_type, one_of, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
 from .grouping import Group, Grouping
@@ -253,9 +253,7 @@ class Optimizer(Cell):
 
     def _set_base_target(self, value: str) -> None:
         of_type(value, str, "target", "Optimizer")
-        if value not in ("CPU", "Ascend", "GPU"):
-            raise ValueError(f"For 'Optimizer', 'target' must be 'CPU', 'Ascend' or 'GPU', "
-                             f"but got {value!r}.")
+        one_of(value, ("CPU", "Ascend", "GPU"), "target", "Optimizer")
         if value != self._target and value != "CPU":
             raise ValueError(f"For 'Optimizer', 'target' can't be {value!r} "
                              f"on the device {self._target!r}.")

@@ -12,6 +12,7 @@ from ...communication.groups import group_of
 from ...core import context
 from ...core import dtype as mstype
 from ...core.dtype import is_inexact
+from ...core.require import of_type
 from ...core.spreading import is_part, local, spreading
 from ...ops.primitives.update_rules import kernels
 from ...tensors.parameter import Parameter
@@ -229,9 +230,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         Raises:
             TypeError: if `sens` is no Tensor.
         """
-        if not isinstance(sens, Tensor):
-            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'sens' must be a Tensor, "
-                            f"but got {type(sens).__name__}.")
+        of_type(sens, Tensor, "sens", "TrainOneStepWithLossScaleCell")
         self.scale_sense.set_data(sens)
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Tensor, Any]:

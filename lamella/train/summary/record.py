@@ -105,9 +105,7 @@ class SummaryRecord:
         Raises:
             ValueError: if `mode` is neither ``"train"`` nor ``"eval"``.
         """
-        if mode not in ("train", "eval"):
-            raise ValueError(f"For 'SummaryRecord.set_mode', 'mode' must be 'train' or 'eval', "
-                             f"but got {mode!r}.")
+        one_of(mode, ("train", "eval"), "mode", "SummaryRecord.set_mode")
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: Any) -> None:
