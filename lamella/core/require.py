@@ -32,8 +32,15 @@ def of_type(value: Any, types: type | tuple[type, ...], name: str, owner: str) -
         wanted = " or ".join(t.__name__ for t in types)
         article = "an" if wanted[0] in "aeioAEIO" else "a"
         raise TypeError(f"For '{owner}', '{name}' must be {article} {wanted}, "
-                        f"but got {describe(value)} of type {type(value).__name__}.")
+                        f"but got {_with_type(value)}.")
     return value
+
+
+def _with_type(value: Any) -> str:
+    """A value and its type; the type alone of objects whose text says no more."""
+    kind = type(value).__name__
+    plain = isinstance(value, (str, Number, tuple, list, type(None))) or hasattr(value, "_raw")
+    return f"{describe(value)} of type {kind}" if plain else kind
 
 
 def one_of(value: Any, allowed: Iterable[Any], name: str, owner: str) -> Any:
