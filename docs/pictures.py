@@ -19,6 +19,7 @@ import time
 from typing import NamedTuple
 
 import matplotlib
+from PIL import Image
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -42,7 +43,6 @@ CURVES = {
     "sentiment_bert": Curve(r"step: (\d+), loss is ([\d.]+)", "report", "loss"),
     "cartpole_a2c": Curve(r"update (\d+): a game lasts about (\d+)", "update",
                           "moves of a game"),
-    "cartpole_ppo": Curve(r"round (\d+): a game lasts about (\d+)", "round", "moves of a game"),
     "data_parallel_digits": Curve(
         r"epoch (\d+): loss ([\d.]+)", "epoch", "loss",
         ("-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2", "--join=True",
@@ -63,18 +63,33 @@ def run(name: str, folder: pathlib.Path, before: tuple[str, ...] = ()) -> str:
     return done.stdout + "".join(log.read_text(encoding="utf-8") for log in logs)
 
 
+def means(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """For each x the mean of its different values, which several processes have printed."""
+    values: dict[float, set[float]] = {}
+    for x, y in pairs:
+        values.setdefault(x, set()).add(y)
+    return [(x, sum(ys) / len(ys)) for x, ys in sorted(values.items())]
+
+
+def shrink(path: pathlib.Path) -> None:
+    """Write a picture again with at most 128 colours, which takes a third of the room."""
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(128)
+    small.save(path, optimize=True)
+
+
 def draw(name: str, printed: str, path: pathlib.Path) -> None:
     """A curve of a program's progress, with the last line that it printed as its title."""
     curve = CURVES[name]
-    pairs = [(float(x), float(y)) for x, y in re.findall(curve.pattern, printed)]
-    if len(pairs) < 2:
+    found = [(float(x), float(y)) for x, y in re.findall(curve.pattern, printed)]
+    if len(found) < 2:
         sys.exit(f"{name}: its output has no {curve.pattern!r}")
-    xs = [x for x, _ in pairs] if curve.x != "report" else list(range(1, len(pairs) + 1))
+    pairs = [(i, y) for i, (_, y) in enumerate(found, 1)] if curve.x == "report" else means(found)
     lines = printed.strip().splitlines()
     written = [line for line in lines if not re.search(curve.pattern, line)][:-1]
     figure, axes = plt.subplots(1, 2 if name == "char_gpt" else 1, squeeze=False,
                                 figsize=(9 if name == "char_gpt" else 5, 3), layout="constrained")
-    axes[0, 0].plot(xs, [y for _, y in pairs], marker=".")
+    axes[0, 0].plot(*zip(*pairs, strict=True), marker=".")
     axes[0, 0].set(xlabel=curve.x, ylabel=curve.y)
     figure.suptitle(lines[-1], fontsize="medium")
     if name == "char_gpt":
@@ -96,11 +111,13 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as made:
             folder = pathlib.Path(made)
             printed = run(name, folder, CURVES[name].command if name in CURVES else ())
-            if name in OWN:
-                source, target = OWN[name]
-                shutil.copy(folder / source, options.out / target)
+            source, picture = OWN.get(name, ("", f"{name}.png"))
+            target = options.out / picture
+            if source:
+                shutil.copy(folder / source, target)
             else:
-                draw(name, printed, options.out / f"{name}.png")
+                draw(name, printed, target)
+        shrink(target)
         print(f"{name}: {time.monotonic() - started:.0f} s, {printed.strip().splitlines()[-1]}",
               flush=True)
 

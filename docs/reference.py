@@ -31,7 +31,7 @@ EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "sentiment_bert": ("A small BERT judges reviews", "sentiment_bert.png"),
     "digits_dcgan": ("A DCGAN draws digits", "digits_dcgan.png"),
     "cartpole_a2c": ("A2C balances a pole", "cartpole_a2c.png"),
-    "cartpole_ppo": ("PPO balances a pole", "cartpole_ppo.png"),
+    "cartpole_ppo": ("PPO balances a pole", ""),
     "data_parallel_digits": ("Two processes learn digits together", "data_parallel_digits.png"),
 }
 SHEETS = {  # by framework and language; the messages of remedies are English in both

@@ -15,6 +15,7 @@ ROOT = Path(lamella.__file__).parent
 
 # from the bottom: a room may import what is named before it; those in one line import each other
 ORDER = (
+    "device.kinds",
     "core compat",
     "machine",
     "tensors common",

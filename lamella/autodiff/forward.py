@@ -19,6 +19,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..core import context
 from ..core.errors import add_fallback
 from ..core.forking import Lock
 from ..core.require import of_type
@@ -308,7 +309,7 @@ class _Push:
             trees.append(map_tensors(lambda t: t, value))
             every = [t._raw for t in tensors(value)]
             outs = tuple(twin_of(r) for r in every if differentiable(twin_of(r)))
-            return (outs or (torch.zeros(()),),
+            return (outs or (torch.zeros((), device=context.current_device()),),
                     tuple(plain(r) for r in every if not differentiable(r)))
 
         primals = tuple(_floating(self.leaves[i]._raw) for i in self.indices)

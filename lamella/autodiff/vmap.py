@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core import context
 from ..core.kernel_messages import of_vmap
 from ..core.require import one_of
 from ..core.structures import agree, aligned, kind_of
@@ -181,7 +182,7 @@ class _Batch:
                          if level.overlay[p] is not raw]
         outs += [level.overlay[self.own[i]] for i in self.assigned]
         if not outs:
-            outs.append(torch.zeros(()))
+            outs.append(torch.zeros((), device=context.current_device()))
         return tuple(outs)
 
     def _placed(self, outs: list[torch.Tensor]) -> Any:

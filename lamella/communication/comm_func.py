@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..core import context
 from ..core.dtype import to_raw
 from ..core.errors import describe
 from ..core.require import of_type
@@ -421,10 +422,10 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> tuple[Tensor, ...]:
         if each.kind == "isend":
             works.append(messages.send(name, raw_of(name, each.tensor), each.peer, group,
                                        each.tag))
-            found.append(torch.zeros(()))
+            found.append(torch.zeros((), device=context.current_device()))
             continue
         like = each.tensor._raw if isinstance(each.tensor, Tensor) else torch.empty(
-            tuple(each.tensor), dtype=to_raw(each.recv_dtype))
+            tuple(each.tensor), dtype=to_raw(each.recv_dtype), device=context.current_device())
         raw, work = messages.receive(name, like, each.peer, group, each.tag)
         found.append(raw)
         works.append(work)

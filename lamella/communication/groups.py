@@ -100,7 +100,7 @@ class Group:
         self.process_group = process_group
         self.compares = (process_group is not None and self.rank >= 0
                          and os.environ.get("LAMELLA_CHECK_EXCHANGES") != "0"
-                         and dist.get_backend(process_group) == "gloo")
+                         and "cpu:gloo" in dist.get_backend_config(process_group).split(","))
         if process_group is not None:
             _joined.add(self)
 

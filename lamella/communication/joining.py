@@ -6,11 +6,11 @@ import datetime
 import os
 from typing import Any
 
-import torch
 import torch.distributed as dist
-import torch.distributed.nn  # before `join`: its functions hold the world that is there by then
+import torch.distributed.nn  # noqa: F401  before `join`: its functions hold the world that is there by then
 
 from ..core import context
+from ..device import kinds
 
 
 def number(*names: str, default: int = 0) -> int:
@@ -51,6 +51,19 @@ def patience() -> datetime.timedelta:
     return _patience or datetime.timedelta(seconds=number("HCCL_EXEC_TIMEOUT", default=1800))
 
 
+def library_of(kind: str) -> str:
+    """The library that exchanges tensors of a kind of device, as its back end has told PyTorch.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
+    found = dist.Backend.default_device_backend_map.get(kind)
+    if found is None:
+        raise RuntimeError(f"For 'init', PyTorch knows no library that exchanges tensors of "
+                           f"{kind!r} between processes.")
+    return found
+
+
 def join(size: int) -> None:
     """Join the other processes, by the one of rank 0."""
     rank = number(*RANK)
@@ -60,10 +73,11 @@ def join(size: int) -> None:
     host = os.environ.get("MASTER_ADDR") or os.environ.get("MS_SCHED_HOST") or "127.0.0.1"
     port = number("MASTER_PORT", "MS_SCHED_PORT", default=8118)
     library = "gloo"
-    if context.current_device().type == "cuda":
-        here = number(*LOCAL_RANK, "DEVICE_ID", default=rank) % torch.cuda.device_count()
+    kind = context.current_device().type
+    if kind != "cpu":
+        here = number(*LOCAL_RANK, "DEVICE_ID", default=rank) % kinds.count(kind)
         context.set_device(context.get_context("device_target"), here)
-        library = "cpu:gloo,cuda:nccl"
+        library = f"cpu:gloo,{kind}:{library_of(kind)}"
     meeting: dict[str, Any] = {"init_method": f"tcp://{host}:{port}"}
     if _store is not None:
         meeting = {"store": _store}

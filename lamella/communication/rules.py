@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..autodiff.level import lifted
+from ..core import context
 from . import exchange, messages
 from .groups import Group
 
@@ -180,7 +181,7 @@ def exchange_batch(name: str, raws: Sequence[torch.Tensor], to: Sequence[int],
     _check_plain(name, group)
     works = [messages.send(name, raw, group.ranks[rank], group)
              for raw, rank in zip(raws, to, strict=True)]
-    device = raws[0].device if raws else torch.device("cpu")
+    device = raws[0].device if raws else context.current_device()
     found = []
     for shape, kind, rank in zip(shapes, types, sources, strict=True):
         like = torch.empty(tuple(shape), dtype=kind, device=device)
@@ -198,7 +199,7 @@ class _Neighbors(torch.autograd.Function):
                 group: Group, *raws: torch.Tensor) -> Any:
         ctx.name, ctx.group, ctx.to, ctx.sources = name, group, to, sources
         ctx.forms = [raw.shape for raw in raws], raws[0].dtype if raws else dtype
-        device = raws[0].device if raws else torch.device("cpu")
+        device = raws[0].device if raws else context.current_device()
         works = [messages.send(name, raw, group.ranks[rank], group)
                  for raw, rank in zip(raws, to, strict=True)]
         found = []

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..device import kinds
 from .require import of_type
 from .settings import Settings
 
@@ -86,20 +87,27 @@ def use_cpu_instead() -> None:
 @functools.cache
 def _say_cpu_instead(device_target: str, index: int, count: int) -> None:
     print(f"lamella: the program asked for {device_target} {index}, and this machine shows {count} "
-          "GPUs; it runs on the CPU.", file=sys.stderr)
+          f"{_plural(device_target)}; it runs on the CPU.", file=sys.stderr)
+
+
+def _plural(device_target: str) -> str:
+    return "GPUs" if device_target in ("GPU", "Ascend") else f"devices {device_target!r}"
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
     """Choose the device that tensors, parameters and random numbers are created on.
 
     Args:
-        device_target: ``"CPU"``, ``"GPU"``, or ``"Ascend"``. There is no Ascend here: it chooses
-            the GPU where there is one, else the CPU, so that a script written for Ascend runs.
-        device_id: which GPU; default 0.
+        device_target: ``"CPU"``, ``"GPU"``, ``"Ascend"``, or PyTorch's name of another accelerator,
+            such as that of a PrivateUse1 backend. ``"Ascend"`` is one where ``torch_npu`` is
+            installed; else it means the GPU where there is one, else the CPU, so that a script
+            written for Ascend runs.
+        device_id: which of them; default: the place of this process on this machine where a
+            launcher started it, else 0.
 
     Raises:
-        ValueError: if the target is unknown, or the GPU is not there and the program wasn't started
-            with ``lamella run``, which lets it run on the CPU.
+        ValueError: if the target is unknown, or the device is not there and the program wasn't
+            started with ``lamella run``, which lets it run on the CPU.
 
     Examples:
         >>> import lamella as ms
@@ -108,27 +116,28 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         'CPU'
     """
     global _device
-    names = {"CPU": "cpu", "GPU": "cuda", "Ascend": "cuda" if torch.cuda.is_available() else "cpu"}
-    if not isinstance(device_target, str) or device_target not in names:
+    kind = kinds.kind_of(device_target) if isinstance(device_target, str) else None
+    if kind is None:
         raise ValueError(f"For 'set_device', 'device_target' must be 'CPU', 'GPU' or 'Ascend', "
                          f"but got {device_target!r}.")
     if device_id is not None and (not isinstance(device_id, int) or device_id < 0):
         raise ValueError(f"For 'set_device', 'device_id' must be an int of 0 or more, "
                          f"but got {device_id!r}.")
-    count = 0 if device_target == "CPU" else torch.cuda.device_count()
-    index = device_id or 0
-    there = names[device_target] == "cuda" and index < count
+    count = 0 if kind == "cpu" else kinds.count(kind)
+    index = kinds.here(count) if device_id is None and count else device_id or 0
+    there = index < count
     if _cpu_instead and device_target != "CPU" and not there:
         _say_cpu_instead(device_target, index, count)
         if device_target == "GPU":  # what asks for the target may use the GPU's functions next
             device_target = "CPU"
-    elif names[device_target] == "cuda" and not there:
-        raise ValueError(f"For 'set_device', GPU {index} was asked for, but this machine shows "
-                         f"{count} GPUs. Use set_device('CPU').")
-    device = torch.device("cuda", index) if there else torch.device("cpu")
+    elif kind != "cpu" and not there:
+        raise ValueError(f"For 'set_device', {device_target} {index} was asked for, but this "
+                         f"machine shows {count} {_plural(device_target)}. Use set_device('CPU').")
+    device = torch.device(kind, index) if there else kinds.CPU
+    kinds.use(device)
     _device = device
     _settings["device_target"] = device_target
-    _settings["device_id"] = device_id or 0
+    _settings["device_id"] = index
 
 
 def set_context(**kwargs: Any) -> None:
@@ -222,6 +231,8 @@ def set_deterministic(deterministic: bool) -> None:
     if not isinstance(deterministic, bool):
         raise TypeError(f"For 'set_deterministic', the argument must be a bool, "
                         f"but got {deterministic!r}.")
+    if deterministic:  # read by cuBLAS when it makes its first handle
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # use_deterministic_algorithms would import PyTorch's compiler, which takes seconds
     torch._C._set_deterministic_algorithms(deterministic, warn_only=True)
     _settings["deterministic"] = "ON" if deterministic else "OFF"

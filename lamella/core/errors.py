@@ -218,7 +218,7 @@ def by_fallback(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any
         if applies(error):
             try:
                 return Fallback(True, fallback(function, args, kwargs))
-            except (RuntimeError, TypeError, ValueError, IndexError) as refusal:
+            except KERNEL_ERRORS as refusal:
                 if "not implemented for" not in str(refusal):  # the fallback's own type
                     error = refusal
     return Fallback(False, error=error)

@@ -17,6 +17,7 @@ _TYPES = {"Half": "Float16", "Float": "Float32", "Double": "Float64", "Char": "I
 _NUMBER = r"(-?\d+)"
 _EMPTY = "an empty tensor is not supported."
 _KNOWN: tuple[tuple[str, str], ...] = (
+    (r"on the same device", "the tensors must be on one device."),
     # types
     (r"\"[^\"]*\" not implemented for '(\w+)'", "tensors of type {0} are not supported."),
     (r"complex (numbers|tensors?|types?|inputs?|dtypes?)|for complex|complex tensor",
@@ -73,6 +74,12 @@ _KNOWN: tuple[tuple[str, str], ...] = (
      "range."),
     (r"non-empty|is empty|non-zero size|numel\(\) == 0",
      _EMPTY),
+    (r"weights sum to zero", "the weights must not add up to 0."),
+    (r"Expected sequence length to be larger than 0", "a sequence must have at least one step."),
+    (r"too small\. Calculated output", "the padding takes away more than the input has."),
+    (r"infer total number of classes from empty", "there must be at least one class."),
+    (r"heads in key and value must divide", "the number of heads in key and value must divide that "
+     "in the query."),
     (r"cannot sample n_sample <= 0", "the number of samples must be 1 or more."),
     (rf"leading minor of order {_NUMBER} is not positive-definite",
      "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),

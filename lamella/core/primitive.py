@@ -39,6 +39,9 @@ class Primitive:
         explain_construction(cls)
 
     def __init__(self, name: str):
+        if not isinstance(name, str):
+            raise TypeError(f"For '{type(self).__name__}', 'name' must be a str, "
+                            f"but got {type(name).__name__}.")
         self.name = name
         self._attributes = ()
         self.instance_name: str | None = None

@@ -13,7 +13,7 @@ import torch
 
 from ..core import context
 from ..core.require import of_type, one_of
-from . import runtime
+from . import kinds, runtime
 from .runtime import (
     Event,
     Stream,
@@ -34,12 +34,17 @@ __all__ = [
     "set_cur_stream", "synchronize",
 ]
 
-_TARGETS = ("CPU", "GPU", "Ascend")
-
-
 def _target(function: str, device_target: str | None) -> str:
     found = context.get_context("device_target") if device_target is None else device_target
-    return one_of(found, _TARGETS, "device_target", function)
+    if isinstance(found, str) and kinds.kind_of(found) is not None:
+        return found
+    return one_of(found, kinds.TARGETS, "device_target", function)
+
+
+def _kind(target: str) -> str:
+    """The kind of device that a target is, not the one that stands for it."""
+    kind = kinds.kind_of(target)
+    return "npu" if target == "Ascend" else str(kind)
 
 
 def _with_target(function: Callable[[], Any]) -> Callable[..., Any]:
@@ -67,7 +72,8 @@ def is_available(device_target: str) -> bool:
     """Whether there is a device of a kind.
 
     Args:
-        device_target: ``"CPU"``, ``"GPU"`` or ``"Ascend"``, of which there is none.
+        device_target: ``"CPU"``, ``"GPU"``, ``"Ascend"`` (which needs ``torch_npu``), or PyTorch's
+            name of another kind.
 
     Raises:
         ValueError: if the kind is another.
@@ -77,8 +83,7 @@ def is_available(device_target: str) -> bool:
         >>> hal.is_available("CPU"), hal.is_available("Ascend")
         (True, False)
     """
-    target = _target("is_available", device_target)
-    return target == "CPU" or (target == "GPU" and torch.cuda.is_available())
+    return kinds.count(_kind(_target("is_available", device_target))) > 0
 
 
 def is_initialized(device_target: str) -> bool:
@@ -90,8 +95,7 @@ def is_initialized(device_target: str) -> bool:
     Raises:
         ValueError: if the kind is another.
     """
-    target = _target("is_initialized", device_target)
-    return target == "CPU" or (target == "GPU" and torch.cuda.is_initialized())
+    return kinds.in_use(_kind(_target("is_initialized", device_target)))
 
 
 def device_count(device_target: str | None = None) -> int:
@@ -100,18 +104,17 @@ def device_count(device_target: str | None = None) -> int:
     Raises:
         ValueError: if the kind is unknown.
     """
-    target = _target("device_count", device_target)
-    return {"CPU": 1, "GPU": torch.cuda.device_count()}.get(target, 0)
+    return kinds.count(_kind(_target("device_count", device_target)))
 
 
-def _checked_id(function: str, device_id: int, device_target: str | None) -> str:
+def _checked_id(function: str, device_id: int, device_target: str | None) -> torch.device:
     target = _target(function, device_target)
     of_type(device_id, int, "device_id", function)
     count = device_count(target)
     if not 0 <= device_id < count:
         raise ValueError(f"For '{function}', there are {count} devices of the kind {target!r}, "
                          f"but 'device_id' is {device_id}.")
-    return target
+    return kinds.CPU if target == "CPU" else torch.device(_kind(target), device_id)
 
 
 def get_device_name(device_id: int, device_target: str | None = None) -> str:
@@ -126,8 +129,8 @@ def get_device_name(device_id: int, device_target: str | None = None) -> str:
         >>> hal.get_device_name(0, "CPU")
         'CPU'
     """
-    target = _checked_id("get_device_name", device_id, device_target)
-    return "CPU" if target == "CPU" else torch.cuda.get_device_name(device_id)
+    device = _checked_id("get_device_name", device_id, device_target)
+    return "CPU" if device == kinds.CPU else kinds.name_of(device)
 
 
 def get_device_capability(device_id: int, device_target: str | None = None
@@ -136,8 +139,8 @@ def get_device_capability(device_id: int, device_target: str | None = None
 
     Raises: as `get_device_name`.
     """
-    target = _checked_id("get_device_capability", device_id, device_target)
-    return None if target == "CPU" else torch.cuda.get_device_capability(device_id)
+    device = _checked_id("get_device_capability", device_id, device_target)
+    return kinds.call(device, "get_device_capability", device)
 
 
 def get_device_properties(device_id: int, device_target: str | None = None) -> Any:
@@ -145,8 +148,8 @@ def get_device_properties(device_id: int, device_target: str | None = None) -> A
 
     Raises: as `get_device_name`.
     """
-    target = _checked_id("get_device_properties", device_id, device_target)
-    return None if target == "CPU" else torch.cuda.get_device_properties(device_id)
+    device = _checked_id("get_device_properties", device_id, device_target)
+    return kinds.call(device, "get_device_properties", device)
 
 
 def get_arch_list(device_target: str | None = None) -> list[str] | None:
@@ -155,5 +158,5 @@ def get_arch_list(device_target: str | None = None) -> list[str] | None:
     Raises:
         ValueError: if the kind is unknown.
     """
-    target = _target("get_arch_list", device_target)
-    return torch.cuda.get_arch_list() if target == "GPU" else None
+    kind = _kind(_target("get_arch_list", device_target))
+    return kinds.call(torch.device(kind), "get_arch_list") if kinds.count(kind) else None

@@ -1,7 +1,7 @@
 """The device while a program runs: its memory, its streams, waiting for it.
 
-On a GPU these are PyTorch's; a CPU has one stream, in which every call is over when it returns, and
-memory that nothing counts.
+On a GPU or another accelerator these are PyTorch's; a CPU has one stream, in which every call is
+over when it returns, and memory that nothing counts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import torch
 
 from ..core import context
 from ..core.require import of_type
+from . import kinds
 
 __all__ = [
     "DeviceCtx", "Event", "Stream", "StreamCtx", "communication_stream", "current_stream",
@@ -30,16 +31,21 @@ __all__ = [
 ]
 
 
-def _gpu() -> torch.device | None:
-    """The GPU that tensors are made on; None on a CPU."""
+def _streamed() -> torch.device | None:
+    """The device that tensors are made on, if it has streams; None on a CPU."""
     device = context.current_device()
-    return device if device.type == "cuda" else None
+    return device if kinds.has_streams(device) else None
+
+
+def _asked(name: str, default: Any = 0) -> Any:
+    """What a function of PyTorch's module for the device gives; `default` where there is none."""
+    device = context.current_device()
+    return kinds.call(device, name, device, default=default)
 
 
 def synchronize() -> None:
     """Wait until the device has done everything it was given."""
-    if (gpu := _gpu()) is not None:
-        torch.cuda.synchronize(gpu)
+    kinds.synchronize(context.current_device())
 
 
 def launch_blocking() -> None:
@@ -50,9 +56,9 @@ def launch_blocking() -> None:
     Raises:
         RuntimeError: if the GPU has been used.
     """
-    if torch.cuda.is_initialized():
-        raise RuntimeError("For 'launch_blocking', the GPU has been used already; call it first.")
-    os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
+    if any(kinds.in_use(kind) for kind in ("cuda", "npu")):
+        raise RuntimeError("For 'launch_blocking', the device has been used; call it first.")
+    os.environ["CUDA_LAUNCH_BLOCKING"] = os.environ["ASCEND_LAUNCH_BLOCKING"] = "1"
 
 
 def get_current_device() -> DeviceInfo:
@@ -80,8 +86,8 @@ class DeviceCtx:
     """A block in which tensors are made on another device.
 
     Args:
-        name: ``"CPU"``, ``"GPU"`` or ``"Ascend"``.
-        device_id: which GPU; default 0.
+        name: as for `set_device`.
+        device_id: which of them.
 
     Raises:
         ValueError: on entering, if there is no such device.
@@ -115,22 +121,22 @@ class DeviceCtx:
 
 def memory_allocated() -> int:
     """The bytes that tensors take on the GPU; 0 on a CPU."""
-    return 0 if (gpu := _gpu()) is None else torch.cuda.memory_allocated(gpu)
+    return _asked("memory_allocated")
 
 
 def memory_reserved() -> int:
     """The bytes that are kept for tensors on the GPU; 0 on a CPU."""
-    return 0 if (gpu := _gpu()) is None else torch.cuda.memory_reserved(gpu)
+    return _asked("memory_reserved")
 
 
 def max_memory_allocated() -> int:
     """The most bytes that tensors have taken on the GPU; 0 on a CPU."""
-    return 0 if (gpu := _gpu()) is None else torch.cuda.max_memory_allocated(gpu)
+    return _asked("max_memory_allocated")
 
 
 def max_memory_reserved() -> int:
     """The most bytes that have been kept for tensors on the GPU; 0 on a CPU."""
-    return 0 if (gpu := _gpu()) is None else torch.cuda.max_memory_reserved(gpu)
+    return _asked("max_memory_reserved")
 
 
 def memory_stats() -> dict[str, Any]:
@@ -158,8 +164,7 @@ def memory_summary() -> str:
 
 def reset_peak_memory_stats() -> None:
     """Begin anew with the greatest numbers of bytes."""
-    if (gpu := _gpu()) is not None:
-        torch.cuda.reset_peak_memory_stats(gpu)
+    _asked("reset_peak_memory_stats")
 
 
 def reset_max_memory_allocated() -> None:
@@ -174,8 +179,7 @@ def reset_max_memory_reserved() -> None:
 
 def empty_cache() -> None:
     """Give memory of the GPU that is kept and not in use back to the system."""
-    if _gpu() is not None:
-        torch.cuda.empty_cache()
+    kinds.call(context.current_device(), "empty_cache")
 
 
 _SIZE = re.compile(r"([1-9][0-9]*(\.)?[0-9]*|0\.[0-9]*)GB", re.ASCII)
@@ -205,10 +209,11 @@ def set_memory(init_size: str = "2GB", increase_size: str = "2GB", max_size: str
     if optimize_level not in ("O0", "O1"):
         raise ValueError(f"The optimize_level must be one of ['O0', 'O1'], "
                          f"but got {optimize_level}.")
-    if (gpu := _gpu()) is not None:
-        whole = torch.cuda.get_device_properties(gpu).total_memory
-        share = min(1.0, float(max_size[:-2]) * 2 ** 30 / whole)
-        torch.cuda.set_per_process_memory_fraction(share, gpu)
+    properties = _asked("get_device_properties", None)
+    if properties is not None:
+        share = min(1.0, float(max_size[:-2]) * 2 ** 30 / properties.total_memory)
+        device = context.current_device()
+        kinds.call(device, "set_per_process_memory_fraction", share, device)
 
 
 # --- threads
@@ -292,10 +297,10 @@ class Stream:
 
     def __init__(self, priority: int = 0, *, stream: Any = None):
         of_type(priority, int, "priority", "Stream")
-        gpu = _gpu()
+        device = _streamed()
         self.raw: Any = stream
-        if stream is None and gpu is not None:
-            self.raw = torch.cuda.Stream(gpu, priority=priority)
+        if stream is None and device is not None:
+            self.raw = kinds.module_of(device.type).Stream(device, priority=priority)
         self.device_name: str = context.get_context("device_target")
         self.device_id: int = context.get_context("device_id")
 
@@ -354,8 +359,9 @@ class Event:
         self.enable_timing, self.blocking = enable_timing, blocking
         self.raw: Any = None
         self._time = 0.0
-        if _gpu() is not None:
-            self.raw = torch.cuda.Event(enable_timing=enable_timing, blocking=blocking)
+        if (device := _streamed()) is not None:
+            self.raw = kinds.module_of(device.type).Event(enable_timing=enable_timing,
+                                                          blocking=blocking)
 
     def record(self, stream: Stream | None = None) -> None:
         """Put it behind the work of a stream, the current one unless given."""
@@ -397,14 +403,12 @@ class Event:
 
 def current_stream() -> Stream:
     """The stream that operators are put into."""
-    gpu = _gpu()
-    return Stream(stream=None if gpu is None else torch.cuda.current_stream(gpu))
+    return Stream(stream=_asked("current_stream", None))
 
 
 def default_stream() -> Stream:
     """The stream that operators are put into at first."""
-    gpu = _gpu()
-    return Stream(stream=None if gpu is None else torch.cuda.default_stream(gpu))
+    return Stream(stream=_asked("default_stream", None))
 
 
 def communication_stream() -> Stream:
@@ -420,7 +424,7 @@ def set_cur_stream(stream: Stream) -> None:
     """
     of_type(stream, Stream, "stream", "set_cur_stream")
     if stream.raw is not None:
-        torch.cuda.set_stream(stream.raw)
+        kinds.call(context.current_device(), "set_stream", stream.raw)
 
 
 @contextmanager

@@ -23,7 +23,8 @@ from typing import Any
 
 import torch
 
-from ..core import log
+from ..core import context, log
+from ..device import kinds
 
 ABANDONED = 3600.0  # seconds after which unfinished work of another process is removed
 RETRY = 86400.0  # seconds after which a failed compilation is tried again
@@ -104,8 +105,9 @@ def machine() -> str:
     """The machine that compiled code and measurements hold for: PyTorch, CPU, threads."""
     parts = [torch.__version__, torch.backends.cpu.get_cpu_capability(), _processor(),
              str(torch.get_num_threads())]
-    if torch.cuda.is_available():
-        parts.append(torch.cuda.get_device_name())
+    device = context.current_device()
+    if device.type != "cpu":
+        parts.append(kinds.name_of(device))
     return "|".join(parts)
 
 

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import torch
 
+from ..device import kinds
+
 GAIN = 0.95  # the most time, relative to the first alternative, for another to be chosen
 BRIEF = 0.01  # seconds of a run that takes longer if another alternative had the caches before it
 
@@ -51,10 +53,10 @@ class Rounds:
 
     def timed(self, name: str, run: Callable[[], T], device: torch.device) -> T:
         """Run an alternative and note its time, until the device is done; returns its result."""
-        _wait_for(device)
+        kinds.synchronize(device)
         start = time.perf_counter()
         found = run()
-        _wait_for(device)
+        kinds.synchronize(device)
         self.times[name].append(time.perf_counter() - start)
         return found
 
@@ -69,8 +71,3 @@ class Rounds:
         """The first alternative, unless another is clearly faster."""
         best = min(self.times, key=self.share)
         return best if self.share(best) < GAIN else next(iter(self.times))
-
-
-def _wait_for(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import torch
-
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
 
@@ -47,8 +45,8 @@ def batch_norm_gather_stats_with_counts(
         [2.] [0.70710677]
     """
     means = mean._raw.float()
-    weights = torch.ones(means.shape[0]) if counts is None else counts._raw.float()
-    weights = weights.to(means.device).reshape(-1, 1)
+    weights = means.new_ones(means.shape[0]) if counts is None else counts._raw.float()
+    weights = weights.reshape(-1, 1)
     total = weights.sum()
     whole = (means * weights).sum(0) / total
     squares = (invstd._raw.float() ** -2 - eps + (means - whole) ** 2) * weights

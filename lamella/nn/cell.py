@@ -13,7 +13,7 @@ from ..autodiff.recompute import checkpointed
 from ..core import dtype as mstype
 from ..core.declared import without_caches
 from ..core.dtype import to_raw
-from ..core.errors import KERNEL_ERRORS, explain_construction
+from ..core.errors import KERNEL_ERRORS, describe, explain_construction
 from ..core.state import state
 from ..tensors.tensor import Tensor
 from .cell_call import CellHooks, call_in_float, record_run, run_slot
@@ -76,7 +76,9 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         own["training"] = False
         own["requires_grad"] = False
         own["_create_time"] = int(time.time() * 1e9)
-        if flags:
+        if flags is not None:
+            if not isinstance(flags, dict):
+                raise TypeError(f"For 'Cell', 'flags' must be a dict, but got {describe(flags)}.")
             self.add_flags(**flags)
 
     # -- calling ---------------------------------------------------------------------------------

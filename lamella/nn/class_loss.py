@@ -240,10 +240,10 @@ class SampledSoftmaxLoss(LossBase):
     def _sample(self, labels: Tensor, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Classes drawn evenly among those that no sample has, and their expected counts."""
         source = generator(self.seed or None)
-        free = torch.ones(self.num_classes, dtype=torch.bool)
+        free = torch.ones(self.num_classes, dtype=torch.bool, device=source.device)
         if self.remove_accidental_hits:
-            free[labels._raw.cpu().flatten().long()] = False
-        order = torch.randperm(self.num_classes, generator=source)
+            free[labels._raw.to(source.device).flatten().long()] = False
+        order = torch.randperm(self.num_classes, generator=source, device=source.device)
         sampled = order[free[order]][: self.num_sampled].to(labels._raw.device)
         count = self.num_sampled / self.num_classes
         return (wrap(sampled), ops.full_like(labels, count, dtype=logits.dtype),

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..core import context
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
@@ -213,14 +214,17 @@ def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = No
 def pooling_sequence(length: int, count: int, pseudo_random: bool,
                      generator: torch.Generator | None) -> torch.Tensor:
     """Where `count` cells of nearly one size begin, and the last one ends (Graham, 2014)."""
+    place = context.current_device() if generator is None else generator.device
     ratio, least = length / count, length // count
     if pseudo_random and length % count:
         most = min((least + 2) / ratio - 1, (length + 1 - least) / ratio - (count - 1))
-        shift = torch.rand((), generator=generator, dtype=torch.float64) * most
-        inner = (ratio * (torch.arange(1, count, dtype=torch.float64) + shift)).ceil().long() - 1
-        return torch.cat((torch.zeros(1, dtype=torch.int64), inner, torch.tensor([length])))
-    longer = torch.randperm(count, generator=generator) < length % count
-    return torch.cat((torch.zeros(1, dtype=torch.int64), (least + longer.long()).cumsum(0)))
+        shift = torch.rand((), generator=generator, dtype=torch.float64, device=place) * most
+        begins = torch.arange(count + 1, dtype=torch.float64, device=place)
+        inner = (ratio * (begins + shift)).ceil().long() - 1
+        inner[0], inner[-1] = 0, length
+        return inner
+    longer = torch.randperm(count, generator=generator, device=place) < length % count
+    return F.pad((least + longer.long()).cumsum(0), (1, 0))
 
 
 @op

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..core import context
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.kernels import trunc_quotient
@@ -216,9 +217,12 @@ def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
 
 def _with_float32(input: Any, other: Any) -> tuple[Any, Any]:
     """Both sides, a number as a Tensor of float32, which widens float16."""
-    if type(other) in (int, float):
-        return input, wrap(torch.tensor(float(other)))
-    return (wrap(torch.tensor(float(input))) if type(input) in (int, float) else input), other
+    def of(value: Any) -> Any:
+        if type(value) not in (int, float):
+            return value
+        return wrap(torch.tensor(float(value), device=context.current_device()))
+
+    return (input, of(other)) if type(other) in (int, float) else (of(input), other)
 
 
 @op

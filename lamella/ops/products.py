@@ -9,7 +9,7 @@ import torch
 
 from ..core.adapters import adapted
 from ..core.dtype import is_inexact
-from ..core.errors import op
+from ..core.errors import describe, op
 from ..machine import products
 from ..tensors.operators import python_syntax
 from ..tensors.promotion import promote
@@ -260,6 +260,8 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         >>> print(ms.ops.einsum("ij,jk->ik", ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
         [[11.]]
     """
+    if not isinstance(equation, (str, Tensor)):
+        raise TypeError(f"For 'einsum', 'equation' must be a str, but got {describe(equation)}.")
     single = len(operands) == 1 and isinstance(operands[0], (list, tuple))
     values = operands[0] if single else operands
     return wrap(torch.einsum(*[getattr(v, "_raw", v) for v in (equation, *values)]))

@@ -20,6 +20,7 @@ from ..communication import exchange, rules, settings
 from ..communication.buckets import cut
 from ..communication.functional import install, joined
 from ..communication.groups import Group, create_group, group_of
+from ..core import context
 from ..core.errors import describe
 from ..core.spreading import local
 from ..core.state import state
@@ -62,7 +63,7 @@ class Placement:
         from torch.distributed.device_mesh import DeviceMesh
 
         install()
-        kind = "cuda" if torch.cuda.is_available() else "cpu"
+        kind = context.current_device().type
         self.mesh = joined(DeviceMesh.from_group(group.process_group, kind))
 
     def fits(self, parameter: Parameter) -> bool:
@@ -188,7 +189,8 @@ class PartParameter(SpreadParameter):
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """As `Parameter.init_data`: all processes make the whole, and each keeps its part."""
         if self.init is not None:
-            self._data = torch.zeros((), dtype=self._data.dtype).expand(self.shape)
+            self._data = torch.zeros((), dtype=self._data.dtype,
+                                     device=self._data.device).expand(self.shape)
             super().init_data()
             self._data = self.placement.part(self._data).clone()
         return self

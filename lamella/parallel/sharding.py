@@ -21,6 +21,7 @@ from ..autodiff.tree import map_tensors
 from ..communication import settings
 from ..communication.functional import install, joined
 from ..communication.groups import ended, group_of
+from ..core import context
 from ..core.errors import add_fallback
 from ..core.state import state
 from ..tensors.parameter import Parameter
@@ -82,7 +83,7 @@ def mesh_here() -> Any:
         DTensor._op_dispatcher._allow_implicit_replication = True  # type: ignore[attr-defined]
         size, stages = group_of(None, "shard").size, key[1]
         lengths = arranged(size // stages, list(_strategies.get(ended(), ())))
-        kind = "cuda" if torch.cuda.is_available() else "cpu"
+        kind = context.current_device().type
         names = tuple(f"axis_{i}" for i in range(len(lengths)))
         outer = (stages,) if stages > 1 else ()
         mesh = joined(DeviceMesh(kind, torch.arange(size).reshape(*outer, *lengths),

@@ -72,6 +72,8 @@ row_tensor_get_dense_shape = _part(RowTensor, "row_tensor_get_dense_shape", "sha
 
 def row_tensor_add(x: RowTensor, y: RowTensor) -> RowTensor:
     """The rows of both, one after the other: rows with one number add up where they are used."""
+    need(x, RowTensor, "row_tensor_add", "x")
+    need(y, RowTensor, "row_tensor_add", "y")
     return RowTensor(ops.cat((x.indices, y.indices)), ops.cat((x.values, y.values)), x.shape)
 
 

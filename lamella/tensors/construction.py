@@ -15,6 +15,7 @@ from ..core.dtype import NARROW, from_raw, to_raw
 from ..core.state import state
 from ..core.symbol import Symbol
 from ..core.tracebacks import user_stacklevel
+from ..device import kinds
 
 NUMBERS = (bool, int, float, complex)
 # integer types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -213,20 +214,26 @@ def _stacked(data: Any, kind: torch.dtype, asked: torch.dtype | None) -> torch.T
     return torch.stack(parts) if parts else torch.zeros(0, dtype=kind)
 
 
+_TARGETS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "ascend": "Ascend", "npu": "Ascend"}
+
+
 def device_named(name: Any, where: str) -> torch.device:
-    """The PyTorch device for ``"CPU"``, ``"GPU"``, ``"GPU:1"``, ``"cuda:0"`` or ``"Ascend"``."""
+    """The PyTorch device for ``"CPU"``, ``"GPU"``, ``"GPU:1"``, ``"cuda:0"``, ``"Ascend"`` or the
+    name of another kind."""
     if isinstance(name, str):
-        kind, _, number = name.lower().partition(":")
-        if kind == "cpu":
-            return torch.device("cpu")
-        if kind in ("gpu", "cuda", "ascend", "npu") and (number.isdigit() or not number):
-            index = int(number or 0)
-            if index < torch.cuda.device_count():
-                return torch.device("cuda", index)
-            if kind in ("ascend", "npu"):
-                return context.current_device()  # as `set_device` reads it
+        target, _, number = name.partition(":")
+        target = _TARGETS.get(target.lower(), target)
+        kind = kinds.kind_of(target) if number.isdigit() or not number else None
+        if kind == "cpu":  # an Ascend that isn't there is what `set_device` reads it as
+            return kinds.CPU if target == "CPU" else context.current_device()
+        if kind is not None:
+            index, count = int(number or 0), kinds.count(kind)
+            if index < count:
+                return torch.device(kind, index)
+            if target == "Ascend":
+                return context.current_device()
             raise ValueError(f"For '{where}', the device {name!r} was asked for, but this machine "
-                             f"shows {torch.cuda.device_count()} GPUs. Use 'CPU'.")
+                             f"shows {count} GPUs. Use 'CPU'.")
     raise ValueError(f"For '{where}', the device must be 'CPU', 'GPU' or 'Ascend', "
                      f"but got {name!r}.")
 

@@ -15,6 +15,7 @@ from ..core.dtype import Type, from_raw, to_raw
 from ..core.errors import op
 from ..core.require import of_type, one_of
 from ..core.state import state
+from ..device import kinds
 from .construction import converted, device_named, flat_bytes, shared
 from .inplace import in_place
 from .tensor import Tensor, tensor_methods, wrap
@@ -242,14 +243,14 @@ def _to_(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 
 def _pin_memory(self: Tensor) -> Tensor:
     """A copy in memory that a GPU can fetch from directly."""
-    if not torch.cuda.is_available():
+    if not kinds.can_pin():
         raise RuntimeError("For 'Tensor.pin_memory', there is no GPU to pin memory for.")
     return wrap(self._raw.pin_memory())
 
 
 def _is_pinned(self: Tensor) -> bool:
     """Whether the memory is pinned for a GPU."""
-    return torch.cuda.is_available() and self._raw.is_pinned()
+    return kinds.can_pin() and self._raw.is_pinned()
 
 
 def _is_shared(self: Tensor) -> bool:
@@ -305,7 +306,8 @@ def _set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any =
                         f"but got {source!r} of type {type(source).__name__}.")
     if size is None:
         size = (storage.nbytes() // self._raw.element_size() - storage_offset,)
-    made = torch.empty(0, dtype=self._raw.dtype if raw is None else raw.dtype)
+    made = torch.empty(0, dtype=self._raw.dtype if raw is None else raw.dtype,
+                       device=storage.device)
     places = () if stride is None else (tuple(stride),)
     self._raw = made.set_(storage, storage_offset, tuple(size), *places)
     return self

@@ -147,12 +147,13 @@ def _round(self: Tensor, ndigits: int | None = None) -> Tensor:
                         f"{type(ndigits).__name__}.")
     if ndigits is not None and not -2**31 <= ndigits < 2**31:
         raise ValueError(f"For 'round', 'ndigits' must fit in 32 bits, but got {ndigits}.")
+    ndigits = int(ndigits or 0)
     if not is_inexact(raw.dtype):
         return wrap(raw.clone())
     if raw.is_complex():
-        return wrap(torch.complex(raw.real.round(decimals=ndigits or 0),
-                                  raw.imag.round(decimals=ndigits or 0)))
-    return wrap(raw.round(decimals=ndigits or 0))
+        return wrap(torch.complex(raw.real.round(decimals=ndigits),
+                                  raw.imag.round(decimals=ndigits)))
+    return wrap(raw.round(decimals=ndigits))
 
 
 for _method in (_neg, _pos, _abs, _invert, _round):

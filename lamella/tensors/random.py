@@ -28,6 +28,7 @@ from ..core.outside import outside
 from ..core.require import of_type
 from ..core.settings import Settings
 from ..core.state import state
+from ..device import kinds
 from .tensor import Tensor, wrap
 
 __getattr__ = getattr_of(__name__)
@@ -152,11 +153,7 @@ def get_seed() -> int | None:
 
 def default_raw() -> torch.Generator:
     """PyTorch's default generator of the current device."""
-    device = context.current_device()
-    if device.type == "cuda":
-        torch.cuda.init()
-        return torch.cuda.default_generators[device.index or 0]
-    return torch.default_generator
+    return kinds.default_generator(context.current_device())
 
 
 def _mixed(*seeds: int) -> int:

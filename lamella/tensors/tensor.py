@@ -24,6 +24,7 @@ from ..core.errors import op
 from ..core.require import of_type
 from ..core.state import numbers, state
 from ..core.wrappers import functorch, plain
+from ..device import kinds
 from . import printing
 from .construction import (
     NUMBERS,
@@ -149,7 +150,8 @@ class Tensor(TensorMethods):
     def device(self) -> str:
         """Where the data is: ``"CPU"`` or ``"GPU:0"``."""
         place = self._raw.device
-        return "CPU" if place.type == "cpu" else f"GPU:{place.index or 0}"
+        target = kinds.target_of(place.type)
+        return target if target == "CPU" else f"{target}:{place.index or 0}"
 
     @property
     def data(self) -> Tensor:

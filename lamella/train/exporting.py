@@ -256,7 +256,7 @@ def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = 
             # open sizes aren't 1, which is a case of its own, and equal in one dimension, where
             # inputs often have to agree
             example = torch.ones([3 + 2 * d if n is None else n for d, n in enumerate(sizes)],
-                                 dtype=mstype.to_raw(value.dtype)) \
+                                 dtype=mstype.to_raw(value.dtype), device=value._raw.device) \
                 if is_open else value._raw.detach()
             examples.append(example)
         else:

@@ -18,6 +18,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from ..core import context
 from ..core import dtype as mstype
 from ..nn.graph_cell import Graph
 from ..tensors.parameter import Parameter, parameter_around
@@ -185,6 +186,9 @@ def read_network(path: str) -> Graph:
             raise ValueError(f"it is of version {about['version']}, which is not known")
         for name in about["complex"]:
             found[name] = torch.view_as_complex(found[name])
+        here = context.current_device()
+        found = {name: raw.to(here) if isinstance(raw, torch.Tensor) else raw
+                 for name, raw in found.items()}
         program = _Program(about, found)
         parameters = []
         for number, said in enumerate(about["parameters"]):
@@ -359,7 +363,7 @@ def _read(value: Any, values: list[Any]) -> Any:
     if kind == "complex":
         return complex(*map(float.fromhex, inner))
     if kind == "device":
-        return torch.device(inner)
+        return context.current_device()  # the one that wrote the file may not be here
     if kind == "dtype":
         return _raw_type(inner)
     found = getattr(torch, inner, None) if isinstance(inner, str) else None

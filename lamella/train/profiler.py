@@ -176,8 +176,8 @@ class profile:
                  on_trace_ready: Callable | None = None, experimental_config: Any = None):
         kinds = [torch.profiler.ProfilerActivity.CPU]
         wanted = set(ProfilerActivity) if activities is None else set(activities)
-        if torch.cuda.is_available() and wanted - {ProfilerActivity.CPU}:
-            kinds.append(torch.profiler.ProfilerActivity.CUDA)
+        if wanted - {ProfilerActivity.CPU}:
+            kinds += [kind for kind in torch.profiler.supported_activities() if kind not in kinds]
         self._start = start_profile
         self._running = False
         self._inner = torch.profiler.profile(

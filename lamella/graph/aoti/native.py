@@ -111,10 +111,16 @@ def _places() -> list[str]:
 
 def runner_of(library: str, device: torch.device) -> Any:
     """PyTorch's runner of a compiled library."""
-    kinds: Any = getattr(torch._C, "_aoti")  # noqa: B009  (not in the type stubs)
-    if device.type == "cuda":
-        return kinds.AOTIModelContainerRunnerCuda(library, 1, str(device))
-    return kinds.AOTIModelContainerRunnerCpu(library, 1)
+    runners: Any = getattr(torch._C, "_aoti")  # noqa: B009  (not in the type stubs)
+    if device.type == "cpu":
+        return runners.AOTIModelContainerRunnerCpu(library, 1)
+    runner = getattr(runners, f"AOTIModelContainerRunner{device.type.capitalize()}", None)
+    if runner is None:
+        raise ValueError(f"PyTorch runs no compiled code on {device.type}")
+    try:  # otherwise it asks for events, which a capture of its kernels refuses
+        return runner(library, 1, str(device), "", True)
+    except TypeError:  # this PyTorch has no such argument
+        return runner(library, 1, str(device))
 
 
 _warned: list[bool] = []

@@ -43,6 +43,25 @@ def main(folder: pathlib.Path) -> None:
             (folder / "failed").write_text(traceback.format_exc(), encoding="utf-8")
 
 
+def options_for(kinds: set[str], threads: int) -> dict[str, object]:
+    """Inductor's options for a graph on some kinds of devices.
+
+    Kernels for accelerators become parts of the library: so its digest covers them, and it can be
+    copied.
+
+    Raises:
+        RuntimeError: if this PyTorch can only keep them in files of their own.
+    """
+    from torch._inductor import config
+
+    options: dict[str, object] = {"fallback_random": True, "cpp.threads": threads}
+    if kinds - {"cpu"}:
+        if not hasattr(config.aot_inductor, "embed_kernel_binary"):
+            raise RuntimeError("this version of PyTorch keeps kernels beside the library")
+        options["aot_inductor.embed_kernel_binary"] = True
+    return options
+
+
 def _compile(folder: pathlib.Path) -> None:
     import torch  # which takes a second, and whose errors are to be reported
 
@@ -52,9 +71,10 @@ def _compile(folder: pathlib.Path) -> None:
     torch.set_num_threads(1)
     threads = int((folder / "threads").read_text())  # of the compiled code
     graph, inputs = from_text((folder / "graph.json").read_text(encoding="utf-8"))
+    kinds = {raw.device.type for raw in inputs if isinstance(raw, torch.Tensor)}
     with torch.no_grad():
         made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
-            graph, tuple(inputs), options={"fallback_random": True, "cpp.threads": threads})
+            graph, tuple(inputs), options=options_for(kinds, threads))
     library = pathlib.Path(str(made))
     described = library.with_suffix(".json")  # the kernels that the code calls by name
     if described.exists():

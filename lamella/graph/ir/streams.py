@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch.fx import GraphModule
 
+from ...core import context
+from ...device import kinds
 from .operations import is_random
 
 
@@ -19,9 +21,8 @@ def streams_of(graph: GraphModule) -> list[torch.Generator]:
     own = {n.target: getattr(graph, str(n.target), None) for n in nodes if n.op == "get_attr"}
     streams = [torch.default_generator,
                *[value for value in own.values() if isinstance(value, torch.Generator)]]
-    if torch.cuda.is_available():
-        streams.extend(torch.cuda.default_generators)
-    return streams
+    kind = context.current_device().type
+    return streams if kind == "cpu" else [*streams, *kinds.default_generators(kind)]
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from ...core import context
+from ...device import kinds
 from .mode import compiled_cell
 
 # MindSpore's cache of compiled Cells; here each Cell keeps its own, and this stays empty
@@ -37,8 +39,7 @@ class PyNativeExecutor:
 
     def sync(self) -> None:
         """Wait until the device has finished all kernels."""
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
-            torch.cuda.synchronize()
+        kinds.synchronize(context.current_device())
 
     def enable_grad(self) -> bool:
         """Whether operations are recorded in gradient calls, as they are unless told otherwise."""

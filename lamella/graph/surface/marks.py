@@ -8,8 +8,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from ...core import context
+from ...device import kinds
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
 from ..runtime.compiled import Compiled
@@ -162,5 +162,4 @@ def ms_memory_recycle() -> None:
         >>> ms.ms_memory_recycle()
     """
     gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+    kinds.call(context.current_device(), "empty_cache")

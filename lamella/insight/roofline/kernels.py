@@ -14,6 +14,7 @@ from torch.fx.node import map_arg
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ...device import kinds
 from ...graph.tracing.lines import NOWHERE, Line, Lines
 from .costs import Cost, cost_of, is_free, name_of
 
@@ -67,8 +68,8 @@ class Record:
         On a GPU that is the time between two events around it: a kernel that is shorter than its
         call takes, counts as long as the call.
         """
-        if self.device.type == "cuda":
-            before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        if kinds.has_streams(self.device):
+            before, after = kinds.timers(self.device)
             before.record()
             out = target(*args, **kwargs)
             after.record()
@@ -90,8 +91,7 @@ class Record:
 
     def end(self) -> None:
         """End a round. One with other kernels than the first doesn't count."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        kinds.synchronize(self.device)
         times, self._times = self._times, []
         self.rounds += 1
         if [name for name, _ in times] == [k.name for k in self.kernels]:
@@ -225,10 +225,8 @@ def _raws(value: Any) -> list[torch.Tensor]:
 
 def seconds_of(run: Callable[[], object], device: torch.device) -> float:
     """How long a call takes, until the device is done with it."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    kinds.synchronize(device)
     start = time.perf_counter()
     run()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    kinds.synchronize(device)
     return time.perf_counter() - start

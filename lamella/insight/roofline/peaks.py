@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 
+from ...device import kinds
 from ...machine import cache
 from ...machine.products import KERNELS
 
@@ -79,7 +80,7 @@ class Peaks:
 
     def measure_memory(self) -> None:
         """Copy, and add two arrays to a third, in sizes from small to large."""
-        sizes = SIZES + LARGER if self.device.type == "cuda" else SIZES
+        sizes = SIZES if self.device.type == "cpu" else SIZES + LARGER
         with torch.no_grad():
             for size in sizes:
                 a, b, c = (torch.ones(size // 12, device=self.device) for _ in range(3))
@@ -120,13 +121,10 @@ class Peaks:
         return best
 
     def _wait(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        kinds.synchronize(self.device)
 
     def _key(self) -> str:
-        where = str(self.device) if self.device.type == "cpu" else (
-            torch.cuda.get_device_name(self.device))
-        return cache.key_of("peaks", 1, where)
+        return cache.key_of("peaks", 1, kinds.name_of(self.device))
 
     def _read(self) -> None:
         """The measurements of earlier processes; a file that can't be read is ignored."""

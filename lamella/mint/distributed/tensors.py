@@ -6,6 +6,7 @@ All of them are over when they return, so that a handle has nothing to wait for.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -88,7 +89,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: s
     """Write the Tensors of all processes, joined along the first dimension."""
     name = "all_gather_into_tensor"
     parts = exchange.all_gather(name, raw_of(name, input_tensor), group_of(group, name))
-    write_into(name, output_tensor, parts.reshape(-1, *parts.shape[2:]))
+    write_into(name, output_tensor, _joined(parts))
     return as_handle(name, async_op)
 
 
@@ -99,7 +100,8 @@ def all_gather_into_tensor_uneven(output: Tensor, input: Tensor,
     """As `all_gather_into_tensor`; process i gives ``output_split_sizes[i]`` rows."""
     name = "all_gather_into_tensor_uneven"
     raw, found = raw_of(name, input), group_of(group, name)
-    sizes = _sizes(name, "output_split_sizes", output_split_sizes, output.shape, found)
+    sizes = _sizes(name, "output_split_sizes", output_split_sizes, raw_of(name, output).shape,
+                   found)
     if not raw.ndim:
         raise ValueError(f"For '{name}', 'input' must have at least one dimension, but has none.")
     parts = exchange.all_to_all(name, [raw] * found.size,
@@ -164,8 +166,12 @@ def scatter_tensor(output_tensor: Tensor, input_tensor: Tensor, src: int = 0,
     raw, found = raw_of(name, output_tensor), group_of(group, name)
     place, parts = member(name, "src", src, found), []
     if found.rank == place:
-        rules.check_divisible(name, input_tensor.shape, 0, found.size)
-        parts = list(raw_of(name, input_tensor).chunk(found.size))
+        whole = raw_of(name, input_tensor)
+        if not whole.ndim:
+            raise ValueError(f"For '{name}', 'input_tensor' must have at least one dimension, but "
+                             f"has none.")
+        rules.check_divisible(name, whole.shape, 0, found.size)
+        parts = list(whole.chunk(found.size))
     write_into(name, output_tensor, _from_one(name, parts, raw, place, found))
     return as_handle(name, async_op)
 
@@ -191,7 +197,7 @@ def gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, dst: int = 0
     raw, found = raw_of(name, input_tensor), group_of(group, name)
     parts = _to_one(name, raw, member(name, "dst", dst, found), found)
     if parts:
-        write_into(name, output_tensor, torch.cat(parts))
+        write_into(name, output_tensor, _joined(torch.stack(parts)))
     return as_handle(name, async_op)
 
 
@@ -216,7 +222,8 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Any = N
     name = "all_to_all_single"
     raw, found = raw_of(name, input), group_of(group, name)
     given = _sizes(name, "input_split_sizes", input_split_sizes, raw.shape, found)
-    taken = _sizes(name, "output_split_sizes", output_split_sizes, output.shape, found)
+    taken = _sizes(name, "output_split_sizes", output_split_sizes, raw_of(name, output).shape,
+                   found)
     parts = exchange.all_to_all(name, raw.split(given), [(n, *raw.shape[1:]) for n in taken], found)
     write_into(name, output, torch.cat(parts))
     return as_handle(name, async_op)
@@ -252,6 +259,11 @@ def _to_one(name: str, raw: torch.Tensor, place: int, group: Group) -> list[torc
     return parts if here else []
 
 
+def _joined(parts: torch.Tensor) -> torch.Tensor:
+    """Tensors of several processes, one after the other along their first dimension."""
+    return parts.flatten(0, 1) if parts.ndim > 1 else parts
+
+
 def _check_list(name: str, argument: str, tensors: Any, size: int) -> None:
     if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
         raise TypeError(f"For '{name}', '{argument}' must be a list of Tensors, "
@@ -265,6 +277,10 @@ def _sizes(name: str, argument: str, sizes: Any, shape: Shape, group: Group) -> 
     """The lengths along the first dimension, which are equal where none are given."""
     if not shape:
         raise ValueError(f"For '{name}', Tensors of rank 0 can't be cut.")
+    if sizes is not None and (not isinstance(sizes, (list, tuple))
+                              or not all(isinstance(size, Integral) for size in sizes)):
+        raise TypeError(f"For '{name}', '{argument}' must be a list of ints, "
+                        f"but got {describe(sizes)}.")
     if not sizes:
         rules.check_divisible(name, shape, 0, group.size)
         return [shape[0] // group.size] * group.size

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ...communication import groups, joining
 from ...communication.store import TCPStore
+from ...core.errors import describe
 from ...core.require import of_type
 
 __all__ = ["destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
@@ -54,6 +55,13 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         (0, 1)
         >>> distributed.destroy_process_group()
     """
+    for name, number in (("world_size", world_size), ("rank", rank)):
+        if type(number) is not int:
+            raise TypeError(f"For 'init_process_group', '{name}' must be an int, "
+                            f"but got {describe(number)}.")
+    if init_method is not None and not isinstance(init_method, str):
+        raise TypeError(f"For 'init_process_group', 'init_method' must be a str, "
+                        f"but got {describe(init_method)}.")
     if store is not None:
         of_type(store, TCPStore, "store", "init_process_group")
         if init_method is not None or world_size <= 0:
@@ -77,6 +85,12 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
     groups.init(backend)
 
 
+def _named(group: Any) -> Any:
+    """The name of a group, the world's for None and an empty name."""
+    return groups.GlobalComm.WORLD_COMM_GROUP if group is None or (
+        isinstance(group, str) and not group) else group
+
+
 def destroy_process_group(group: str | None = None) -> None:
     """Leave the other processes; with `group`, take away that group only."""
     if group is None:
@@ -87,12 +101,12 @@ def destroy_process_group(group: str | None = None) -> None:
 
 def get_rank(group: str | None = None) -> int:
     """This process's rank in a group; -1 if it is not one of its processes."""
-    return groups.get_rank(group or groups.GlobalComm.WORLD_COMM_GROUP)
+    return groups.get_rank(_named(group))
 
 
 def get_world_size(group: str | None = None) -> int:
     """The number of a group's processes; -1 if this process is not one of them."""
-    name = group or groups.GlobalComm.WORLD_COMM_GROUP
+    name = _named(group)
     return groups.get_group_size(name) if groups.get_rank(name) >= 0 else -1
 
 
@@ -106,6 +120,8 @@ def new_group(ranks: list[int] | None = None, timeout: Any = None, backend: Any 
     """
     if ranks is None:
         ranks = groups.get_process_group_ranks()
+    if not isinstance(ranks, (list, tuple, range)):
+        raise TypeError(f"For 'new_group', 'ranks' must be a list, but got {describe(ranks)}.")
     name = "-".join(map(str, ranks))
     if len(name) > 60:
         name = hashlib.sha1(name.encode()).hexdigest()
@@ -122,15 +138,15 @@ def get_backend(group: str | None = None) -> str:
 def get_global_rank(group: str | None, group_rank: int) -> int:
     """The rank in the world of a group's process."""
     return groups.get_world_rank_from_group_rank(
-        group or groups.GlobalComm.WORLD_COMM_GROUP, group_rank)
+        _named(group), group_rank)
 
 
 def get_group_rank(group: str | None, global_rank: int) -> int:
     """The rank in a group of a process of the world."""
     return groups.get_group_rank_from_world_rank(
-        global_rank, group or groups.GlobalComm.WORLD_COMM_GROUP)
+        global_rank, _named(group))
 
 
 def get_process_group_ranks(group: str | None = None) -> list[int]:
     """The ranks in the world of a group's processes."""
-    return groups.get_process_group_ranks(group or groups.GlobalComm.WORLD_COMM_GROUP)
+    return groups.get_process_group_ranks(_named(group))

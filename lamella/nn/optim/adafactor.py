@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...core import context
 from ...core import dtype as mstype
 from ...ops.primitives.update_rules import adafactor
 from ...tensors.parameter import Parameter, ParameterTuple
@@ -145,4 +146,5 @@ class AdaFactor(Optimizer):
 
 
 def _zeros(shape: tuple, kind: Any, name: str) -> Parameter:
-    return Parameter(Tensor(torch.zeros(shape, dtype=kind.raw)), name=name)
+    raw = torch.zeros(shape, dtype=kind.raw, device=context.current_device())
+    return Parameter(Tensor(raw), name=name)

@@ -466,12 +466,20 @@ class Optimizer(Cell):
             if self.exec_weight_decay and self.decay_flags[i] and not explicit:
                 decay = self.weight_decay[i] if self.is_group else self.weight_decay
                 is_cell = isinstance(decay, Cell)
-                decay = id(decay) if is_cell else decay.item() / self.loss_scale
+                decay = id(decay) if is_cell else _kept_number(decay) / self.loss_scale
             rate = id(self.group_lr[i]) if self.is_group_lr else 0
             found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
         return [Group(None if len(found) == 1 else tuple(indices), indices[0],
                        key[3] if isinstance(key[3], float) else 0.0)
                 for key, indices in found.items()]
+
+
+def _kept_number(decay: Tensor) -> float:
+    """The number in a Tensor that groups keep, as long as the Tensor is the same.
+
+    So a graph needs no guard on it, which would wait for the device in each step.
+    """
+    return decay.item() if state.trace is None else state.trace.peek(decay._raw)
 
 
 def _scalar(rate: Tensor) -> Tensor:

@@ -42,7 +42,8 @@ def has_overflow(gradients: Any) -> torch.Tensor:
 
 def _grad_scale(scale: Any, grad: Tensor) -> Tensor:
     """A gradient divided by the loss scale."""
-    factor = scale._raw if isinstance(scale, Tensor) else torch.tensor(float(scale))
+    factor = scale._raw if isinstance(scale, Tensor) else torch.tensor(
+        float(scale), device=grad._raw.device)
     return wrap(grad._raw * factor.reciprocal().to(grad._raw.dtype))
 
 

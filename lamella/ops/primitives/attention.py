@@ -57,7 +57,8 @@ class FlashAttentionScore(Attributed):
             prefix, actual_seq_qlen, actual_seq_kvlen, self.keep_prob, self.scale_value,
             self.pre_tokens, self.next_tokens, self.inner_precise, self.input_layout,
             self.sparse_mode)
-        return wrap(torch.zeros(1)), wrap(torch.zeros(1)), wrap(torch.zeros(1)), out
+        unused = torch.zeros(3, 1, device=query._raw.device)
+        return wrap(unused[0]), wrap(unused[1]), wrap(unused[2]), out
 
 
 RotaryPositionEmbedding = primitive("RotaryPositionEmbedding", rotary_position_embedding)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...core import context
 from ...core.require import one_of
 from ...core.state import numbers, state
 from ...tensors.tensor import Tensor, wrap
@@ -342,7 +343,8 @@ class SampleDistortedBoundingBoxV2(Primitive):
         """(y, x, height, width) of the first part drawn that fits, else of the whole image."""
         own = own_stream(self, self.seed, self.seed2)
         for _ in range(self.max_attempts):
-            ratio, share, up, left = torch.rand(4, generator=own, dtype=torch.float64).tolist()
+            ratio, share, up, left = torch.rand(4, generator=own, dtype=torch.float64,
+                                                device=context.current_device()).tolist()
             low, high = self.aspect_ratio_range
             ratio = low + ratio * (high - low)
             low, high = (part * height * width for part in self.area_range)

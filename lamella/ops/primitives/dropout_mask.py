@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...core import context
 from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
@@ -13,8 +14,11 @@ from .random import own_stream
 
 __all__ = ["DropoutDoMask", "DropoutGenMask"]
 
-_BITS = 1 << torch.arange(8)
 _BLOCK = 128  # elements; masks are as long as whole blocks of them
+
+
+def _bits(device: torch.device) -> torch.Tensor:
+    return 1 << torch.arange(8, device=device)
 
 
 def _number(keep_prob: Any) -> float:
@@ -53,8 +57,10 @@ class DropoutGenMask(Attributed):
     def __call__(self, shape: Any, keep_prob: Any) -> Tensor:
         share = _number(keep_prob)
         count = -(-torch.Size(shape).numel() // _BLOCK) * _BLOCK
-        kept = torch.rand(count, generator=own_stream(self, self.Seed0, self.Seed1)) < share
-        return wrap((kept.reshape(-1, 8) * _BITS).sum(1).to(torch.uint8))
+        device = context.current_device()
+        kept = torch.rand(count, generator=own_stream(self, self.Seed0, self.Seed1),
+                          device=device) < share
+        return wrap((kept.reshape(-1, 8) * _bits(device)).sum(1).to(torch.uint8))
 
 
 class DropoutDoMask(Attributed):
@@ -90,7 +96,7 @@ def _masked(input_x: Tensor, mask: Tensor, keep_prob: Any) -> Tensor:
     if bits.numel() * 8 < raw.numel():
         raise ValueError(f"For 'DropoutDoMask', 'mask' must have a bit for each of the "
                          f"{raw.numel()} elements, but got shape {mask.shape}.")
-    kept = bits.reshape(-1, 1).int().bitwise_and(_BITS.to(bits.device)) != 0
+    kept = bits.reshape(-1, 1).int().bitwise_and(_bits(bits.device)) != 0
     kept = kept.reshape(-1)[:raw.numel()].reshape(raw.shape)
     share = _number(keep_prob)
     return wrap(torch.where(kept, raw / share if share else raw, 0))

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...core import context
 from ...core import dtype as mstype
 from ...core.dtype import to_raw
 from ...core.errors import op
@@ -47,7 +48,7 @@ def _concat_offset(inputs: Any, *, N: int, axis: int) -> Tensor:  # noqa: N803
     for shape in shapes:
         offsets.append([begin if i == axis % rank else 0 for i in range(rank)])
         begin += shape[axis]
-    return wrap(torch.tensor(offsets, dtype=torch.int64))
+    return wrap(torch.tensor(offsets, dtype=torch.int64, device=inputs[0]._raw.device))
 
 
 @op
@@ -69,9 +70,8 @@ def _offsets_of_shapes(axis: Tensor, x: Any) -> tuple[Tensor, ...]:
                          f"the axis {where}, but got {shapes}.")
     offsets, begin = [], 0
     for shape in shapes:
-        offset = torch.zeros(rank, dtype=torch.int32)
-        offset[where] = begin
-        offsets.append(wrap(offset))
+        offset = [begin if i == where else 0 for i in range(rank)]
+        offsets.append(wrap(torch.tensor(offset, dtype=torch.int32, device=axis._raw.device)))
         begin += shape[where]
     return tuple(offsets)
 
@@ -93,7 +93,8 @@ def _min_along(input: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, 
 @op
 def _range(start: Tensor, limit: Tensor, delta: Tensor, *, maxlen: int) -> Tensor:
     """The numbers from `start` up to `limit` in steps of `delta`; not more than `maxlen`."""
-    out = torch.arange(start.item(), limit.item(), delta.item(), dtype=start._raw.dtype)
+    out = torch.arange(start.item(), limit.item(), delta.item(), dtype=start._raw.dtype,
+                       device=start._raw.device)
     if len(out) > maxlen:
         raise ValueError(f"For 'RangeV2', there must be at most 'maxlen' = {maxlen} numbers, but "
                          f"there are {len(out)}.")
@@ -104,7 +105,7 @@ def _range(start: Tensor, limit: Tensor, delta: Tensor, *, maxlen: int) -> Tenso
 def _empty(size: Any, dtype: Any = None, device: Any = None, pin_memory: bool = False) -> Tensor:
     """A Tensor whose elements are not set."""
     kind = to_raw(mstype.float32 if dtype is None else dtype)
-    return wrap(torch.empty(tuple(size), dtype=kind))
+    return wrap(torch.empty(tuple(size), dtype=kind, device=context.current_device()))
 
 
 @op

@@ -9,6 +9,7 @@ import torch
 
 from ...communication import rules
 from ...communication.groups import Group
+from ...core import context
 from ...core.dtype import to_raw
 from ...tensors.tensor import Tensor, wrap
 from .communication import _WORLD, _Collective, _ranked
@@ -97,7 +98,8 @@ class BatchISendIRecv(_Collective):
         came = iter(rules.exchange_batch(
             self.name, raws, by_kind["isend"], by_kind["irecv"], self.receive_shapes,
             [to_raw(kind) for kind in self.receive_dtypes], group))
-        return tuple([wrap(torch.zeros(()) if kind == "isend" else next(came))
+        nothing = torch.zeros((), device=context.current_device())
+        return tuple([wrap(nothing.clone() if kind == "isend" else next(came))
                       for kind in self.op_types])
 
 
@@ -145,7 +147,8 @@ class Receive(_Collective):
     def __call__(self, input_x: Tensor | None = None) -> Tensor:
         group = self._group()
         _other(self.name, "src_rank", self.src_rank, group)
-        through = torch.zeros(()) if input_x is None else self._raw(input_x)
+        through = (torch.zeros((), device=context.current_device()) if input_x is None
+                   else self._raw(input_x))
         return wrap(rules.receive(self.name, through, self.src_rank, self.sr_tag,
                                   tuple(self.shape), to_raw(self.dtype), group))
 

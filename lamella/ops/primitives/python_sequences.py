@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...core import context
 from ...core import dtype as mstype
 from ...core.dtype import to_raw
 from ...core.errors import op
@@ -148,11 +149,12 @@ def _to_tensor(x: Any, dtype: Any = None) -> Tensor:
     if not all(map(_is_number_like, x)):
         raise TypeError(f"For 'TupleToTensor', the elements must be numbers, but got {x!r}.")
     raws = [v._raw.reshape(()) if isinstance(v, Tensor) else torch.tensor(
-        v, dtype=torch.int64 if isinstance(v, int) else torch.float32) for v in x]
+        v, dtype=torch.int64 if isinstance(v, int) else torch.float32,
+        device=context.current_device()) for v in x]
     if dtype is None:
         dtype = mstype.int64 if x and isinstance(x[0], int) else mstype.float32
     raw = torch.stack([value.to(to_raw(dtype)) for value in raws]) if raws else torch.empty(
-        0, dtype=to_raw(dtype))
+        0, dtype=to_raw(dtype), device=context.current_device())
     return wrap(raw)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...autodiff.forward import recurrent_kernels
+from ...core import context
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
@@ -252,7 +253,8 @@ class _Packed(Attributed):
 
     def _unused(self) -> tuple[Tensor, Tensor]:
         """What only the gradient's kernel of MindSpore reads."""
-        return wrap(torch.zeros(1, 1)), wrap(torch.zeros(1, 1))
+        return (wrap(torch.zeros(1, 1, device=context.current_device())),
+                wrap(torch.zeros(1, 1, device=context.current_device())))
 
 
 class LSTM(_Packed):

@@ -16,6 +16,7 @@ import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.graph.aoti import native, worker
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
 from lamella.graph.runtime import replay
@@ -396,3 +397,14 @@ def test_kernels_that_machine_code_cannot_call_are_replayed():
     for _ in range(20):  # no time for a compilation
         compiled(x)
     assert compiled.settled and compiled.report()["backends"] == ["replay"]
+
+
+def test_kernels_for_accelerators_become_a_part_of_the_library():
+    assert "aot_inductor.embed_kernel_binary" not in worker.options_for({"cpu"}, 2)
+    found = worker.options_for({"cuda", "cpu"}, 2)
+    assert found["aot_inductor.embed_kernel_binary"] is True and found["cpp.threads"] == 2
+
+
+def test_a_device_without_a_runner_of_compiled_code_replays():
+    with pytest.raises(ValueError, match="no compiled code on meta"):
+        native.runner_of("model.so", torch.device("meta"))

@@ -1,20 +1,23 @@
-"""Ascend, of which there is none: settings of its compiler are checked and have no effect, so that
-a program written for it runs."""
+"""Ascend, which needs ``torch_npu``: settings of its compiler are checked and have no effect, so
+that a program written for it runs."""
 
+from ... import kinds
 from . import op_debug, op_precision, op_tuning
 
 __all__ = ["device_count", "is_available", "op_debug", "op_precision", "op_tuning"]
 
 
 def is_available() -> bool:
-    """Whether there is one: no."""
-    return False
+    """Whether there is one."""
+    return kinds.count("npu") > 0
 
 
 def device_count() -> int:
     """How many there are.
 
     Raises:
-        RuntimeError: always, as MindSpore does without an Ascend.
+        RuntimeError: if there is none.
     """
+    if is_available():
+        return kinds.count("npu")
     raise RuntimeError("Device Ascend not exist.")

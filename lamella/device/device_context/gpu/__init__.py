@@ -1,7 +1,6 @@
 """GPUs: how many there are, and how exactly they multiply."""
 
-import torch
-
+from ... import kinds
 from . import op_precision, op_tuning
 
 __all__ = ["device_count", "is_available", "op_precision", "op_tuning"]
@@ -9,9 +8,9 @@ __all__ = ["device_count", "is_available", "op_precision", "op_tuning"]
 
 def is_available() -> bool:
     """Whether there is one."""
-    return torch.cuda.is_available()
+    return device_count() > 0
 
 
 def device_count() -> int:
     """How many there are."""
-    return torch.cuda.device_count()
+    return kinds.count(str(kinds.kind_of("GPU")))

@@ -1,0 +1,48 @@
+"""The examples of docstrings give the same on the simulated device as on the CPU."""
+
+import doctest
+import importlib
+import io
+import pkgutil
+import warnings
+
+import pytest
+
+import lamella as ms
+from tests.device.simulated.child import warn_as_errors
+from tests.device.simulated.rooms import DIFFERENT, ROOMS, on_the_cpu
+
+
+def modules_of(room):
+    found = importlib.import_module(f"lamella.{room}")
+    yield found
+    for part in pkgutil.walk_packages(getattr(found, "__path__", []), f"{found.__name__}."):
+        yield importlib.import_module(part.name)
+
+
+def examples_of(room):
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for module in modules_of(room):
+        for test in finder.find(module, module.__name__):
+            if test.examples and test.name.removeprefix("lamella.") not in DIFFERENT:
+                yield test
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_examples_give_the_same_on_the_device(room):
+    failures = []
+    warnings.simplefilter("ignore")  # of modules that are imported for the first time
+    for test in examples_of(room):
+        warn_as_errors()
+        ms.set_seed(0)
+        ms.set_device("simulated", 1)
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+        found = io.StringIO()
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)
+        runner.run(test, out=found.write, clear_globs=False)
+        elsewhere = on_the_cpu(test.globs)
+        test.globs.clear()
+        if runner.failures or elsewhere:
+            failures.append(f"{found.getvalue()}{test.name}: {elsewhere} on the CPU\n")
+        warnings.simplefilter("ignore")
+    assert not failures, f"{len(failures)} differ\n" + "\n".join(failures)

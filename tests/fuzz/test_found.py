@@ -1,0 +1,49 @@
+"""Calls that random calls have found: the error names the function and what it was given."""
+
+import numpy as np
+import pytest
+
+from lamella import Tensor, mint, nn, ops
+
+X = Tensor([[1.0, 2.0]])
+CALLS = {
+    "row_tensor_add": lambda: ops.row_tensor_add((None, 0), X),
+    "broadcast_object_list": lambda: mint.distributed.broadcast_object_list(True),
+    "all_to_all_single": lambda: mint.distributed.all_to_all_single(X, X, input_split_sizes=3),
+    "all_to_all_single of no Tensor": lambda: mint.distributed.all_to_all_single("valid", X),
+    "all_gather_into_tensor_uneven": lambda: mint.distributed.all_gather_into_tensor_uneven(
+        (1, 3), X),
+    "scatter_tensor": lambda: mint.distributed.scatter_tensor(X, True),
+    "new_group": lambda: mint.distributed.new_group(ranks=abs),
+    "get_rank": lambda: mint.distributed.get_rank(group=np.zeros(3)),
+    "get_global_rank": lambda: mint.distributed.get_global_rank(np.zeros(3), 0),
+    "init_process_group": lambda: mint.distributed.init_process_group(world_size=()),
+    "init_process_group at a list": lambda: mint.distributed.init_process_group(init_method=[X]),
+    "add_layer_norm": lambda: ops.add_layer_norm(
+        Tensor(0, "uint32"), Tensor(0, "uint8"), (2, 1), Tensor(1.0)),
+    "square_sum_all": lambda: ops.SquareSumAll()(Tensor([4], "uint64"), (X, X)),
+    "einsum": lambda: ops.Einsum(-np.inf)("prod"),
+    "PrimitiveWithCheck": lambda: ops.PrimitiveWithCheck(np.zeros((3, 0))),
+    "Cell": lambda: nn.Cell(flags=np.zeros(3)),
+    "cov": lambda: Tensor([], "uint32").cov(fweights=Tensor([], "int8")),
+    "GRU": lambda: nn.GRU(10, 16)(ops.ones((0, 3, 10))),
+    "pad": lambda: nn.ReplicationPad3d(-100)(ops.ones((1, 2, 2, 3, 4))),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_error_names_the_function(name):
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+        CALLS[name]()
+    text = str(caught.value)
+    assert text.startswith("For '") and "can't be normalized" not in text
+    assert not any(words in text for words in ("Calculated output", "in RNN", "ambiguous"))
+
+
+def test_rounding_by_a_bool_and_gathering_numbers():
+    assert round(Tensor([1.26]), True).asnumpy().tolist() == [np.float32(1.3)]
+    out, empty = ops.zeros((1,)), ops.zeros((4, 0))
+    mint.distributed.gather_into_tensor(out, Tensor(3.0))
+    assert out.asnumpy().tolist() == [3.0]
+    mint.distributed.all_gather_into_tensor(empty, ops.ones((4, 0)))
+    assert empty.shape == (4, 0)
