@@ -146,7 +146,7 @@ def test_files_do_not_import_each_other_in_a_circle():
 
 
 # packages that take long to import, or that a user may not have: imported where they are used
-LATE = ("onnx", "onnxscript", "rich", "scipy", "tqdm", "typer", "torch._dynamo",
+LATE = ("onnx", "onnxscript", "rich", "scipy", "tqdm", "typer", "torch._dynamo", "torch._inductor",
         "torch._subclasses", "torch.distributed", "torch.fx.experimental", "torch.multiprocessing",
         "torch.testing", "torch.utils._sympy", "torch.utils.flop_counter",
         "torch.utils.tensorboard")
