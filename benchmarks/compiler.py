@@ -2,6 +2,8 @@
 
 - *calls*: small functions and a step of 100 small layers, eagerly and compiled, in turns in one
   process;
+- *gradients*: training steps whose forward function is compiled inside of an eager gradient call,
+  beside eager steps and compiled whole steps, in turns in one process;
 - *recording*: the first two calls of a compiled training step of 1,000 layers;
 - *minute*: the first half minute from a cold cache, and the step that it settles at (`minute`).
 
@@ -11,6 +13,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import subprocess
 import time
 from collections.abc import Callable
@@ -19,7 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from .harness import Settings
-from .minute import STEPS, minute
+from .minute import BY_NAME, SETTLING, STEPS, minute
 from .table import Table
 
 ROUNDS, LONG_ENOUGH = 200, 2e-3  # turns; seconds of one
@@ -99,6 +102,66 @@ def calls() -> Table:
     return Table("Calls, µs", ["function", "eager", "compiled", "compiled / eager"], lines)
 
 
+def gradients() -> Table:
+    """Training steps: eager, with a compiled forward function, and compiled as a whole."""
+    import lamella.alias  # type: ignore[import-not-found]
+
+    import lamella as ms
+
+    lamella.alias.install()
+    ready()
+    lines = []
+    for name in ("mlp", "lenet", "gpt"):
+        workload = BY_NAME[name]
+        inputs = [ms.Tensor(x) for x in workload.data()]
+        steps: dict[str, Callable[[], Any]] = {}
+        compiled = []
+        for kind in ("eager", "forward", "whole"):
+            step, function = _step_of(workload.written_in("mindspore"), kind)
+            steps[kind] = functools.partial(step, *inputs)
+            compiled.append(function)
+        _settle(steps, compiled)
+        found = in_turns(steps, 20)
+        eager, forward, whole = found.values()
+        report = compiled[1].report()
+        lines.append([workload.title, *(f"{1e3 * t:.2f}" for t in found.values()),
+                      f"{forward / eager:.2f}", f"{forward / whole:.2f}", str(report["traces"])])
+    return Table("Training steps, ms", ["model", "eager", "compiled forward", "compiled step",
+                                        "forward / eager", "forward / step", "recordings"], lines)
+
+
+def _step_of(program: Any, kind: str) -> tuple[Callable[..., Any], Any]:
+    """A training step, and what is compiled of it."""
+    import lamella as ms
+
+    net = getattr(program, "model_for_lamella", program.model)()
+    net.set_train()
+    optimizer = program.optimizer(net.trainable_params())
+
+    def forward(*inputs):
+        return program.loss(net, *inputs)
+
+    inner = ms.jit(forward, jit_level="O1") if kind == "forward" else forward
+    gradient = ms.value_and_grad(inner, None, optimizer.parameters)
+
+    def step(*inputs):
+        value, found = gradient(*inputs)
+        optimizer(found)
+        return value
+
+    whole = ms.jit(step, jit_level="O1") if kind == "whole" else step
+    return whole, whole if kind == "whole" else inner
+
+
+def _settle(steps: dict[str, Callable[[], Any]], compiled: list[Any]) -> None:
+    """Run the steps in turns until it is final how they are run."""
+    end = time.perf_counter() + SETTLING
+    while time.perf_counter() < end and not all(
+            getattr(function, "settled", True) for function in compiled):
+        for step in steps.values():
+            step()
+
+
 def recording(layers: int = 1000) -> Table:
     """The first calls of a compiled step of many layers."""
     import lamella as ms
@@ -124,17 +187,18 @@ def recording(layers: int = 1000) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compiler", description=__doc__)
-    parser.add_argument("--only", action="append", choices=["calls", "recording", "minute"])
+    names = ["calls", "gradients", "recording", "minute"]
+    parser.add_argument("--only", action="append", choices=names)
     parser.add_argument("--step", action="append", choices=STEPS, help="of minute (again for more)")
     parser.add_argument("--runs", type=int, default=1, help="of minute, from a cold cache each")
     chosen = parser.parse_args()
     console = Console(width=None if Console().is_terminal else 200)
-    parts = chosen.only or ["calls", "recording", "minute"]
+    parts = chosen.only or names
     for part in parts:
         if part == "minute":
             table = minute(chosen.step or list(STEPS), Settings(), chosen.runs, console.print)
         else:
-            table = {"calls": calls, "recording": recording}[part]()
+            table = {"calls": calls, "gradients": gradients, "recording": recording}[part]()
         console.print(table.rich())
 
 

@@ -19,6 +19,9 @@ from tests import browser as browsers
 PAGES = ("", "tutorial/en/quickstart/", "tutorial/zh/quickstart/", "tutorial/en/pytorch/",
          "benchmarks/", "status/", "differences/", "compiler/", "reliability/")
 WIDTHS = {"phone": 420, "desk": 1320}
+STILL = """const style = document.createElement('style');
+style.textContent = '* { transition: none !important; animation: none !important }';
+document.head.append(style);"""  # a picture would show the colours on their way
 SCHEMES = {"light": "default", "dark": "slate"}
 
 
@@ -28,6 +31,7 @@ def take(browser: Any, page: pathlib.Path, out: pathlib.Path, name: str) -> list
     for width, pixels in WIDTHS.items():
         browser.set_window_size(pixels, 1000)
         browser.get(page.resolve().as_uri())
+        browser.execute_script(STILL)
         for scheme, value in SCHEMES.items():
             browser.execute_script(
                 "document.body.setAttribute('data-md-color-scheme', arguments[0])", value)

@@ -11,14 +11,21 @@ from . import ops  # isort: skip  (first: the other rooms stand on it)
 from . import amp, autodiff, common, dataset, nn, parallel, train
 from .autodiff import (
     _Function,
+    custom_jvp,
+    custom_linear_solve,
+    custom_vjp,
     derivative,
     get_grad,
+    gnvp,
     grad,
     hessian,
+    hvp,
+    implicit,
     jacfwd,
     jacrev,
     jet,
     jvp,
+    linear_transpose,
     linearize,
     recompute,
     register_saved_tensors_hooks,
@@ -145,6 +152,7 @@ from .graph import (
     mutable,
     no_inline,
 )
+from .insight.dry_run import flops_collection
 from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory

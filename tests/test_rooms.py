@@ -28,7 +28,7 @@ ORDER = (
     "graph.guards",
     "graph.tracing",
     "graph.passes",
-    "graph.aoti",
+    "graph.aoti graph.xla",
     "graph.runtime",
     "graph.surface",
     "graph",

@@ -16,7 +16,7 @@ from ..tensors.tensor import wrap
 __all__ = [
     "CreationType", "MSContext", "TensorPy", "_empty_instance", "_framework_profiler_step_end",
     "_framework_profiler_step_start", "_ms_memory_recycle", "disable_multi_thread",
-    "is_reboot_node", "ms_ctx_param", "reset_op_id", "security",
+    "is_reboot_node", "ms_ctx_param", "reset_op_id", "security", "swap_cache",
 ]
 
 
@@ -127,3 +127,17 @@ def _empty_instance(*size: Any, dtype: Any = None, device: Any = None) -> Tensor
     shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     return wrap(torch.empty(tuple(shape), dtype=torch.float32 if dtype is None else to_raw(dtype),
                             device=context.current_device()))
+
+
+def swap_cache(host: TensorPy, device: TensorPy, block_mapping: TensorPy,
+               is_device_to_host: bool) -> None:
+    """Copy blocks of a cache of keys or values between its place on the host and on the device.
+
+    Args:
+        host, device: the caches, whose first axis counts blocks.
+        block_mapping: shape (blocks, 2): each row a block to read and one to write.
+        is_device_to_host: whether to read from `device` and write to `host`, or the other way.
+    """
+    source, target = (device, host) if is_device_to_host else (host, device)
+    read, write = block_mapping._raw.long().T
+    target._raw.index_copy_(0, write, source._raw[read].to(target._raw.device))

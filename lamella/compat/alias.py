@@ -17,6 +17,7 @@ From the command line: ``python -m lamella run script.py`` and ``pytest -p lamel
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -191,6 +192,19 @@ class _Loader(Loader):
             names["__doc__"], names["__file__"] = origin.__doc__, origin.__file__
         if module.__name__ in ("mindspore", "mindspore.version"):
             names["__version__"] = asked_version()
+        if module.__name__ == "mindspore":
+            _load_companions()
+
+
+# modules of other packages that `import mindspore` loads: programs say ``import PIL`` and then use
+# ``PIL.Image``
+_COMPANIONS = ("PIL.Image", "PIL.ImageOps", "packaging.version")
+
+
+def _load_companions() -> None:
+    for path in _COMPANIONS:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(path)
 
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:

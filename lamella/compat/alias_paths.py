@@ -19,7 +19,11 @@ _PLACES: dict[str, str] = {
     "autodiff.hooks": "common.hook_handle",
     "nn.wrap,nn": """
         nn.grad nn.grad.cell_grad
-        nn.wrap.cell_wrapper nn.wrap.grad_reducer nn.wrap.loss_scale""",
+        nn.wrap.grad_reducer nn.wrap.loss_scale""",
+    "nn.wrap,nn,nn.wrap.micro_batch": "nn.wrap.cell_wrapper",
+    "train._utils,train.redundancy,train": "train._utils",
+    "train.node_strategy": "train.node_strategy_pb2",
+    "parallel.local_norm": "ops._grad_experimental ops._grad_experimental.grad_comm_ops",
     "ops": """
         ops.functional ops.functional_overload ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
@@ -69,7 +73,7 @@ _PLACES: dict[str, str] = {
     "mint.optim": "mint.optim.adam mint.optim.adamw mint.optim.fused_adamw mint.optim.sgd",
     "train.metrics,nn": "nn.metrics",
     "train": """
-        train.data_sink train.dataset_helper train.loss_scale_manager train._utils""",
+        train.data_sink train.dataset_helper train.loss_scale_manager""",
     "train,communication.settings": "train.model",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
         "train.callback._checkpoint",
@@ -92,7 +96,9 @@ _PLACES: dict[str, str] = {
         train.metrics.recall train.metrics.roc train.metrics.root_mean_square_surface_distance
         train.metrics.topk""",
     "train,": "train.serialization",
-    "conversion,": "utils utils.dlpack",
+    "conversion,,device.stress_detect": "utils",
+    "conversion,": "utils.dlpack",
+    "device.stress_detect": "utils.stress_detect",
     "amp,amp.autocast,amp.build,amp.mixed_precision,train": "train.amp",
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
@@ -104,7 +110,7 @@ _PLACES: dict[str, str] = {
     "parallel": """
         parallel.checkpoint_convert parallel.checkpoint_transform parallel.parameter_broadcast
         parallel.transform_safetensors""",
-    "parallel.layout,parallel": "parallel.shard",
+    "parallel.layout,parallel.tensor_info,parallel": "parallel.shard",
     "parallel.nn": "parallel.nn.parallel_cell_wrapper parallel.nn.parallel_grad_reducer",
     "parallel.function": "parallel.function.reshard_func",
     "dataset": """
@@ -155,7 +161,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 SHARED = frozenset("""
     _c_dataengine _c_expression _checkparam _extends amp boost common common._stub_tensor
-    common.generator
+    common.file_system common.generator
     common.initializer communication communication.comm_func context dataset device_context dtype
     experimental hal log mindrecord mint mint.distributed mint.linalg
     mint.nn mint.nn.functional mint.optim mint.special multiprocessing nn nn.cell nn.dynamic_lr
@@ -169,7 +175,7 @@ ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn"
 # Files with Primitive classes that MindSpore shows only in its modules of Primitives
 _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
     gradients gradients_layers gradients_positions gradients_norms factorizations fourier cosines
-    scalars python_sequences sparse_segments faces testing
+    scalars python_sequences sparse_segments faces testing experts quantized
     """.split())
 
 # Further names of a path, imported only when they are used
@@ -193,5 +199,5 @@ CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
 INNER = {
     "dataset.context": "context", "dataset.engine.config": "dataset.config",
     "train.serialization.context": "context", "ops.P": "ops.operations",
-    "ops.functional.P": "ops.operations",
+    "ops.functional.P": "ops.operations", "dataset.transforms.transforms.vision": "dataset.vision",
 }

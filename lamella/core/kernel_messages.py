@@ -80,6 +80,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     (r"infer total number of classes from empty", "there must be at least one class."),
     (r"heads in key and value must divide", "the number of heads in key and value must divide that "
      "in the query."),
+    (r"size mismatch \(got input: \[(\d+)\], target: \[(\d+)\]\)",
+     "there must be a label for each of the {0} rows, but there are {1}."),
     (r"cannot sample n_sample <= 0", "the number of samples must be 1 or more."),
     (rf"leading minor of order {_NUMBER} is not positive-definite",
      "the matrix is not positive-definite: its leading minor of order {0} isn't positive."),

@@ -87,6 +87,7 @@ _FILES = {  # a file in `sources` -> the sources in it
 }
 _SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
 _SOURCES |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
+_SOURCES |= {f"{kind}BaseDataset": "source_kinds" for kind in ("Audio", "Text", "Vision")}
 
 
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:

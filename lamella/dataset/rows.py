@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ..core import context
+from ..device.transfer import sent
 from ..tensors.tensor import Tensor, wrap
 from .errors import in_pipeline
 from .order import Row
@@ -176,4 +177,4 @@ def as_tensor(array: Any, fresh: bool = False) -> Any:
         array = np.array(array, order="C")
     raw = torch.from_numpy(array)
     device = context.current_device()
-    return wrap(raw if device.type == "cpu" else raw.to(device))
+    return wrap(raw if device.type == "cpu" else sent(raw, device))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -147,3 +147,19 @@ def timers(device: torch.device) -> tuple[Any, Any]:
     """Two events of a device that measure the time between them."""
     event = module_of(device.type).Event
     return event(enable_timing=True), event(enable_timing=True)
+
+
+class Graphs(NamedTuple):
+    """A device's captured graphs: their class, the block that captures, and what makes pools."""
+
+    make: Any
+    capture: Any
+    pool: Any
+
+
+def graphs_of(device: torch.device) -> Graphs | None:
+    """The captured graphs of a device, such as ``torch.cuda.CUDAGraph``; None if it has none."""
+    module = module_of(device.type)
+    made = getattr(module, f"{device.type.upper()}Graph", None)
+    capture, pool = (getattr(module, name, None) for name in ("graph", "graph_pool_handle"))
+    return None if None in (made, capture, pool) else Graphs(made, capture, pool)

@@ -1,7 +1,9 @@
 """Whole functions as one graph of kernels: recorded on the first call, replayed from then on."""
 
 from ..nn.cell_compile import register_compiler
+from .runtime import compiled as _compiled
 from .runtime.compiled import Compiled
+from .runtime.taped import Taped
 from .surface import mode
 from .surface.ahead import compile_ahead
 from .surface.config import JitConfig, declared_arguments
@@ -11,3 +13,4 @@ from .surface.mutable import mutable
 
 register_compiler(compile_ahead=compile_ahead, compiled_cell=mode.compiled_cell,
                   declared_arguments=declared_arguments, JitConfig=JitConfig)
+_compiled.taped = Taped

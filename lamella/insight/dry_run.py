@@ -14,7 +14,7 @@ from ..graph.tracing.undo import undone
 from .roofline.costs import cost_of
 from .roofline.figures import ARITHMETIC
 
-__all__ = ["FlopCounter", "dry_run"]
+__all__ = ["FlopCounter", "dry_run", "flops_collection"]
 
 
 class FlopCounter(TorchDispatchMode):
@@ -40,3 +40,18 @@ def dry_run(network: Any, inputs: tuple[Any, ...]) -> Iterator[FlopCounter]:
             yield counter
     finally:
         state.whole = whole
+
+
+def flops_collection(phase: str = "train") -> tuple[int, int, bool]:
+    """Refuses: graphs of MindSpore's have phases, those here have none.
+
+    Args:
+        phase: the graph's.
+
+    Raises:
+        RuntimeError: always; `train.FlopsUtilizationCollector` counts a step's operations, and
+            `summary` those of each layer.
+    """
+    raise RuntimeError(f"For 'flops_collection', there is no graph of the phase {phase!r}. "
+                       "'train.FlopsUtilizationCollector' counts the operations of a step, and "
+                       "'summary' those of each layer.")

@@ -1,8 +1,12 @@
-"""Background work: one job after another, in processes of low priority."""
+"""Background work: one job after another, in processes of low priority.
+
+Jobs of seconds have a lane of their own, so that none waits for a job of minutes.
+"""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -21,25 +25,36 @@ from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds
 
-_jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()  # None ends the thread
+LANES = ("lamella-background", "lamella-quick")  # the names of their threads
+
+Jobs = queue.Queue[Callable[[], None] | None]  # None ends the thread
+
+_jobs: dict[str, Jobs] = {lane: queue.Queue() for lane in LANES}
 _running: list[subprocess.Popen] = []
 _threads: list[threading.Thread] = []
 _awaited: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
-_server: list[threading.Thread] = []
+_servers: dict[str, threading.Thread] = {}
 _starting = Lock()
 
 
-def submit(job: Callable[[], None]) -> None:
-    """Queue a job for the background thread, which runs one after another."""
-    _jobs.put(job)
+def submit(job: Callable[[], None], quick: bool = False) -> None:
+    """Queue a job for the background thread, which runs one after another.
+
+    Args:
+        job: the job.
+        quick: whether it takes seconds, and goes to the thread for such jobs.
+    """
+    lane = LANES[quick]
+    jobs = _jobs[lane]
+    jobs.put(job)
     with _starting:
-        if not _server or not _server[0].is_alive():
-            _server[:] = [_started("lamella-background", _serve)]
+        if lane not in _servers or not _servers[lane].is_alive():
+            _servers[lane] = _started(lane, lambda: _serve(jobs))
 
 
 def is_busy() -> bool:
     """Whether a submitted job runs or waits."""
-    return _jobs.unfinished_tasks > 0
+    return any(jobs.unfinished_tasks > 0 for jobs in _jobs.values())
 
 
 def start(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
@@ -90,7 +105,8 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
         _end(process)
         return False
     finally:
-        _running.clear()
+        with contextlib.suppress(ValueError):  # forgotten in a forked process
+            _running.remove(process)
 
 
 def _scratch(folder: pathlib.Path) -> dict[str, str]:
@@ -99,9 +115,8 @@ def _scratch(folder: pathlib.Path) -> dict[str, str]:
     return {} if blank else {"TMPDIR": str(folder)}
 
 
-def _serve() -> None:
+def _serve(jobs: Jobs) -> None:
     """Run the submitted jobs, until the process ends."""
-    jobs = _jobs
     while (job := jobs.get()) is not None:
         try:
             job()
@@ -121,7 +136,8 @@ def _end(process: subprocess.Popen) -> None:
 @atexit.register
 def _stop() -> None:
     """Stop all threads: one that runs inside of PyTorch while Python ends would abort."""
-    _jobs.put(None)
+    for jobs in _jobs.values():
+        jobs.put(None)
     stop = time.monotonic() + PATIENCE_AT_EXIT
     while (alive := [thread for thread in _threads if thread.is_alive()]) \
             and time.monotonic() < stop:
@@ -136,10 +152,9 @@ def _stop() -> None:
 
 def _forget() -> None:
     """In a forked process: forget the jobs, which the parent runs."""
-    global _jobs
-    _jobs = queue.Queue()
+    _jobs.update({lane: queue.Queue() for lane in LANES})
     _running.clear()
-    _server.clear()
+    _servers.clear()
     _threads.clear()
 
 

@@ -40,6 +40,20 @@ def checked(folder: pathlib.Path, name: str = "model.so") -> pathlib.Path:
     return library
 
 
+def contents(folder: pathlib.Path, *names: str) -> list[bytes]:
+    """The contents of files, as they were when their common digest was written.
+
+    Raises:
+        ValueError: if any is damaged.
+        OSError: if one can't be read.
+    """
+    found = [(folder / name).read_bytes() for name in names]
+    if (folder / "digest").read_text(encoding="ascii") != (
+            hashlib.sha256(b"".join(found)).hexdigest()):
+        raise ValueError("their digest is another")
+    return found
+
+
 def digest(file: pathlib.Path) -> str:
     """The digest of a file's content."""
     return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -292,7 +292,10 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         [[1. 3.]
          [0. 1.]]
     """
-    return wrap(torch.linalg.matrix_power(input._raw, as_int(n, "matrix_power", "n")))
+    power = as_int(n, "matrix_power", "n")
+    if not -2**63 < power < 2**63:  # PyTorch's kernel negates it
+        raise ValueError(f"For 'matrix_power', 'n' must fit in 64 bits, but got {power}.")
+    return wrap(torch.linalg.matrix_power(input._raw, power))
 
 
 @op

@@ -278,7 +278,8 @@ class StageStep:
             self.runs[chunk, part] = made, chunk_run
             sent, out = made.value
         else:
-            sent, out = body(*inputs)
+            found: Any = body(*inputs)
+            sent, out = found
         if out is not None:
             raw = out._raw.detach()
             self.loss = raw if self.loss is None else self.loss + raw

@@ -12,7 +12,8 @@ from ..parallel.parameter_layout import layout_of
 from ..tensors.parameter import Parameter
 from .held import held_part
 
-__all__ = ["parameter_broadcast", "sync_pipeline_shared_parameters"]
+__all__ = ["get_parameter_redundancy", "parameter_broadcast", "remove_param_redundancy",
+           "sync_pipeline_shared_parameters"]
 
 
 def parameter_broadcast(net: Cell, layout: dict[str, Any], cur_rank: int = 0,
@@ -89,3 +90,62 @@ def sync_pipeline_shared_parameters(net: Cell) -> None:
     if not isinstance(net, Cell):
         raise TypeError(f"For 'sync_pipeline_shared_parameters', the argument 'net' should be a "
                         f"Cell, but got {type(net)}.")
+
+
+def get_parameter_redundancy(layout_obj: Any, initial_rank: int | None = None
+                             ) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Which processes hold the same values of each Parameter of a network.
+
+    Args:
+        layout_obj: the network.
+        initial_rank: the rank of the first process of this one's stage of a pipeline; default 0.
+
+    Returns:
+        For each Parameter, in the order of names, groups of ranks.
+
+    Raises:
+        TypeError: if `layout_obj` is no Cell.
+
+    Examples:
+        >>> import lamella as ms
+        >>> from lamella.train.redundancy import get_parameter_redundancy
+        >>> get_parameter_redundancy(ms.nn.Dense(2, 1))
+        {'bias': ((0,),), 'weight': ((0,),)}
+    """
+    if not isinstance(layout_obj, Cell):
+        raise TypeError(f"For 'get_parameter_redundancy', 'layout_obj' must be a Cell, but got "
+                        f"{type(layout_obj).__name__}.")
+    first, found = initial_rank or 0, {}
+    for name, parameter in sorted(layout_obj.parameters_dict().items()):
+        layout = layout_of(parameter)
+        alike: dict[Any, list[int]] = {}
+        for rank in range(layout.size):
+            alike.setdefault(layout.cell(rank), []).append(first + rank)
+        found[name] = tuple(tuple(ranks) for ranks in alike.values())
+    return found
+
+
+def remove_param_redundancy(param_redundancy_dict: dict[str, tuple[tuple[int, ...], ...]],
+                            keep_redundancy: int = 1) -> dict[int, set[str]]:
+    """Which process saves which Parameters, so that each value is saved as often as is asked for.
+
+    Args:
+        param_redundancy_dict: what `get_parameter_redundancy` gave.
+        keep_redundancy: how many processes save each.
+
+    Returns:
+        The names of Parameters by rank, as evenly spread as their order allows.
+
+    Examples:
+        >>> from lamella.train.redundancy import remove_param_redundancy
+        >>> shares = remove_param_redundancy({"a": ((0, 1),), "b": ((0, 1),)})
+        >>> {rank: sorted(names) for rank, names in shares.items()}
+        {0: ['a'], 1: ['b']}
+    """
+    shares: dict[int, set[str]] = {}
+    for name, groups in sorted(param_redundancy_dict.items()):
+        for ranks in groups:
+            fewest = sorted(ranks, key=lambda rank: (len(shares.get(rank, ())), rank))
+            for rank in fewest[:keep_redundancy]:
+                shares.setdefault(rank, set()).add(name)
+    return shares

@@ -1,5 +1,8 @@
 """Random programs with state, compiled against eager: ``python -m tests.graph.random_programs N``.
 
+A third number that isn't zero differentiates them: ``N FIRST 1``.
+With ``LAMELLA_ENGINE=xla``, what XLA can run is run by it from the second replay on.
+
 A program is a few statements (`random_statements`) that read and change every kind of state:
 attributes of objects and Cells, containers, closures, globals, numbers, files, clocks, queues,
 threads, views that overlap. Between calls some of the state is changed from outside. Two copies of
@@ -11,6 +14,7 @@ from __future__ import annotations
 import random
 import sys
 import warnings
+from collections import Counter
 
 import numpy as np
 
@@ -26,20 +30,23 @@ class Difference(AssertionError):
     """A program that gives something else when it is compiled."""
 
 
-def check(seed: int, calls: int = 6) -> dict:
+def check(seed: int, calls: int = 6, inside: bool = False) -> dict:
     """Hold one program compiled against itself eagerly; returns the report of the compiled one.
+
+    Args:
+        inside: call it inside of an eager gradient call.
 
     Raises:
         Difference: if they differ.
     """
     try:
-        return _checked(seed, calls)
+        return _checked(seed, calls, inside)
     finally:
         grammar.SCALE, grammar.Shared.total = 1.0, 0
         grammar.State.kind_factor = 1.0
 
 
-def _checked(seed: int, calls: int) -> dict:
+def _checked(seed: int, calls: int, inside: bool) -> dict:
     rng = random.Random(seed)
     program = [rng.choice(grammar.STATEMENTS) for _ in range(rng.randint(1, 5))]
 
@@ -50,6 +57,10 @@ def _checked(seed: int, calls: int) -> dict:
 
     eager, own = grammar.State(), grammar.State()
     compiled = jit(lambda x: run(own, x), jit_level="O0")
+    call_both = [lambda x: run(eager, x), compiled]
+    if inside:
+        call_both = [differentiated(call, state)
+                     for call, state in zip(call_both, (eager, own), strict=True)]
     shared = [(1.0, 0), (1.0, 0)]
     for call in range(calls):
         if rng.random() < 0.4:
@@ -59,7 +70,7 @@ def _checked(seed: int, calls: int) -> dict:
         x = np.array([rng.uniform(-1, 1) for _ in range(3)], np.float32)
         results = []
         for number, (call_it, state) in enumerate(
-                ((lambda x: run(eager, x), eager), (compiled, own))):
+                zip(call_both, (eager, own), strict=True)):
             grammar.SCALE, grammar.Shared.total = shared[number]
             ms.set_seed(call)
             try:
@@ -74,6 +85,17 @@ def _checked(seed: int, calls: int) -> dict:
     return compiled.report()
 
 
+def differentiated(call, state):
+    """The function with its gradients, as one Tensor."""
+    weights = state.cell.trainable_params()
+
+    def both(x):
+        out, (by_x, by_weights) = ms.value_and_grad(call, 0, weights)(x)
+        return ms.ops.cat([t.reshape(-1) for t in (out, by_x, *by_weights)])
+
+    return both
+
+
 def same(a, b):
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (a != a and b != b) or abs(a - b) <= 1e-4 * (1 + abs(a))
@@ -85,20 +107,23 @@ def same(a, b):
     return type(a) is type(b) and a == b
 
 
-def main(count: int, first: int = 0) -> int:
+def main(count: int, first: int = 0, inside: int = 0) -> int:
     """Check programs; returns how many differ."""
-    wrong, replays = 0, 0
+    wrong, replays, engines = 0, 0, Counter()
     preparation.begin()
     preparation.finished.wait()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(first, first + count):
             try:
-                replays += check(seed)["replays"]
+                report = check(seed, inside=bool(inside))
+                replays += report["replays"]
+                engines.update(report["backends"])
             except Difference as error:
                 wrong += 1
                 print(error, flush=True)
-    print(f"{count} programs, {replays} replays, {wrong} differences")
+    print(f"{count} programs, {replays} replays, {wrong} differences; graphs by what runs them: "
+          f"{dict(engines)}")
     return wrong
 
 

@@ -19,6 +19,14 @@ def test_random_programs(seed, executor):
             random_programs.check(number)
 
 
+@pytest.mark.parametrize("seed", range(0, 60, 10))
+def test_random_programs_inside_of_a_gradient_call(seed, executor):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(seed, seed + 10):
+            random_programs.check(number, inside=True)
+
+
 @pytest.mark.parametrize("part", random_statements.STATEMENTS, ids=lambda part: part.__name__)
 def test_each_statement(part, monkeypatch):
     monkeypatch.setattr(random_statements, "STATEMENTS", [part])

@@ -28,6 +28,11 @@ class Choice:
         self.decided = decided
         self.last = ""  # the candidate of the call before
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """The median times of the candidates, relative to the first one's."""
+        return {name: self.rounds.share(name) for name in self.candidates}
+
     def __call__(self, values: Values) -> Values:
         name = self.rounds.turn
         if self.rounds.are_brief and name != self.last:

@@ -23,6 +23,7 @@ from ..guards.watch import Watch
 from ..tracing.changes import Snapshot
 from ..tracing.inspected import NotInspected
 from ..tracing.symbolic import Symbolic, preparation
+from ..tracing.taping import may_be_taped
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
@@ -30,21 +31,21 @@ from .binding import Bindable
 from .direct import direct
 from .gate import gate
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
-from .limits import Limits
+from .limits import MOST_NEW, MOST_WARNINGS, Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
+from .reporting import Reporting
 from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
 from .varying import Rehearsal, Varying
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
-MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
-MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
+taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
-class Compiled(Bindable):
+class Compiled(Bindable, Reporting):
     """A function with its recorded graphs.
 
     It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
@@ -58,6 +59,7 @@ class Compiled(Bindable):
     """
 
     meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
+    _path: type[Path] = Path
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
@@ -74,6 +76,7 @@ class Compiled(Bindable):
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
         self._by_name = False  # whether Tensors in variables and globals are found by their names
+        self._taped: Any = None  # the graphs for calls inside of gradient calls
         self._direct: Callable[..., Any] | None = None
         self._direct_for: Any = None  # the settings that `_direct` holds for
         self._recompilations = Recompilations(fn, self.name)
@@ -84,12 +87,23 @@ class Compiled(Bindable):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
-            return self._eagerly(args, kwargs)  # part of a larger run
+            return self._inside(args, kwargs)
         if self._direct is not None and not kwargs and self._direct_for == settings():
             out = self._direct(*args)
             if out is not None:
                 self.replays += 1
                 return out
+        return self._called(args, kwargs)
+
+    def _inside(self, args: tuple, kwargs: dict) -> Any:
+        """A call that is part of a larger run."""
+        if may_be_taped():
+            self._taped = self._taped or taped(self)
+            return self._taped._called(args, kwargs)
+        return self._eagerly(args, kwargs)
+
+    def _called(self, args: tuple, kwargs: dict) -> Any:
+        """A call on its own: a replay, or a recorded run."""
         inputs = raws_of(args, kwargs)
         key = key_of(args, kwargs, form_of, inputs)
         if (self._eager and key in self._eager
@@ -120,10 +134,9 @@ class Compiled(Bindable):
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
-        if audit is None:
-            return result_of(*found, args, kwargs)
         given = result_of(*found, args, kwargs)
-        audit.check(given, found[0], self.name)
+        if audit is not None:
+            audit.check(given, found[0], self.name)
         return given
 
     def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
@@ -188,36 +201,6 @@ class Compiled(Bindable):
             return path, watch.reach, found
         return None
 
-    def report(self) -> dict[str, Any]:
-        """How the function has been run.
-
-        Returns:
-            The numbers of traces, replays, guard misses and recorded graphs; for each
-            recompilation the guard that failed, and its line; the reasons why calls run eagerly.
-        """
-        paths = self._paths()
-        return {"traces": self.traces, "replays": self.replays, "guard_misses": self.misses,
-                "graphs": len(paths),
-                "backends": [path.backend for path in paths],
-                "kernels": [path.nodes for path in paths],
-                "recompilations": [str(found) for found in self._recompilations.noted.copy()],
-                "eager": sorted(set(self._eager.values()))}
-
-    def _paths(self) -> list[Path]:
-        """All recorded graphs."""
-        return [path for several in list(self._entries.values()) for *_, path in several]
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is final how each recorded graph is run, and by which executor."""
-        return all(path.is_final for path in self._paths())
-
-    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
-        """The graphs recorded for arguments of this kind, or else those for any size."""
-        found = (self._entries.get(key_of(args, kwargs))
-                 or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [path for *_, path in found]
-
     def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
         with self._changing:  # other threads keep using the old list
             others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
@@ -269,7 +252,7 @@ class Compiled(Bindable):
             return self._eagerly(args, kwargs)  # another thread records it
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
             self._recording.release()
-            return self(*args, **kwargs)
+            return self._called(args, kwargs)
         entered = gate.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
@@ -306,7 +289,7 @@ class Compiled(Bindable):
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        trace = run_traced(self.fn, args, kwargs, watch.reach, before=before)
+        trace = run_traced(self._recorded_as(inputs), args, kwargs, watch.reach, before=before)
         inspected = self._inspected(trace)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
@@ -326,7 +309,7 @@ class Compiled(Bindable):
             try:
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
-                path = Path(trace, inputs, self.level if clock else "O0")
+                path = self._path(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
                 if (isinstance(refusal, GuardTooLate) and not self.fullgraph
                         and varying.may_hold_reads(trace.reads)):
@@ -363,6 +346,10 @@ class Compiled(Bindable):
             found = Sizes(self.dynamic)
             self._keep(self._sizes, place, found)
         return found
+
+    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+        """What a recorded run calls; `apart` if the run will be discarded."""
+        return self.fn
 
     def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
         return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
@@ -402,15 +389,17 @@ class Compiled(Bindable):
             if not alone:
                 return None
             try:
-                rehearsal = Rehearsal(self.fn, args, kwargs, reach, varying, given)
+                rehearsal = Rehearsal(self._recorded_as(inputs, apart=True), args, kwargs, reach,
+                                      varying, given)
                 level = "O0" if rehearsal.numbers.tensors else self.level
-                path = Path(rehearsal.trace, inputs, level)
+                path = self._path(rehearsal.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
                 self._eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
-            trace = run_traced(self.fn, args, kwargs, reach, before=Snapshot(reach, may_draw=True))
+            trace = run_traced(self._recorded_as(inputs), args, kwargs, reach,
+                               before=Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
@@ -466,7 +455,8 @@ class Compiled(Bindable):
         """Record a graph for several sizes, and run it: it and its results, or None."""
         values = watch.values()
         try:
-            path = symbolic_path(self.fn, args, kwargs, watch.reach, inputs, symbolic)
+            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, watch.reach,
+                                 inputs, symbolic, self._path)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             if not isinstance(reason, NotInspected):
@@ -501,9 +491,7 @@ class Compiled(Bindable):
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._direct = None
-        self._eager[key] = reason
-        if len(self._eager) > MOST_KINDS:
-            del self._eager[next(iter(self._eager))]
+        self._keep(self._eager, key, reason)
         self._entries.pop(key, None)
         if reason not in self._said and len(self._said) < MOST_KINDS:
             self._said.add(reason)

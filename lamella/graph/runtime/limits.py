@@ -15,6 +15,8 @@ from .varying import input_kind
 MOST_OBJECTS = 32  # different objects or texts as arguments, for each of which there are graphs
 MOST_RAISED = 2  # recorded runs that raised, before such calls run eagerly until one succeeds
 MOST_LEFT = 3  # recorded runs whose graphs hold for no other call
+MOST_NEW = 2  # runs that made an object that stays, before the function runs eagerly
+MOST_WARNINGS = 4  # runs that issued a warning, before the function runs eagerly
 MOST_OUTLINES = 64  # kinds of calls that are told apart
 
 

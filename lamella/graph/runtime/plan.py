@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +13,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...communication.repeated import Attempt
+from ...device import kinds
 from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
@@ -20,14 +23,32 @@ from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from ..tracing.recorder import Recomputation
-from .capture import Captured
+from ..xla.native import Native as Xla
+from .capture import Captured, others_like
 from .choice import Choice, Run
 from .density import dense_share
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
+FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
+# "inductor" and "replay" leave out what comes before them; with "xla", for tests, what XLA can run
+# is compiled at its first replay
+ENGINE = os.environ.get("LAMELLA_ENGINE", "")
 MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
+
+
+def is_forced() -> bool:
+    """Whether XLA runs all that it can run."""
+    return ENGINE == "xla"
+
+
+class Heat(enum.IntEnum):
+    """Which compilers are worth their time for a path, by the time that it has run."""
+
+    COLD = 0
+    WARM = 1  # those that take seconds
+    HOT = 2  # all
 
 
 class KernelFailed(Exception):
@@ -148,7 +169,13 @@ class Plan:
         for stage in self.stages:
             stage.lower()
 
-    def settle(self, values: list[torch.Tensor], hot: bool) -> None:
+    @property
+    def waits(self) -> bool:
+        """Whether there is nothing to do before a compilation has ended."""
+        left = [stage for stage in self.stages if not stage.settled]
+        return bool(left) and all(stage.waits for stage in left)
+
+    def settle(self, values: list[torch.Tensor], heat: Heat) -> None:
         """Continue the autotuning of each stage; `values` are those of a run, and forgotten."""
         waiting = []
         end = len(values) - sum(len(stage.part.results) for stage in self.stages)
@@ -159,7 +186,7 @@ class Plan:
                                 values[start:end] if self.is_pure else None))
         values.clear()  # no other result lives on while more are made to be compared
         for stage, its, results in waiting:
-            stage.settle(its, hot, results)
+            stage.settle(its, heat, results)
         self.settled = all(stage.settled for stage in self.stages)
 
 
@@ -183,7 +210,7 @@ class Stage:
         takes: the places of its inputs among the values that the path has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
-        backend: ``"replay"`` or ``"inductor"``, followed by ``", captured"`` for a CUDA graph.
+        backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` if captured.
         settled: whether the choice of the backend is final.
     """
 
@@ -194,10 +221,14 @@ class Stage:
         self.replay: Run = program(part)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = (not compile or part.changes_inputs or not _is_worth_compiling(part)
-                        or _patches(part) > MOST)
+        self.settled = part.changes_inputs or not is_forced() and (
+            not compile or ENGINE == "replay" or not _is_worth_compiling(part)
+            or _patches(part) > MOST)
         self.native: Native | None = None
+        self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
+        self._compared: set[str] = set()  # the engines whose code has been timed, or is impossible
+        self._is_dense: bool | None = None
 
     @property
     def module(self) -> GraphModule:
@@ -210,7 +241,13 @@ class Stage:
         if self.run is before:
             self.run = self.replay
 
-    def settle(self, values: list[torch.Tensor], hot: bool,
+    @property
+    def waits(self) -> bool:
+        """Whether there is nothing to do before a compilation has ended."""
+        return any(code is not None and code.requested and not code.finished
+                   for code in (self.xla, self.native)) and not isinstance(self.run, Choice)
+
+    def settle(self, values: list[torch.Tensor], heat: Heat,
                results: list[torch.Tensor] | None = None) -> None:
         """Take the next step towards the fastest backend, once the stage is hot.
 
@@ -218,51 +255,109 @@ class Stage:
 
         Args:
             values: its inputs.
-            hot: whether it is worth compiling.
+            heat: which compilers are worth their time.
             results: what it has made of them, if another run would make the same.
         """
         if self.settled or isinstance(self.run, Choice):
             return
         if self.native is None:
-            self.native = Native(self.module, values)
-            self._known = self.native.remembered()
-            way = None if self._known is None else self._way(self._known, values)
+            self._look_up(values)
+        assert self.native is not None and self.xla is not None
+        if is_forced():
+            self._force(values)
+        elif (heat > Heat.COLD or self._known == "xla") and ENGINE != "inductor" and (
+                "xla" not in self._compared and self.xla.is_possible):
+            if self.xla.finished and self._known == "xla" and heat < Heat.HOT:
+                self.run, self.backend = self.xla.load() or self.run, "xla"
+            elif self.xla.finished:
+                self._compare("xla", values, results)
+            elif not self.xla.requested and heat > Heat.COLD and not self._dense(values):
+                self.xla.request(values)
+        elif heat is Heat.HOT:
+            self._settle_native(values, results)
+
+    def _look_up(self, values: list[torch.Tensor]) -> None:
+        """Use the backend that an earlier process found, if it is on disk."""
+        self.native = Native(self.module, values)
+        self.xla = Xla(self.module, self.native.text, self.stays, lambda x: self.replay(x))
+        self._known = self.xla.remembered() or self.native.remembered()
+        if self._known == "xla" and ENGINE != "inductor":
+            self.xla.request(values)  # loaded in the background
+        elif self._known is not None and self._known != "xla":
+            way = self._way(self._known, values)
+            way = way if way is None or self._follows_inputs(way, values) else None
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
-        if hot and self._known is None and not self.native.requested:
+
+    def _dense(self, values: list[torch.Tensor]) -> bool:
+        """Whether dense kernels take most of the time, so that there is nothing to win."""
+        if self._is_dense is None:
             release()
-            if dense_share(self.module, values) > MOST_DENSE:  # nothing to win
+            self._is_dense = dense_share(self.module, values) > MOST_DENSE
+            if self._is_dense:
                 self._decide("replay", None)
+                self.settled = True
+        return self._is_dense
+
+    def _settle_native(self, values: list[torch.Tensor], results: list[torch.Tensor] | None
+                       ) -> None:
+        """The same for Inductor, whose code takes a minute."""
+        assert self.native is not None
+        if not self.native.requested and self._known not in self.native.backends:
+            if self._dense(values):
                 return
             self.native.request()
-        if hot and self._known is not None or self.native.finished:
-            self._compare(values, results if self.run is self.replay else None)
+        if self.native.finished or self._known in self.native.backends:
+            self._compare("inductor", values, results)
 
-    def _compare(self, values: list[torch.Tensor], results: list[torch.Tensor] | None) -> None:
-        """Time machine code against replay in the next runs, if it exists and is right."""
-        names = ["replay", "inductor"]
-        if values and values[0].is_cuda:
-            names += ["replay, captured", "inductor, captured"]
-        names.sort(key=lambda name: name != self.backend)  # the first stays unless clearly slower
+    def _force(self, values: list[torch.Tensor]) -> None:
+        """Compile by XLA now, and run its code from now on if it is right."""
+        assert self.xla is not None
+        self.xla.make_now(values)
+        way = self.xla.load()
+        if way is not None and not self._is_right(way, values, None):
+            raise AssertionError("XLA computes something else than the replay")
+        self._decide("xla", way)
+        self.settled = True
+
+    def _compare(self, engine: str, values: list[torch.Tensor],
+                 results: list[torch.Tensor] | None) -> None:
+        """Time an engine's code against what runs now in the next calls, if it is right."""
+        self._compared.add(engine)
+        results = results if self.run is self.replay else None
+        names = ["replay", engine]
+        if values and kinds.graphs_of(values[0].device) is not None:
+            names += ["replay, captured", f"{engine}, captured"]
+        # the first stays unless another is clearly faster
+        names = list(dict.fromkeys([self.backend, *names]))
         ways: dict[str, Run] = {}
         for name in names:
             way = self._way(name, values)
-            if way is not None and (way is self.replay or self._is_right(way, values, results)):
+            if way is not None and (way is self.replay or self._is_right(way, values, results)
+                                    and self._follows_inputs(way, values)):
                 ways[name] = way
         if len(ways) == 1:
-            self._decide("replay", None)
+            self._finish("replay", self.replay, {})
         else:
-            self.run = Choice(ways, lambda fastest: self._decide(fastest, ways[fastest]))
+            self.run = choice = Choice(ways, lambda fastest: self._finish(
+                fastest, ways[fastest], choice.shares))
+
+    def _finish(self, fastest: str, run: Run, shares: dict[str, float]) -> None:
+        """Run by the fastest backend; Inductor isn't tried where XLA wins by far."""
+        self._decide(fastest, run)
+        far = fastest == "xla" and shares.get("xla", 1.0) < FAR * shares.get("replay", 1.0)
+        self.settled = far or "inductor" in self._compared
 
     def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
         """The function of a backend; None if it is not available."""
-        assert self.native is not None
+        assert self.native is not None and self.xla is not None
         kind, _, captured = name.partition(", ")
-        run = self.replay if kind == "replay" else self.native.load()
+        run = (self.replay if kind == "replay" else self.xla.load() if kind == "xla"
+               else self.native.load())
         if run is None or not captured:
             return run
         try:
-            return Captured(run, values, self.stays)
+            return Captured(run, values, self.stays, streams_of(self.module))
         except (RuntimeError, ValueError):
             return None
 
@@ -277,20 +372,36 @@ class Stage:
             try:
                 with generators_restored(streams):
                     found = native(values)
+                if [a.stride() for a in wanted] != [b.stride() for b in found]:
+                    return False
                 with generators_restored(streams):
                     return agree_but_for_kinks(
                         wanted, found, lambda: self.replay([next_to(v) for v in values]))
             except RuntimeError:
                 return False
 
+    def _follows_inputs(self, way: Run, values: list[torch.Tensor]) -> bool:
+        """Whether a captured graph computes with what it is given, and draws new numbers.
+
+        It was captured with `values`: with the same again, old results would look right.
+        """
+        if not isinstance(way, Captured):
+            return True
+        streams = streams_of(self.module)
+        with generators_restored(streams):
+            for stream in streams:
+                torch.rand((), generator=stream, device=stream.device)
+            return self._is_right(way, others_like(values, self.stays), None)
+
     def _decide(self, fastest: str, run: Run | None) -> None:
-        assert self.native is not None
+        assert self.native is not None and self.xla is not None
         self.run = run or self.replay
         self.backend = fastest if run else "replay"
-        self.native.remember(self.backend)
+        self._known = None
+        for code in (self.xla, self.native):
+            code.remember(self.backend)
         logs.show("schedule", f"a stage of {len(self.part.nodes)} operations is run by "
                   f"{self.backend} from now on")
-        self.settled = True
 
 
 def _is_worth_compiling(part: Part) -> bool:

@@ -41,10 +41,13 @@ from ..tracing.draws import Positions
 from ..tracing.lines import NOWHERE, Line
 from ..tracing.results import New, Rebuilding
 from ..tracing.trace import CannotTrace, Trace, data_of
-from .plan import Plan
+from .plan import Heat, Plan, is_forced
 from .program import extension
 
 HOT = 0.5  # seconds that a path must have run before it is worth compiling
+WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small
+LEAST = 2e-4  # seconds of a run that such a compiler may shorten
+SMALL = 3e-5  # the most seconds of a small kernel, whose fixed cost counts
 FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
 SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
@@ -145,7 +148,7 @@ class Path:
         self.runs = 0
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
-        self.settled = level == "O0"
+        self.settled = level == "O0" and not is_forced()
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
         self.graph = graph
@@ -298,7 +301,8 @@ class Path:
             self.runs += 1
             self.spent += time.perf_counter() - start
             if not self.is_final and (
-                    self.runs in (1, SOON) or self.spent > HOT):
+                    self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
+                        plan.waits and self._measured and self._lowered)):
                 self._settle(plan, values, count)
         if computed is not None:
             found.append(computed)
@@ -313,26 +317,38 @@ class Path:
         if not self._settling.acquire(blocking=False):
             return  # another thread does this
         try:
-            hot = self.spent > HOT and self.runs > 1  # the first run includes making the plan
+            heat = self._heat()
+            hot = heat is Heat.HOT
             if not self._lowered:
                 self._lower(plan, hot)
             self.settled |= self.runs == SOON and self.spent < SOON * TINY
             if self.settled:
                 return
             with generators_restored(self.streams):
-                if hot and not self._measured:
-                    if self._can_afford_a_trial():
-                        del values[count:]  # the results of the stages
-                        self._try(values)
-                elif plan is self.plan and (hot or self.nodes <= MOST_AT_ONCE):
-                    plan.settle(values, hot)
+                if hot and not self._measured and self._can_afford_a_trial():
+                    del values[count:]  # the results of the stages
+                    self._try(values)
+                elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
+                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM))
                     self.settled = plan.settled and (self._measured or not hot)
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
         except Exception:  # noqa: BLE001  (the call itself has succeeded)
+            if is_forced():
+                raise
             self.settled = True
         finally:
             self._settling.release()
+
+    def _heat(self) -> Heat:
+        """Which compilers are worth their time."""
+        if self.runs == 1:  # includes making the plan
+            return Heat.COLD
+        if self.spent > HOT:
+            return Heat.HOT
+        run = self.spent / self.runs
+        small = LEAST < run < SMALL * self.nodes
+        return Heat.WARM if self.spent > WARM and small else Heat.COLD
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot path requests."""
@@ -410,7 +426,7 @@ class Path:
 
     @property
     def backend(self) -> str:
-        """``"inductor"`` if machine code runs any part of it, else ``"replay"``."""
+        """The compiler whose machine code runs any part of it, else ``"replay"``."""
         stages = () if self.plan is None else self.plan.stages
         return next((s.backend for s in stages if s.backend != "replay"), "replay")
 

@@ -172,8 +172,8 @@ def kind_of(observed: list[Any]) -> tuple[Any, ...]:
 
 
 def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list[torch.Tensor],
-                  symbolic: Symbolic) -> Path:
-    """A graph of a function for several sizes.
+                  symbolic: Symbolic, kind: type[Path] = Path) -> Path:
+    """A graph of a function for several sizes, of this class.
 
     Raises:
         CannotTrace: if there can't be one.
@@ -184,7 +184,7 @@ def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list
     finally:
         before.restore()
         given.restore()
-    path = Path(trace, inputs, "O0", symbolic.sizes())
+    path = kind(trace, inputs, "O0", symbolic.sizes())
     path.kind = kind_of(symbolic.observed.values)
     if path.changes_arguments:
         raise CannotTrace("changes its arguments")

@@ -35,8 +35,11 @@ def jit(function: Callable[..., Any] | None = None, *, capture_mode: str = "ast"
     NumPy's generators are drawn first by each replay, in the program's order. A call that raises
     while it is compiled changes no Parameter.
 
-    Inside a gradient call, or inside another compiled function, the function runs as it is, and
-    is part of what that call records.
+    Inside an eager gradient call (``value_and_grad(step, None, weights)(x)``) the function is
+    recorded with its backward pass, and each later call replays both: it is one operation of the
+    gradient call, as long as what this differentiates by is the same. Inside of other
+    transformations (derivatives of derivatives, forward mode, `vmap`), and inside another compiled
+    function, it runs as it is, and is part of what these compute or record.
 
     Args:
         function: a function, a method, a Cell or a Cell class, whose `construct` is compiled then;

@@ -38,6 +38,10 @@ class CannotTrace(BaseException):
     """The function does something that no graph can hold, which the message names."""
 
 
+class RehearsalStopped(BaseException):
+    """A backward pass that the program didn't ask for would do what the message says."""
+
+
 class Recomputation:
     """A second run of a function that `ms.recompute` called; its values are marked by it."""
 
@@ -164,6 +168,8 @@ class Recorder(TorchDispatchMode):
             for raw in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(raw, torch.Tensor) and type(raw) is torch.Tensor:
                     own = raw.untyped_storage()
+                    if own._cdata in self._given and state.trace is not None:
+                        state.trace.stop_rehearsal("changes a Tensor")
                     if own._cdata in self._given and own._cdata not in self._saved:
                         self._saved[own._cdata] = own, own.clone()
 
@@ -186,6 +192,8 @@ class Recorder(TorchDispatchMode):
         if self._again is not None:
             node.meta["again"] = self._again
         known = effects_of(func)
+        if known.is_random and state.trace is not None:
+            state.trace.stop_rehearsal("draws random numbers")
         if known.written or known.is_impure:
             self._known.clear()
             self._save(known, args, kwargs)
@@ -238,6 +246,14 @@ class Recorder(TorchDispatchMode):
         finally:
             self._draws.pop()
             self._again = before
+
+    def stands_for(self, raw: torch.Tensor, known: torch.Tensor) -> None:
+        """Note that a tensor is another name of one that is known."""
+        self._give(raw, self._node_of(known))
+
+    def nodes_of(self, raws: Iterable[torch.Tensor]) -> list[Node]:
+        """The nodes of some tensors."""
+        return [self._node_of(raw) for raw in raws]
 
     def _drawn(self, func: Any, args: tuple, kwargs: dict) -> Any:
         known = next((found for _, left in reversed(self._draws)

@@ -162,7 +162,7 @@ class Results:
             own = tuple([(name, self.described(v)) for name, v in value.__dict__.items()])
             if not all(isinstance(v, PLAIN) for v in value.__dict__.values()):
                 raise CannotTrace("gives attributes to a new Tensor")
-            self.new.append(value._raw.detach())
+            self.new.append(value._raw)
             return New(len(self.new) - 1, own)
         if isinstance(value, (list, dict)) and self._reach.knows(value):
             return Known(value, next((number for number, place in enumerate(self._reach.places)

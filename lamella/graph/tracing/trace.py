@@ -42,7 +42,7 @@ from .inspected import Inspection
 from .lines import Line, nearest_line
 from .logged import logs_recorded
 from .outside import OURS, Outside, origin_of
-from .recorder import CannotTrace, Recorder
+from .recorder import CannotTrace, Recorder, RehearsalStopped
 from .results import Results
 from .texts import is_only_logged, is_only_printed, marked
 
@@ -78,6 +78,10 @@ class Trace:
         value: the function's result.
         same: the Tensors that are arguments and also in `held`, by their numbers in both.
         given: the arguments as the run began.
+        recorded: for each new Tensor among the results, whether the tape has recorded it.
+        pulls: the backward passes that belong to the run (see `taping`); None if there are none.
+        rehearses: whether such a pass runs, which the program didn't ask for: it is given up
+            before any side effect.
         uses_things: whether it changes or returns lists, dicts or objects that it was given, or
             finds them elsewhere, too, as `found_elsewhere` does.
     """
@@ -109,6 +113,9 @@ class Trace:
         self.refused_once = self.keeps_new = self.draws = False
         self.same: list[tuple[int, int]] = []
         self.given: Given | None = None
+        self.recorded: list[bool] = []
+        self.pulls: Any = None
+        self.rehearses = False
         self.uses_things = False
         self.found_elsewhere: list[tuple[int, Any]] = []
         self.numbers: Any = None  # that may change from call to call: see `numbers`
@@ -121,6 +128,7 @@ class Trace:
 
     def guard(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor, which becomes a guard."""
+        self.stop_rehearsal("turns a tensor into a Python value")
         value = self.peek(raw)
         self.observed.append(value)
         self.note_guard(physical(raw.detach()), value)
@@ -151,12 +159,14 @@ class Trace:
 
     def guard_shape(self, raw: torch.Tensor) -> None:
         """Add a guard on a data-dependent shape."""
+        self.stop_rehearsal("has a data-dependent shape")
         self.note_guard(raw, ShapeGuard.of(raw))
 
     def refuse(self, what: str) -> None:
         """End the recording, since no graph can hold what the run does; it continues eagerly."""
         if self.refused is not None:
             return
+        self.stop_rehearsal(what)
         self.refused = f"{what}{nearest_line(sys._getframe(1))}"
         self.outside.stop()
         self.recorder.stop()
@@ -165,6 +175,16 @@ class Trace:
         for cell in self.reach.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
+
+    def stop_rehearsal(self, what: str) -> None:
+        """Give up a backward pass that the program didn't ask for, before it does something.
+
+        Raises:
+            RehearsalStopped: if there is one.
+        """
+        if self.rehearses:
+            self.rehearses = False
+            raise RehearsalStopped(what)
 
     def refuse_once(self, what: str) -> None:
         """As `refuse`, for a rare reason: the next call is recorded again."""
@@ -200,6 +220,7 @@ class Trace:
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
               keep: Callable[[Any], Any] | None = None) -> None:
         """Print or log now, and at the end of every replay; `keep` as in `DeferredCall`."""
+        self.stop_rehearsal("prints or logs")
         self.deferred.append(DeferredCall(function, args, kwargs, keep))
         self.outside.stop()
         state.trace = None
@@ -464,8 +485,10 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
         (trace.value, noted, [call.args for call in trace.deferred]))
     trace.found_elsewhere = things.found_elsewhere(before.reach)
     trace.uses_things = bool(trace.found_elsewhere) or results.uses_things or bool(to_given)
-    return [*(raw for raw, _ in trace.guards), *results.new,
-            *(raw.detach() for _, raw in assigned)]
+    trace.recorded = [raw.requires_grad for raw in results.new]
+    gradients = trace.pulls.gradients if trace.pulls is not None else ()
+    return [*(raw for raw, _ in trace.guards), *(raw.detach() for raw in results.new),
+            *(raw.detach() for _, raw in assigned), *(raw.detach() for raw in gradients)]
 
 
 def _cleaned(graph: GraphModule) -> GraphModule:

@@ -20,6 +20,7 @@ from ...graph.runtime.choice import Choice
 from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.gate import gate
 from ...graph.runtime.keys import key_of, raws_of
+from ...graph.runtime.plan import Heat
 from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Path
 from ...graph.surface.mode import compiled_cell
@@ -142,7 +143,7 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     if values is not None and not path.settled:
         with torch.enable_grad():
             path.planned(values).run(values, path.streams)
-            path.planned(values).settle(values, hot=False)  # the choice of an earlier process
+            path.planned(values).settle(values, Heat.COLD)  # an earlier process's choice
     return path
 
 

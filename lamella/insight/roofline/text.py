@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _HOW = {"eager": "eager", "replay": "compiled: a recorded graph is replayed",
-        "inductor": "compiled to machine code"}
+        "xla": "compiled to machine code by XLA",
+        "inductor": "compiled to machine code by Inductor"}
 
 
 def how(report: Figures) -> str:
@@ -49,7 +50,7 @@ def summary(report: Figures) -> list[str]:
 def _unlike(report: Figures) -> str:
     """What to say where the kernels are not those that run."""
     return ", in the graph that machine code is made of" if report.how.startswith(
-        "inductor") else ""
+        ("inductor", "xla")) else ""
 
 
 def times(whole: float, limit: float) -> str:

@@ -16,12 +16,14 @@ from ..arithmetic import add
 from ..bitwise import bitwise_and
 from ..piecewise import relu
 from ..primitive import primitive
+from ..scatter import tensor_scatter_elements
 from ..shape import broadcast_to
 from .attributes import with_attributes
 
 __all__ = ["AddV2", "BitwiseAndTensor", "ClipByNorm", "ConcatOffset", "ConcatOffsetV1",
            "Diagonal", "DynamicBroadcastTo", "Empty", "EmptyLike", "MaxDim", "MinDim", "NewEmpty",
-           "RangeV2", "ReLUV3", "SparseSoftmaxCrossEntropyWithLogitsV2"]
+           "RangeV2", "ReLUV3", "Scatter",
+           "SparseSoftmaxCrossEntropyWithLogitsV2"]
 
 
 @op
@@ -132,6 +134,13 @@ def _cross_entropy(features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     return wrap(losses), wrap(softmax(features)._raw - wanted)
 
 
+@op
+def _scattered(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: Any = "none") -> Tensor:
+    """`input` with the elements of `src` at the places of `index` along `dim`, set or added."""
+    how = reduce if isinstance(reduce, str) else {0: "none", 1: "add"}.get(reduce, str(reduce))
+    return tensor_scatter_elements(input, index, src, dim, how)
+
+
 AddV2 = primitive("AddV2", add)
 BitwiseAndTensor = primitive("BitwiseAndTensor", bitwise_and)
 ClipByNorm = with_attributes("ClipByNorm", _clip_by_norm, axis=None)
@@ -148,3 +157,4 @@ RangeV2 = with_attributes("RangeV2", _range, maxlen=1000000)
 ReLUV3 = primitive("ReLUV3", relu)
 SparseSoftmaxCrossEntropyWithLogitsV2 = primitive("SparseSoftmaxCrossEntropyWithLogitsV2",
                                                   _cross_entropy)
+Scatter = primitive("Scatter", _scattered)

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch.utils import backend_registration
 
+from tests.device.simulated import graphs
+
 NAME = "simulated"
 
 
@@ -80,6 +82,7 @@ def _module(backend: Any) -> types.ModuleType:
         return torch.Event(NAME, enable_timing=enable_timing, blocking=blocking)
 
     module.__dict__.update(
+        SIMULATEDGraph=graphs.Graph, graph=graphs.Capture, graph_pool_handle=graphs.pool_handle,
         _backend=backend,
         Event=make_event, Stream=make_stream, _is_in_bad_fork=lambda: False,
         current_device=backend.current_device, default_generators=generators(), device=_On,

@@ -19,7 +19,7 @@ from lamella import Tensor, nn, ops
 from lamella.graph.aoti import native, worker
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
-from lamella.graph.runtime import replay
+from lamella.graph.runtime import plan, replay
 from lamella.graph.runtime.choice import ROUNDS, Choice
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import cache
@@ -41,6 +41,7 @@ def kept(tmp_path_factory):
 def _soon(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", str(kept))
     monkeypatch.setattr(replay, "HOT", 0.0)
+    monkeypatch.setattr(plan, "ENGINE", "inductor")
 
 
 def make_step(level="O1"):
@@ -237,7 +238,8 @@ def _run(kept, hot, folder, patience=PATIENCE):
     done = subprocess.run([sys.executable, str(folder / "program" / "main.py"), hot, str(patience)],
                           cwd=folder,
                           capture_output=True, text=True, check=True, timeout=1200,
-                          env={**os.environ, "LAMELLA_CACHE": str(kept), "LAMELLA_CPP": "0"})
+                          env={**os.environ, "LAMELLA_CACHE": str(kept), "LAMELLA_CPP": "0",
+                               "LAMELLA_ENGINE": "inductor"})
     assert not (folder / "ran").exists(), (folder / "ran").read_text()
     return json.loads(done.stdout)
 
@@ -348,7 +350,8 @@ print(background._running[0].pid, flush=True)
 """
     done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True,
                           timeout=600, env={
-                              **os.environ, "LAMELLA_CACHE": str(tmp_path), "LAMELLA_CPP": "0"})
+                              **os.environ, "LAMELLA_CACHE": str(tmp_path), "LAMELLA_CPP": "0",
+                              "LAMELLA_ENGINE": "inductor"})
     group = int(done.stdout)
     until = time.monotonic() + PATIENCE
     while _members(group) or list(tmp_path.glob("draft-*")):

@@ -221,7 +221,8 @@ def test_a_call_is_recorded_while_another_thread_stays_inside():
         go_on.set()
         return found
 
-    slope, found = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
+    with pytest.warns(UserWarning, match=r"threading\."):
+        slope, found = together(lambda: ms.grad(lambda x: inner(x).sum())(x), call)
     np.testing.assert_array_equal(slope.asnumpy(), [4.0, 4.0])
     np.testing.assert_array_equal(found, [6.0, 6.0])
     assert triple.report()["traces"] == 1

@@ -1,0 +1,115 @@
+"""Algorithms of papers in Lamella and JAX: ``python -m benchmarks.papers [--threads 1,2]``.
+
+Each framework has a process of its own for each algorithm, with empty caches, warms up, and then
+they take turns; while one is timed the other waits for its turn. Results have to agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from .data import DATA
+
+FRAMEWORKS = ("lamella", "jax")
+SLICE = 0.1  # seconds of one turn
+TOLERANCE = 2e-3  # relative to the largest element
+
+
+class Contestant:
+    """A process that runs one algorithm in one framework."""
+
+    def __init__(self, framework: str, algorithm: str, threads: int, cache: str):
+        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "LAMELLA_CACHE": cache,
+               "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.worker", framework, algorithm, str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+        self.begun = self._answer()
+
+    def ask(self, kind: str, much: float) -> dict[str, Any]:
+        """The answer to a request."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{kind} {much}\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker ended with status {self.process.wait()}")
+        return json.loads(line)
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.communicate()
+
+
+def difference(a: list[Any], b: list[Any]) -> float:
+    """The largest difference of two results, relative to each array's largest element."""
+    pairs = [(np.asarray(x, np.float64), np.asarray(y, np.float64))
+             for x, y in zip(a, b, strict=True)]
+    return max(float(np.abs(x - y).max() / (np.abs(y).max() + 1e-30)) for x, y in pairs)
+
+
+def measured(algorithm: str, threads: int, warm: float, rounds: int, cache: str) -> dict[str, Any]:
+    """The figures of one algorithm."""
+    both = {name: Contestant(name, algorithm, threads, cache) for name in FRAMEWORKS}
+    warmed = {name: its.ask("warm", warm if name == "lamella" else 1.0)
+              for name, its in both.items()}
+    apart = difference(warmed["lamella"]["results"], both["jax"].begun["results"])
+    counts = {name: max(1, min(5000, int(SLICE / its["seconds"]))) for name, its in warmed.items()}
+    times: dict[str, list[float]] = {name: [] for name in both}
+    for _ in range(rounds):
+        for name, its in both.items():
+            times[name].append(its.ask("time", counts[name])["seconds"])
+    for its in both.values():
+        its.end()
+    ratio = statistics.median(a / b for a, b in zip(times["lamella"], times["jax"], strict=True))
+    return {"algorithm": algorithm, "threads": threads, "apart": apart, "ratio": ratio,
+            "by": warmed["lamella"]["by"],
+            **{name: statistics.median(its) for name, its in times.items()},
+            **{f"{name} first": its.begun["first"] for name, its in both.items()}}
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers")
+    parser.add_argument("--only", default=",".join(DATA), help="algorithms, separated by commas")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--warm", type=float, default=10.0, help="seconds, for Lamella")
+    parser.add_argument("--rounds", type=int, default=9)
+    asked = parser.parse_args()
+    print("| Algorithm | Threads | Lamella | JAX | Ratio | run by | first result: Lamella | JAX |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    ratios: dict[int, list[float]] = {}
+    for threads in map(int, asked.threads.split(",")):
+        for algorithm in asked.only.split(","):
+            with tempfile.TemporaryDirectory() as cache:
+                found = measured(algorithm, threads, asked.warm, asked.rounds, cache)
+            row = (f"| {algorithm} | {threads} | {found['lamella'] * 1e3:.2f} ms | "
+                   f"{found['jax'] * 1e3:.2f} ms | {found['ratio']:.2f} | "
+                   f"{', '.join(found['by'])} | {found['lamella first']:.1f} s | "
+                   f"{found['jax first']:.1f} s |")
+            if found["apart"] > TOLERANCE:
+                row = f"| {algorithm} | {threads} | results differ by {found['apart']:.1e} | |||||"
+            else:
+                ratios.setdefault(threads, []).append(found["ratio"])
+            print(row, flush=True)
+    for threads, its in ratios.items():
+        mean = math.exp(statistics.fmean(map(math.log, its)))
+        print(f"\nGeometric mean of the ratios, {threads} threads: {mean:.2f}")
+
+
+if __name__ == "__main__":
+    main()

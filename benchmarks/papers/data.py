@@ -1,0 +1,42 @@
+"""What the algorithms compute on: the same numbers for each framework."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Arrays = list[np.ndarray]
+
+
+def normal(seed: int, *shape: int, scale: float = 1.0) -> np.ndarray:
+    """Normal random numbers."""
+    return (np.random.default_rng(seed).standard_normal(shape) * scale).astype(np.float32)
+
+
+def layers(seed: int, *sizes: int) -> Arrays:
+    """Weights and biases of dense layers between these sizes."""
+    found = []
+    for i, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        found += [normal(seed + i, before, after, scale=before**-0.5),
+                  normal(seed + 50 + i, after, scale=0.1)]
+    return found
+
+
+# by algorithm: the weights, then what a call gets besides
+DATA: dict[str, tuple[Arrays, Arrays]] = {
+    "maml": (layers(1, 1, 24, 24, 1), [normal(2, 8, 10, 1), normal(3, 8, 10, 1)]),
+    "deq": ([normal(4, 24, 24, scale=0.1), normal(5, 24, 24, scale=0.2)], [normal(6, 16, 24)]),
+    "bilevel": ([normal(7, 12)], [normal(8, 40, 12), normal(9, 40), normal(10, 20, 12),
+                                  normal(11, 20)]),
+    "neural ode": (layers(12, 4, 32, 4), [normal(13, 32, 4), normal(14, 32, 4)]),
+    "pinn": (layers(15, 2, 24, 24, 1), [normal(16, 64, 2)]),
+    "spiking": ([normal(17, 20, 40, scale=0.4), normal(18, 40, 5, scale=0.3)],
+                [(normal(19, 100, 16, 20) > 0.7).astype(np.float32), normal(20, 16, 5)]),
+    "dp-sgd": (layers(21, 20, 32, 5), [normal(22, 32, 20), normal(23, 32, 5)]),
+    "natural gradient": (layers(24, 6, 16, 1), [normal(25, 48, 6), normal(26, 48, 1)]),
+    "wgan-gp": (layers(27, 8, 32, 1), [normal(28, 32, 8), normal(29, 32, 8),
+                                       np.abs(normal(30, 32, 1, scale=0.3))]),
+    "vq": ([*layers(31, 16, 8), *layers(33, 8, 16), normal(35, 32, 8)], [normal(36, 64, 16)]),
+    "learned optimizer": (layers(37, 2, 8, 1), [normal(38, 20), normal(39, 20, 20, scale=0.2)]),
+    "rnn": ([normal(40, 8, 32, scale=0.3), normal(41, 32, 32, scale=0.15), normal(42, 32, 4)],
+            [normal(43, 60, 16, 8), normal(44, 16, 4)]),
+}

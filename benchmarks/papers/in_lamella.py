@@ -1,0 +1,229 @@
+"""The algorithms as MindSpore programs: plain Python loops, compiled by `jit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lamella as ms
+from lamella import Tensor, ops
+
+from .data import DATA
+
+
+def dense(weights: Any, x: Any) -> Any:
+    """A network of dense layers with tanh between them."""
+    for i in range(0, len(weights) - 2, 2):
+        x = ops.tanh(x @ weights[i] + weights[i + 1])
+    return x @ weights[-2] + weights[-1]
+
+
+def dot(a: Any, b: Any) -> Any:
+    return sum((x * y).sum() for x, y in zip(a, b, strict=True))
+
+
+def conjugate_gradients(product: Callable[[Any], Any], b: Any, steps: int) -> Any:
+    """An approximate solution of a linear system whose matrix is a function."""
+    x, r = [v * 0 for v in b], list(b)
+    p, rr = r, dot(r, r)
+    for _ in range(steps):
+        q = product(p)
+        alpha = rr / dot(p, q)
+        x = [u + alpha * v for u, v in zip(x, p, strict=True)]
+        r = [u - alpha * v for u, v in zip(r, q, strict=True)]
+        rr, before = dot(r, r), rr
+        p = [u + rr / before * v for u, v in zip(r, p, strict=True)]
+    return x
+
+
+def gradient_of(loss: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Value and gradients of a loss of `count` weights and further arguments."""
+    return ms.value_and_grad(loss, tuple(range(count)))
+
+
+def maml(weights: Any, x: Any, y: Any) -> Any:
+    """Five inner steps for each of eight tasks, and the gradient through them."""
+    n = len(weights)
+
+    def loss(*given: Any) -> Any:
+        *w, x, y = given
+        return ((dense(w, x) - y) ** 2).mean()
+
+    inner = ms.grad(loss, tuple(range(n)))
+
+    def adapted(*given: Any) -> Any:
+        *w, x, y = given
+        for _ in range(5):
+            w = [v - 0.05 * g for v, g in zip(w, inner(*w, x, y), strict=True)]
+        return loss(*w, x, y)
+
+    each = ms.vmap(adapted, (*[None] * n, 0, 0))
+    return gradient_of(lambda *given: each(*given).mean(), n)(*weights, x, y)
+
+
+def deq(weights: Any, x: Any) -> Any:
+    """A fixed point, and the gradient by the implicit function theorem."""
+    def f(w: Any, u: Any, z: Any, x: Any) -> Any:
+        return ops.tanh(z @ w + x @ u)
+
+    w, u = weights
+    z = x * 0
+    for _ in range(25):
+        z = f(w, u, z, x)
+    back = ms.grad(lambda z, v: (f(w, u, z, x) * v).sum(), 0)
+    g = 2 * z / z.size
+    v = g
+    for _ in range(25):
+        v = g + back(z, v)
+    return (z * z).mean(), ms.grad(lambda w, u: (f(w, u, z, x) * v).sum(), (0, 1))(w, u)
+
+
+def bilevel(weights: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The derivative of a validation loss by the penalties of a regression, through its solution.
+    """
+    penalty, = weights
+    scale = ops.exp(penalty)
+
+    def product(p: Any) -> Any:
+        return [a.T @ (a @ p[0]) / 40 + scale * p[0]]
+
+    w, = conjugate_gradients(product, [a.T @ b / 40], 12)
+    error = c @ w - d
+    v, = conjugate_gradients(product, [c.T @ error / 10], 12)
+    return (error * error).mean(), -v * scale * w
+
+
+def neural_ode(weights: Any, x: Any, y: Any) -> Any:
+    """Twenty steps of Runge and Kutta's method, and the gradient through them."""
+    def loss(*given: Any) -> Any:
+        *w, x, y = given
+        h = 0.05
+        for _ in range(20):
+            k1 = dense(w, x)
+            k2 = dense(w, x + h / 2 * k1)
+            k3 = dense(w, x + h / 2 * k2)
+            x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + dense(w, x + h * k3))
+        return ((x - y) ** 2).mean()
+
+    return gradient_of(loss, len(weights))(*weights, x, y)
+
+
+def pinn(weights: Any, points: Any) -> Any:
+    """The residual of Burgers' equation at some points, and its gradient."""
+    def loss(*given: Any) -> Any:
+        *w, points = given
+
+        def u(t: Any, x: Any) -> Any:
+            return dense(w, ops.stack([t, x], 1)).sum()
+
+        t, x = points[:, 0], points[:, 1]
+        u_t, u_x = ms.grad(u, (0, 1))(t, x)
+        u_xx = ms.grad(lambda x: ms.grad(u, 1)(t, x).sum())(x)
+        value = dense(w, points)[:, 0]
+        return ((u_t + value * u_x - 0.01 * u_xx) ** 2).mean()
+
+    return gradient_of(loss, len(weights))(*weights, points)
+
+
+def spiking(weights: Any, spikes: Any, y: Any) -> Any:
+    """A hundred steps of leaky neurons, with a smooth function's gradient for the spikes."""
+    def fired(v: Any) -> Any:
+        smooth = ops.sigmoid(4 * v)
+        return smooth + ops.stop_gradient((v > 0).astype(ms.float32) - smooth)
+
+    def loss(w: Any, out: Any, spikes: Any, y: Any) -> Any:
+        v = ops.zeros((16, 40))
+        total = ops.zeros((16, 5))
+        for t in range(spikes.shape[0]):
+            v = 0.9 * v + spikes[t] @ w
+            s = fired(v - 1)
+            v = v - s
+            total = 0.95 * total + s @ out
+        return ((total / 10 - y) ** 2).mean()
+
+    return gradient_of(loss, 2)(*weights, spikes, y)
+
+
+def dp_sgd(weights: Any, x: Any, y: Any) -> Any:
+    """The mean of each example's gradient, clipped to a norm of 1."""
+    n = len(weights)
+    one = ms.grad(lambda *given: ((dense(given[:-2], given[-2]) - given[-1]) ** 2).mean(),
+                  tuple(range(n)))
+    each = ms.vmap(one, (*[None] * n, 0, 0))(*weights, x, y)
+    squares = sum((g.reshape(len(x), -1) ** 2).sum(1) for g in each)
+    scale = ops.minimum(1 / ops.sqrt(squares), Tensor(1.0))
+    return [ops.tensordot(scale, g, ([0], [0])) / len(x) for g in each]
+
+
+def natural_gradient(weights: Any, x: Any, y: Any) -> Any:
+    """A damped Gauss-Newton step by conjugate gradients."""
+    n = len(weights)
+    value, g = gradient_of(lambda *given: ((dense(given[:-2], given[-2]) - given[-1]) ** 2).mean(),
+                           n)(*weights, x, y)
+
+    def outputs(*w: Any) -> Any:
+        return dense(w, x)
+
+    def product(p: Any) -> Any:
+        _, moved = ms.jvp(outputs, tuple(weights), tuple(p))
+        _, back = ms.vjp(outputs, *weights)
+        return [u * 2 / len(x) + 0.01 * v for u, v in zip(back(moved), p, strict=True)]
+
+    return value, conjugate_gradients(product, list(g), 8)
+
+
+def wgan_gp(weights: Any, real: Any, fake: Any, mix: Any) -> Any:
+    """A critic's loss with a penalty on its gradient's norm, and the gradient of both."""
+    def loss(*given: Any) -> Any:
+        *w, real, fake, mix = given
+        between = mix * real + (1 - mix) * fake
+        slope = ms.grad(lambda x: dense(w, x).sum())(between)
+        norm = ops.sqrt((slope * slope).sum(1) + 1e-12)
+        return (dense(w, fake).mean() - dense(w, real).mean() + 10 * ((norm - 1) ** 2).mean())
+
+    return gradient_of(loss, len(weights))(*weights, real, fake, mix)
+
+
+def vq(weights: Any, x: Any) -> Any:
+    """Codes by the nearest entry of a table, with the gradient passed straight through."""
+    def loss(a: Any, b: Any, c: Any, d: Any, table: Any, x: Any) -> Any:
+        z = x @ a + b
+        distance = (z * z).sum(1, True) - 2 * z @ table.T + (table * table).sum(1)
+        code = table[ops.stop_gradient(distance.argmin(1))]
+        straight = z + ops.stop_gradient(code - z)
+        return (((straight @ c + d - x) ** 2).mean() + ((code - ops.stop_gradient(z)) ** 2).mean()
+                + 0.25 * ((z - ops.stop_gradient(code)) ** 2).mean())
+
+    return gradient_of(loss, 5)(*weights, x)
+
+
+def learned_optimizer(weights: Any, x: Any, matrix: Any) -> Any:
+    """Twenty steps of an optimizer that is a network, and the gradient of the last loss."""
+    def loss(*given: Any) -> Any:
+        *w, x, matrix = given
+        m = x * 0
+        for _ in range(20):
+            g = matrix.T @ (matrix @ x - 1)
+            m = 0.9 * m + 0.1 * g
+            x = x - 0.1 * dense(w, ops.stack([g, m], 1))[:, 0] - 0.05 * g
+        return ((matrix @ x - 1) ** 2).mean()
+
+    return gradient_of(loss, len(weights))(*weights, x, matrix)
+
+
+def rnn(weights: Any, x: Any, y: Any) -> Any:
+    """Sixty steps of a recurrent layer, and the gradient through them."""
+    def loss(u: Any, w: Any, v: Any, x: Any, y: Any) -> Any:
+        h = ops.zeros((16, 32))
+        for t in range(x.shape[0]):
+            h = ops.tanh(x[t] @ u + h @ w)
+        return ((h @ v - y) ** 2).mean()
+
+    return gradient_of(loss, 3)(*weights, x, y)
+
+
+def step_of(name: str) -> tuple[Callable[..., Any], tuple]:
+    """An algorithm's compiled step, and its arguments."""
+    fn = globals()[name.replace(" ", "_").replace("-", "_")]
+    weights, given = DATA[name]
+    return ms.jit(fn, jit_level="O1"), ([Tensor(w) for w in weights], *map(Tensor, given))

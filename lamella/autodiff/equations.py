@@ -1,0 +1,328 @@
+"""Solutions of equations whose derivatives come from the equation, not from how it was solved.
+
+If x solves r(x, a) = 0, then dx/da = -(dr/dx)^-1 dr/da (the implicit function theorem). A solver's
+steps are no part of the derivative: it may be any program. Everything is a node with a rule that is
+differentiable itself, so derivatives of any order and in both modes follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ..core.state import state
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
+from .level import batching, watched
+from .node import Rule, attach
+from .pullback import vjp
+from .reverse import checked_weights
+from .rules import rule_name
+from .stop import no_grad
+from .tree import check_no_hidden, differentiable, map_tensors, same_structure, tensors
+from .vmap import vmap
+
+_DIRECT = 512  # unknowns up to which "auto" forms the matrix
+_RESTART = 64  # vectors of GMRES before it starts anew
+SOLVERS = ("auto", "direct", "cg", "gmres")
+
+
+def custom_linear_solve(matvec: Callable[..., Any], b: Any, *args: Any, solver: Any = "auto",
+                        symmetric: bool = False, weights: Any = None) -> Any:
+    """The x with ``matvec(x, *args) == b``, differentiable by `b`, `args` and `weights`.
+
+    The derivative solves one more system of the same kind, with the transposed matrix.
+
+    Args:
+        matvec: a function that is linear in its first argument.
+        b: the right-hand side: a Tensor, or a structure of them; `x` has the same form.
+        args: what else `matvec` takes.
+        solver: ``"direct"`` forms the matrix; ``"cg"`` is the method of conjugate gradients, for
+            positive definite matrices; ``"gmres"`` is for any; ``"auto"`` is the first for up to
+            512 unknowns and otherwise, by `symmetric`, one of the others. Or a function of a
+            matvec of x alone and of b, which gives x.
+        symmetric: whether the matrix is its own transpose.
+        weights: Parameters that `matvec` uses, to differentiate by as well.
+
+    Raises:
+        TypeError: if `matvec` is no function, or its result isn't of the form of `b`.
+        ValueError: if there is no such solver.
+
+    Examples:
+        >>> import lamella as ms
+        >>> a, b = ms.Tensor([[2.0, 0.0], [1.0, 4.0]]), ms.Tensor([2.0, 9.0])
+        >>> def solution(a, b):
+        ...     return ms.custom_linear_solve(lambda x, a: a @ x, b, a)
+        >>> print(solution(a, b))
+        [1. 2.]
+        >>> print(ms.grad(lambda a, b: solution(a, b).sum(), 1)(a, b))
+        [0.375 0.25 ]
+    """
+    if not callable(matvec):
+        raise TypeError(f"For 'custom_linear_solve', 'matvec' must be a function, "
+                        f"but got {type(matvec).__name__}.")
+    if not callable(solver) and solver not in SOLVERS:
+        raise ValueError(f"For 'custom_linear_solve', 'solver' must be a function or one of "
+                         f"{', '.join(map(repr, SOLVERS))}, but got {solver!r}.")
+    known = checked_weights("custom_linear_solve", weights) or ()
+
+    def solve(b: Any, *args: Any) -> Any:
+        def of_x(x: Any) -> Any:
+            return matvec(x, *args)
+
+        return solver(of_x, b) if callable(solver) else _solved(of_x, b, solver, symmetric)
+
+    def pull(x: Any, given: tuple, gradient: Any) -> tuple[Any, ...]:
+        b, *args = given
+
+        def transposed(u: Any, *args: Any) -> Any:
+            return vjp(lambda v: matvec(v, *args), _zeros(u))[1](u)[0]
+
+        u = custom_linear_solve(matvec if symmetric else transposed, gradient, *args,
+                                solver=solver, symmetric=symmetric, weights=known or None)
+        by_args, by_weights = _pulled(lambda *a: matvec(x, *a), tuple(args), known,
+                                      map_tensors(lambda t: -t, u))
+        return (u, *by_args), by_weights
+
+    return _with_rule(solve, pull, (b, *args), known, f"solution of {rule_name(matvec)}")
+
+
+def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = None, *,
+             fixed_point: Callable[..., Any] | None = None, solver: Any = "auto",
+             symmetric: bool = False, weights: Any = None) -> Callable[..., Any]:
+    """A function that solves an equation, with the derivatives of the solution.
+
+    Args:
+        solve: from arguments to the x with ``residual(x, *args) == 0``; any program: it isn't
+            differentiated, and may loop until it has converged.
+        residual: the equation, in the structure of x.
+        fixed_point: instead of `residual`, a function with ``fixed_point(x, *args) == x``.
+        solver: what solves the linear system of the derivative, as for `custom_linear_solve`.
+        symmetric: whether the derivative of the residual by x is symmetric, as it is where the
+            residual is a gradient.
+        weights: Parameters that the equation uses, to differentiate by as well.
+
+    Returns:
+        A function of the arguments. It may be differentiated by them and by `weights` in both
+        modes, to any order, and goes under `vmap`.
+
+    Raises:
+        TypeError: if an argument is no function.
+        ValueError: unless one of `residual` and `fixed_point` is given.
+
+    Examples:
+        >>> import lamella as ms
+        >>> def newton(a):
+        ...     x = ms.ops.ones_like(a)
+        ...     for _ in range(20):
+        ...         x = (x + a / x) / 2
+        ...     return x
+        >>> root = ms.implicit(newton, lambda x, a: x * x - a)
+        >>> print(root(ms.Tensor(4.0)), ms.grad(root)(ms.Tensor(4.0)))
+        2.0 0.25
+    """
+    if (residual is None) == (fixed_point is None):
+        raise ValueError("For 'implicit', one of 'residual' and 'fixed_point' must be given.")
+    for name, value in (("solve", solve), ("residual", residual or fixed_point)):
+        if not callable(value):
+            raise TypeError(f"For 'implicit', '{name}' must be a function, "
+                            f"but got {type(value).__name__}.")
+    known = checked_weights("implicit", weights) or ()
+
+    def equation(x: Any, *args: Any) -> Any:
+        if residual is not None:
+            return residual(x, *args)
+        assert fixed_point is not None
+        return _difference(fixed_point(x, *args), x)
+
+    def transposed(u: Any, x: Any, *args: Any) -> Any:
+        return vjp(lambda v: equation(v, *args), x)[1](u)[0]
+
+    def pull(x: Any, given: tuple, gradient: Any) -> tuple[Any, ...]:
+        u = custom_linear_solve(transposed, gradient, x, *given, solver=solver,
+                                symmetric=symmetric, weights=known or None)
+        return _pulled(lambda *a: equation(x, *a), given, known, map_tensors(lambda t: -t, u))
+
+    def solution(*args: Any) -> Any:
+        return _with_rule(solve, pull, args, known,
+                          f"solution of {rule_name(residual or fixed_point)}")  # type: ignore
+
+    return solution
+
+
+def _with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
+               weights: tuple[Parameter, ...], label: str) -> Any:
+    """What `run` gives for arguments, with a gradient by these and by weights.
+
+    Args:
+        run: isn't differentiated.
+        pull: from the result, the arguments and the result's gradient to a tuple of gradients, and
+            those of the weights.
+    """
+    raws = [t._raw for t in tensors(args)]
+    inputs = [*raws, *(w._raw for w in weights)]
+    if not watched(inputs):
+        return run(*args)
+    with no_grad(), _values(weights, [raw.detach() for raw in inputs[len(raws):]]):
+        out = run(*_filled(args, [raw.detach() for raw in raws]))
+    check_no_hidden(label, "the result", out)
+
+    def rule(given: Any, found: Any, gradients: Any) -> list[Any]:
+        with _values(weights, given[len(raws):]):
+            by_args, by_weights = pull(_filled(out, found), _filled(args, given),
+                                       _filled(out, gradients))
+        leaves = [part for arg, gradient in zip(args, by_args, strict=True)
+                  for part in _gradients(arg, gradient)]
+        return [*leaves, *(g._raw for g in by_weights)]
+
+    tied = iter(attach(Rule(label, rule), [t._raw for t in tensors(out)], inputs))
+    return map_tensors(lambda _: wrap(next(tied)), out)
+
+
+def _gradients(argument: Any, gradient: Any) -> list[torch.Tensor | None]:
+    if gradient is None:
+        return [None for _ in tensors(argument)]
+    return [t._raw if differentiable(own._raw) else None
+            for own, t in zip(tensors(argument), tensors(gradient), strict=True)]
+
+
+def _pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...], gradient: Any
+            ) -> tuple[list[Any], Sequence[Tensor]]:
+    """The gradients of a function by those arguments that hold Tensors, and by weights."""
+    places = [i for i, arg in enumerate(args)
+              if any(differentiable(t._raw) for t in tensors(arg))]
+
+    def of_those(*chosen: Any) -> Any:
+        given = dict(zip(places, chosen, strict=True))
+        return fn(*[given.get(i, arg) for i, arg in enumerate(args)])
+
+    found: list[Any] = [None] * len(args)
+    if not places and not weights:
+        return found, ()
+    pull = vjp(of_those, *[args[i] for i in places], weights=weights or None)[1]
+    pulled = pull(gradient)
+    by_args, by_weights = pulled if weights else (pulled, ())
+    for place, part in zip(places, by_args, strict=True):
+        found[place] = part
+    return found, by_weights
+
+
+@contextmanager
+def _values(parameters: Sequence[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
+    """A block in which Parameters have these values."""
+    before = state.overlay
+    if parameters:
+        state.overlay = {**(before or {}), **dict(zip(parameters, raws, strict=True))}
+    try:
+        yield
+    finally:
+        state.overlay = before
+
+
+def _filled(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
+    flat = iter(raws)
+    return map_tensors(lambda _: wrap(next(flat)), tree)
+
+
+def _zeros(tree: Any) -> Any:
+    return map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), tree)
+
+
+def _difference(a: Any, b: Any) -> Any:
+    other = tensors(b)
+    return map_tensors(lambda t: t - next(other), a)
+
+
+def _solved(matvec: Callable[[Any], Any], b: Any, solver: str, symmetric: bool) -> Any:
+    """The solution of a linear system, by one of the solvers here."""
+    parts = [t._raw for t in tensors(b)]
+    sizes, shapes = [p.numel() for p in parts], [p.shape for p in parts]
+
+    def apply(flat: torch.Tensor) -> torch.Tensor:
+        pieces = [p.reshape(s) for p, s in zip(flat.split(sizes), shapes, strict=True)]
+        result = matvec(_filled(b, pieces))
+        if not same_structure(b, result):
+            raise TypeError(f"For 'custom_linear_solve', 'matvec' must give the structure of 'b', "
+                            f"but it gave a {type(result).__name__}.")
+        return torch.cat([t._raw.reshape(-1) for t in tensors(result)])
+
+    right = torch.cat([p.reshape(-1) for p in parts])
+    if solver == "auto":
+        solver = ("direct" if right.numel() <= _DIRECT else "cg" if symmetric else "gmres")
+    x = {"direct": _direct, "cg": _cg, "gmres": _gmres}[solver](apply, right)
+    return _filled(b, [p.reshape(s) for p, s in zip(x.split(sizes), shapes, strict=True)])
+
+
+Apply = Callable[[torch.Tensor], torch.Tensor]
+
+
+def _direct(apply: Apply, b: torch.Tensor) -> torch.Tensor:
+    """By the matrix, of which `apply` gives the columns in one batched run."""
+    units = wrap(torch.eye(b.numel(), dtype=b.dtype, device=b.device))
+    columns = vmap(lambda unit: wrap(apply(unit._raw)))(units)._raw
+    return torch.linalg.solve(columns.mT, b)
+
+
+def _tolerance(b: torch.Tensor) -> float:
+    return 1e-6 if b.dtype is not torch.float64 else 1e-12
+
+
+def _is_small(residual: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether a residual is small beside b; not asked in a batch or a graph, which go on."""
+    if batching() or state.trace is not None:
+        return False
+    return bool(residual.norm() <= _tolerance(b) * b.norm())
+
+
+def _ratio(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a / b, zero where b is zero: a vector has been found exactly."""
+    return torch.where(b == 0, torch.zeros_like(a), a / torch.where(b == 0, torch.ones_like(b), b))
+
+
+def _cg(apply: Apply, b: torch.Tensor) -> torch.Tensor:
+    """Conjugate gradients (Hestenes and Stiefel, 1952), with at most two steps per unknown."""
+    x, rest = torch.zeros_like(b), b
+    along, square = rest, rest.dot(rest)
+    for _ in range(min(2 * b.numel(), 2000)):
+        if _is_small(rest, b):
+            break
+        image = apply(along)
+        step = _ratio(square, along.dot(image))
+        x, rest = x + step * along, rest - step * image
+        before, square = square, rest.dot(rest)
+        along = rest + _ratio(square, before) * along
+    return x
+
+
+def _gmres(apply: Apply, b: torch.Tensor) -> torch.Tensor:
+    """GMRES (Saad and Schultz, 1986), restarted after 64 vectors, at most 20 times."""
+    x = torch.zeros_like(b)
+    count = min(_RESTART, b.numel())
+    for _ in range(max(1, min(20, math.ceil(4 * b.numel() / count)))):
+        rest = b - apply(x)
+        if _is_small(rest, b):
+            break
+        x = x + _krylov(apply, rest, count)
+    return x
+
+
+def _krylov(apply: Apply, rest: torch.Tensor, count: int) -> torch.Tensor:
+    """The best step for a residual among combinations of its first images."""
+    basis, images = [_ratio(rest, rest.norm())], []
+    for _ in range(count):
+        image = apply(basis[-1])
+        images.append(image)
+        new = image
+        for _ in range(2):  # twice is enough for orthogonal vectors
+            old = torch.stack(basis)
+            new = new - old.mT @ (old @ new)
+        if not batching() and state.trace is None and new.norm() <= 1e-7 * image.norm():
+            break
+        basis.append(_ratio(new, new.norm()))
+    columns = torch.stack(images, 1)
+    step = torch.linalg.pinv(columns) @ rest
+    return torch.stack(basis[:len(images)], 1) @ step

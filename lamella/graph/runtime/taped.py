@@ -1,0 +1,284 @@
+"""Compiled functions inside of eager gradient calls: a call is one node of the tape.
+
+The first call of a kind runs eagerly, on the tape, and is recorded with its backward pass
+(`tracing.taping`), which is cut off as a graph of its own (`ir.partition`). A replay runs the first
+graph, whose results hang on one node of the tape; that runs the second graph when the tape asks for
+gradients. What the tape knows of the inputs decides which graph applies, like a guard.
+
+Where the gradient is differentiated again, or batched, the node runs the second graph kernel by
+kernel on the tape instead.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+from ...autodiff.level import batching
+from ...core.state import state
+from ...machine.collector import not_collecting
+from ..guards.spots import found_at
+from ..ir import partition
+from ..ir.draft import copied
+from ..ir.forms import Form
+from ..tracing.recorder import CannotTrace
+from ..tracing.results import New
+from ..tracing.taping import Pull, on_tape, with_pulls
+from ..tracing.trace import Trace, data_of
+from .compiled import Compiled
+from .plan import KernelFailed
+from .replay import Path
+
+
+class TapedPath(Path):
+    """A recorded run whose replays are nodes of the tape.
+
+    Attributes:
+        known: for each argument's Tensor and each that the run finds elsewhere, whether the tape
+            knows it.
+        tied: the new Tensors that hang on the node, each with the number of the node's result.
+        passes: the backward passes.
+    """
+
+    @not_collecting()
+    def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
+                 sizes: Callable[[list[torch.Tensor]], bool] | None = None):
+        pulls = trace.pulls
+        joint: Any = trace.graph
+        self.known: list[bool] = pulls.inputs
+        front = len(trace.guards) + len(trace.recorded)
+        outs = list(joint.graph.output_node().args[0])
+        self._new = len(trace.recorded)
+        self.tied = list(_tied(trace, outs[len(trace.guards):front]))
+        places = [n for n in joint.graph.nodes if n.op == "placeholder"]
+        first = len(places) - len(trace.constants)
+        stands = {id(raw): node for raw, node in zip(trace.constants, places[first:], strict=True)}
+        starts = [stands.get(id(raw)) for raw in pulls.starts]
+        total = len(outs) - len(pulls.gradients)
+        found = outs[total:]
+        trace.graph, kept, parts = partition.cut(
+            joint, pulls.kernels, [[starts[i] for i in one.starts] for one in pulls.passes],
+            [[found[i] for i in one.gradients if i is not None] for one in pulls.passes],
+            front, total)
+        ours = {id(raw) for raw in pulls.starts}
+        trace.constants = [raw for raw in trace.constants if id(raw) not in ours]
+        self._kept = [node.meta.get("form") for node in kept]
+        self.results = len(pulls.starts)
+        if len({place for _, place in self.tied}) != self.results:
+            raise CannotTrace("returns what is differentiated as something else than a new Tensor")
+        self.passes = [_Pass(one, part, trace, level) for one, part in
+                       zip(pulls.passes, parts, strict=True)]
+        super().__init__(trace, inputs, level, sizes)
+
+    @property
+    def only_computes(self) -> bool:
+        """Never: each replay makes a node of the tape."""
+        return False
+
+    def run(self, given: list[torch.Tensor], numbers: Sequence[Any] = ()) -> list[Any] | None:
+        """As `Path.run`; the results hang on the tape."""
+        roots = self._roots(given)
+        if roots is None:
+            return None
+        found = super().run(given, numbers)
+        if found is None:
+            return None
+        end = self._new + len(self._kept)
+        kept, rest = found[self._new:end], found[end:]
+        found[self._new:] = rest
+        if not self.tied:
+            return found
+        kept = [raw if form is None or raw.stride() == form.stride else form.copied(raw)
+                for raw, form in zip(kept, self._kept, strict=True)]
+        results: list[Any] = [None] * self.results
+        for number, place in self.tied:
+            results[place] = found[number].detach()
+        outs = _Node.apply(self, results, kept, *[
+            root for root, is_known in zip(roots, self.known, strict=True) if is_known])
+        for number, place in self.tied:
+            found[number] = outs[place]
+        return found
+
+    def _roots(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """What the tape knows of the inputs; None if it is other than in the recording."""
+        others = [t._raw for t in self.others]
+        others.extend([found_at(slot)._raw for slot in self.slots])
+        roots, known = [*given, *map(on_tape, self.parameters), *others], self.known
+        if len(roots) != len(known):
+            return None
+        for root, is_known in zip(roots, known, strict=True):
+            if root.requires_grad is not is_known or type(root) is not torch.Tensor:
+                return None
+        start = len(given)
+        for root, parameter in zip(roots[start:], self.parameters, strict=False):
+            if root.dtype is not parameter._data.dtype:
+                return None
+        return roots
+
+    def pull(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple]
+             ) -> list[Any]:
+        """The gradients by the inputs that the tape knows, from those of the node's results.
+
+        Args:
+            likes: the shape, type and device of each result.
+        """
+        given = {i for i, gradient in enumerate(gradients) if gradient is not None}
+        one = self.passes[-1] if given <= set(self.passes[-1].starts) else self.passes[0]
+        return one.run(kept, gradients, likes, self.known)
+
+
+def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
+    """The new Tensors of a run that the tape has recorded, each with its number among them.
+
+    Raises:
+        CannotTrace: if there are some elsewhere than in what the function returned.
+    """
+    places = {node: i for i, node in enumerate(trace.pulls.results)}
+    returned = set(_numbers_in(trace.out_tree[0]))
+    for number in returned:
+        if trace.recorded[number]:
+            if new[number] not in places:
+                raise CannotTrace("returns an object of an unknown class with what is "
+                                  "differentiated")
+            yield number, places[new[number]]
+    if any(trace.recorded[n] for n in set(_numbers_in(trace.out_tree[1])) - returned) or any(
+            data_of(trace.held[i]).requires_grad for i in trace.assigned):
+        raise CannotTrace("keeps what is differentiated")
+
+
+def _numbers_in(form: Any) -> Iterator[int]:
+    """The numbers of the new Tensors in a description of results."""
+    if type(form) is New:
+        yield form.number
+        form = form.own
+    if isinstance(form, (tuple, list, dict)):
+        for part in form.values() if isinstance(form, dict) else form:
+            yield from _numbers_in(part)
+
+
+class _Pass:
+    """A backward pass as a graph.
+
+    Args:
+        pull: what it starts from and gives.
+        part: its graph.
+        trace: the recorded run.
+        level: the optimization level of the path.
+
+    Raises:
+        CannotTrace: if it can't run apart from the function.
+    """
+
+    def __init__(self, pull: Pull, part: partition.Backward, trace: Trace, level: str):
+        if partition.changes_what_it_takes(part.graph):
+            raise CannotTrace("changes what it computes with when it is differentiated")
+        self.starts, self.gradients, self.takes = pull.starts, pull.gradients, part.takes
+        self.graph: GraphModule = part.graph
+        self._forms: list[Form | None] = [
+            n.meta.get("form") for n in self.graph.graph.nodes if n.op == "placeholder"
+        ][len(part.takes):]
+        self._made: Path | None = None
+        self._of_path = trace.reach, trace.recorder, level
+
+    def _path(self, inputs: list[torch.Tensor]) -> Path:
+        if self._made is None:
+            reach, recorder, level = self._of_path
+            trace = Trace(reach, [], [], recorder)
+            trace.graph = copied(self.graph)
+            trace.out_tree = (), [], []
+            self._made = Path(trace, inputs, level)
+            del self._of_path
+        return self._made
+
+    def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],
+            known: list[bool]) -> list[Any]:
+        """The gradients by the inputs that the tape knows; None for some that it doesn't reach."""
+        inputs = [kept[i] for i in self.takes]
+        inputs += [self._start(gradients[i], form, likes[i])
+                   for i, form in zip(self.starts, self._forms, strict=True)]
+        if state.trace is not None or batching() or torch.is_grad_enabled() and any(
+                raw.requires_grad for raw in inputs):
+            found = _by_kernels(self.graph, inputs)
+        else:
+            try:
+                found = self._path(inputs).run(inputs)
+            except KernelFailed as failed:
+                raise (failed.__cause__ or failed) from None
+            assert found is not None  # it has no guards
+        return [None if place is None else found[self._order[place]]
+                for place, is_known in zip(self.gradients, known, strict=True) if is_known]
+
+    @functools.cached_property
+    def _order(self) -> dict[int, int]:
+        """For each gradient's number in the recording, its number among this pass's results."""
+        return {place: i for i, place in enumerate(p for p in self.gradients if p is not None)}
+
+    def _start(self, gradient: Any, form: Form | None, like: tuple) -> torch.Tensor:
+        """The gradient of a result, in the form that the graph was recorded for."""
+        if gradient is None:
+            shape, dtype, device = like
+            return torch.zeros(shape, dtype=dtype, device=device)
+        if form is None:
+            return gradient.contiguous()
+        if gradient.stride() == form.stride or gradient.requires_grad or batching():
+            return gradient
+        return form.copied(gradient)
+
+
+def _by_kernels(graph: GraphModule, inputs: list[torch.Tensor]) -> list[Any]:
+    """What a graph gives, called kernel by kernel, so that the tape sees each."""
+    found: dict[Node, Any] = {}
+    left = iter(inputs)
+    for node in graph.graph.nodes:
+        if node.op == "placeholder":
+            found[node] = next(left)
+        elif node.op == "get_attr":
+            found[node] = getattr(graph, str(node.target))
+        elif node.op == "call_function":
+            target: Any = node.target
+            found[node] = target(*map_arg(node.args, found.__getitem__),
+                                 **map_arg(node.kwargs, found.__getitem__))
+    return [found[n] for n in graph.graph.output_node().args[0]]  # type: ignore[index, union-attr]
+
+
+class _Node(torch.autograd.Function):
+    """A replay as a node of the tape."""
+
+    @staticmethod
+    def forward(ctx: Any, path: TapedPath, results: list[torch.Tensor],  # type: ignore[override]
+                kept: list[torch.Tensor], *roots: torch.Tensor) -> Any:
+        ctx.path = path
+        ctx.likes = [(raw.shape, raw.dtype, raw.device) for raw in results]
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*kept)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return (None, None, None, *ctx.path.pull(ctx.saved_tensors, gradients, ctx.likes))
+
+
+class Taped(Compiled):
+    """The graphs of a compiled function for calls inside of gradient calls.
+
+    Args:
+        outside: the function's graphs for other calls, whose settings hold here, too.
+    """
+
+    _path = TapedPath
+
+    def __init__(self, outside: Compiled):
+        super().__init__(outside.fn, False, outside.level, outside.dynamic)
+        self.name = outside.name
+        self.meaning = outside.meaning
+
+    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return with_pulls(self.fn, inputs, apart, self._ran, args, kwargs)
+
+        return call

@@ -1,0 +1,283 @@
+"""A run inside of a gradient call, recorded together with its backward pass.
+
+The run stays what it is eagerly, on the tape of the gradient call. Its inputs are views of what the
+tape knows, so that afterwards the tape can be followed from the results to exactly these. That pass
+is a rehearsal: it starts from ones instead of gradients, and is given up before any side effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from itertools import takewhile
+from types import CodeType
+from typing import Any, NamedTuple
+
+import torch
+from torch._C._autograd import _top_saved_tensors_default_hooks  # type: ignore
+from torch.autograd import forward_ad
+from torch.fx import Node
+
+from ...autodiff.engine import backpropagate
+from ...autodiff.level import Level, batching, entered
+from ...autodiff.tree import tensors
+from ...core.state import state
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
+from ..guards.arguments import given_tensors
+from ..guards.ran import uninspected
+from .changes import Snapshot
+from .recorder import CannotTrace, RehearsalStopped
+
+
+class Pull(NamedTuple):
+    """A backward pass from some of the results.
+
+    Attributes:
+        starts: which results, by their number in `Pulls.results`, it starts from.
+        gradients: for each input of the run, the number of its gradient among `Pulls.gradients`;
+            None if there is none.
+    """
+
+    starts: list[int]
+    gradients: list[int | None]
+
+
+class Pulls:
+    """The backward passes that belong to a run.
+
+    Attributes:
+        inputs: for each Tensor among the arguments and each that the run finds elsewhere, whether
+            the tape knows it.
+        results: the nodes of the results that the tape has recorded.
+        starts: for each of these, the tensor that stands for its gradient.
+        passes: one from all results; if the function returned several things, one from the first
+            of them, too.
+        gradients: what the passes found.
+        kernels: for each node that belongs to a pass, the number of this.
+        refused: why the run can't be replayed inside of a gradient call; None if it can.
+    """
+
+    def __init__(self, inputs: list[bool]):
+        self.inputs = inputs
+        self.results: list[Node] = []
+        self.starts: list[torch.Tensor] = []
+        self.passes: list[Pull] = []
+        self.gradients: list[torch.Tensor] = []
+        self.kernels: dict[Node, int] = {}
+        self.refused: str | None = None
+
+
+def may_be_taped() -> bool:
+    """Whether this is a gradient call of the first order, where a graph may be a node of the tape.
+
+    Inside of others (of higher order, in forward mode, under `vmap`) a function is part of what
+    they differentiate, and inside of `state.whole` everything is meant to run eagerly.
+    """
+    level = state.level
+    return (state.trace is None and not state.whole and level is not None
+            and level.kind == "reverse" and level.outer is None
+            and level.overlay is state.overlay and level.journal is None
+            and torch.is_grad_enabled() and not batching() and forward_ad._current_level < 0
+            and _top_saved_tensors_default_hooks(False) is None)
+
+
+def on_tape(tensor: Tensor) -> torch.Tensor:
+    """The raw tensor that a Tensor or a Parameter stands for inside of a gradient call."""
+    overlay = state.overlay
+    if overlay is not None and isinstance(tensor, Parameter):
+        return overlay.get(tensor, tensor._data)
+    return tensor._raw
+
+
+def is_plain(raw: torch.Tensor, own: torch.Tensor) -> bool:
+    """Whether the tape stands for a tensor's own data, and not for a conversion of it."""
+    return type(raw) is torch.Tensor and raw.dtype is own.dtype
+
+
+def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: bool,
+               ran: Set[str], args: tuple, kwargs: dict) -> Any:
+    """Call `fn` inside of a run that is recorded, and record the backward passes.
+
+    Args:
+        given: what the tape knows of the arguments.
+        apart: whether the run will be discarded: then it leaves the tape as it is.
+        ran: names of functions that ran in earlier recordings, and were found by no name.
+    """
+    trace = state.trace
+    held = [on_tape(t) if isinstance(t, Parameter) else raw
+            for t, raw in zip(trace.held, trace.data, strict=True)]
+    roots = [*given, *held]
+    pulls = trace.pulls = Pulls([raw.requires_grad for raw in roots])
+    level = Level(None) if apart else state.level
+    if not all(map(is_plain, held, trace.data)) or any(
+            type(raw) is not torch.Tensor for raw in given):
+        pulls.refused = "is differentiated by other numbers than it computes with"
+    things = [*given_tensors((args, kwargs)), *trace.held]
+    with entered(level), _aliases(things, roots, apart, pulls) as aliases:
+        value = fn(*args, **kwargs)
+    if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
+        pulls.refused = "keeps what is differentiated"
+    if trace.refused is None and pulls.refused is None:
+        _rehearse(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
+    if pulls.refused is not None:
+        if apart:
+            raise CannotTrace(pulls.refused)
+        trace.refuse(pulls.refused)
+    return value
+
+
+@contextmanager
+def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls: Pulls
+             ) -> Iterator[list[torch.Tensor | None]]:
+    """A block in which inputs of the run are aliases; gives these, None where there is none."""
+    trace, level = state.trace, state.level
+    recorder, overlay = trace.recorder, level.overlay
+    before, probes = dict(overlay), len(level.probes)
+    made: list[torch.Tensor | None] = []
+    own: dict[int, tuple[Tensor, torch.Tensor, torch.Tensor]] = {}
+    for thing, root in zip(things, roots, strict=True):
+        data = thing._data if isinstance(thing, Parameter) else thing._raw
+        made.append(None)
+        if not root.requires_grad:
+            if isinstance(thing, Parameter) and overlay.pop(thing, None) is not None and not apart:
+                recorder.stands_for(root, data)
+                overlay[thing] = root
+            continue
+        if id(thing) in own:
+            continue
+        if apart:
+            alias = data.detach().requires_grad_()
+        else:
+            with recorder.pause():
+                alias = root.view_as(root)
+            recorder.stands_for(alias, data)
+        made[-1] = alias
+        own[id(thing)] = thing, data, alias
+        if isinstance(thing, Parameter):
+            overlay[thing] = alias
+        else:
+            thing._raw = alias
+    during = dict(overlay)
+    try:
+        yield made
+    finally:
+        if len(level.probes) != probes or overlay.keys() != during.keys() or any(
+                overlay[p] is not raw for p, raw in during.items()):
+            pulls.refused = "assigns to a Parameter what is differentiated"
+        for thing, data, alias in own.values():
+            if isinstance(thing, Parameter):
+                if overlay.get(thing) is alias:
+                    overlay[thing] = before.get(thing, alias)
+            elif thing._raw is alias:
+                thing._raw = data
+
+
+def _has_recorded(things: list[Tensor], known: list[bool], changed: Sequence[Tensor]) -> bool:
+    """Whether the run has changed a Tensor in place to what is differentiated.
+
+    Args:
+        known: whether the tape knew each of the things before.
+        changed: those that are cut off the tape again.
+    """
+    found = any(not was and not isinstance(thing, Parameter) and thing._raw.requires_grad
+                for thing, was in zip(things, known, strict=True))
+    for tensor in changed:
+        if tensor._raw.requires_grad and tensor._raw._base is None:
+            tensor._raw.detach_()
+    return found
+
+
+def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: Set[str],
+              before: Snapshot | None) -> None:
+    """Run the backward passes from what the run returned.
+
+    Args:
+        ran: as for `with_pulls`.
+        before: the objects as they are; None if they will be restored anyway.
+    """
+    trace = state.trace
+    results = {}
+    for tensor in tensors(value):
+        raw = tensor._raw
+        if raw.requires_grad and not isinstance(tensor, Parameter):
+            results.setdefault(trace.recorder.nodes_of([raw])[0], raw)
+    raws = list(results.values())
+    pulls.results = list(results)
+    with trace.recorder.pause():
+        pulls.starts = [torch.ones_like(raw).detach() for raw in raws]
+    chosen = [list(range(len(raws)))]
+    if isinstance(value, (tuple, list)) and len(value) > 1:
+        first = {id(t._raw) for t in tensors(value[0])}
+        of_first = [i for i, raw in enumerate(raws) if id(raw) in first]
+        if 0 < len(of_first) < len(raws):
+            chosen.append(of_first)
+    marks = _marks(trace)
+    try:
+        with _rehearsing(trace, ran):
+            for number, starts in enumerate(chosen):
+                _pull(pulls, number, starts, raws, aliases)
+    except RehearsalStopped as reason:
+        pulls.refused = f"{reason} when it is differentiated"
+    if pulls.refused is None and marks != _marks(trace):
+        pulls.refused = "does more than computing when it is differentiated"
+    if before is not None and _has_changed(before):
+        before.restore()
+        pulls.refused = "changes an object when it is differentiated"
+
+
+@contextmanager
+def _rehearsing(trace: Any, ran: Set[str]) -> Iterator[None]:
+    """A block that is left by `RehearsalStopped` before the program's code has a side effect.
+
+    Code that may change what wasn't inspected doesn't run either. The next recording may know it.
+    """
+    outside, unknown = trace.outside, uninspected(trace.reach)
+    codes, meets = outside.codes, outside.meets
+
+    def check(code: CodeType) -> None:
+        if unknown(code):
+            codes[code] = {}
+            if code.co_name not in ran:
+                trace.rehearses = False
+                trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
+                raise RehearsalStopped(trace.refused)
+            trace.stop_rehearsal(f"may use in {code.co_name!r} what can't be found")
+
+    outside.codes, outside.meets, trace.rehearses = {}, check, True
+    try:
+        yield
+    finally:
+        codes.update(outside.codes)
+        outside.codes, outside.meets, trace.rehearses = codes, meets, False
+
+
+def _has_changed(before: Snapshot) -> bool:
+    try:
+        return next(before.changes(), None) is not None
+    except CannotTrace:
+        return True
+
+
+def _marks(trace: Any) -> tuple[Any, ...]:
+    """What a backward pass of kernels alone leaves as it is."""
+    return (len(trace.guards), len(trace.deferred), len(trace.reads), len(trace.fresh),
+            len(trace.outside.queries), [id(t._data if isinstance(t, Parameter) else t._raw)
+                                         for t in trace.held])
+
+
+def _pull(pulls: Pulls, number: int, starts: list[int], raws: list[torch.Tensor],
+          aliases: list[torch.Tensor | None]) -> None:
+    recorder = state.trace.recorder
+    last = next(iter(reversed(recorder.graph.nodes)))
+    wanted = [alias for alias in aliases if alias is not None]
+    found = iter(backpropagate([(raws[i], pulls.starts[i]) for i in starts], wanted, True, False))
+    places: list[int | None] = []
+    for alias in aliases:
+        gradient = None if alias is None else next(found)
+        places.append(None if gradient is None else len(pulls.gradients))
+        if gradient is not None:
+            pulls.gradients.append(gradient)
+    pulls.passes.append(Pull(starts, places))
+    made = takewhile(lambda node: node is not last, reversed(recorder.graph.nodes))
+    pulls.kernels.update({node: number for node in made})

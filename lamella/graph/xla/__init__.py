@@ -1,0 +1,1 @@
+"""Machine code by XLA, compiled in another process."""

@@ -1,0 +1,252 @@
+"""Rows of activation functions and their derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .later import jax, jnp
+from .table import Form, of_type, pointwise, row, wide
+
+
+def _row(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def add(fn: Callable[..., Any]) -> Callable[..., Any]:
+        row(*names)(pointwise(fn, inexact=True))
+        return fn
+
+    return add
+
+
+@row("relu")
+def _relu(form: Form, x: Any) -> Any:
+    return jnp.maximum(x, jnp.zeros((), x.dtype))
+
+
+@row("threshold_backward")
+def _threshold_backward(form: Form, g: Any, x: Any, threshold: Any) -> Any:
+    kind = wide(form.dtype)
+    return jnp.where(x.astype(kind) <= of_type(threshold, kind), 0, g.astype(kind)
+                     ).astype(form.dtype)
+
+
+@row("threshold")
+def _threshold(form: Form, x: Any, threshold: Any, value: Any) -> Any:
+    kind = wide(form.dtype)
+    wider = x.astype(kind)
+    return jnp.where(wider <= of_type(threshold, kind), of_type(value, kind), wider
+                     ).astype(form.dtype)
+
+
+@_row("sigmoid")
+def _sigmoid(x: Any) -> Any:
+    return jax.nn.sigmoid(x)
+
+
+@_row("sigmoid_backward")
+def _sigmoid_backward(g: Any, y: Any) -> Any:
+    return g * ((1 - y) * y)
+
+
+@_row("tanh_backward")
+def _tanh_backward(g: Any, y: Any) -> Any:
+    return g * (1 - y * y)
+
+
+@_row("leaky_relu")
+def _leaky_relu(x: Any, slope: Any) -> Any:
+    return jnp.where(x > 0, x, x * slope)
+
+
+@row("leaky_relu_backward")
+def _leaky_relu_backward(form: Form, g: Any, x: Any, slope: Any, is_result: bool) -> Any:
+    kind = wide(form.dtype)
+    wider = g.astype(kind)
+    return jnp.where(x > 0, wider, wider * of_type(slope, kind)).astype(form.dtype)
+
+
+@_row("_prelu_kernel")
+def _prelu(x: Any, weight: Any) -> Any:
+    return jnp.where(x > 0, x, x * weight)
+
+
+@row("_prelu_kernel_backward")
+def _prelu_backward(forms: list[Form], g: Any, x: Any, weight: Any) -> list[Any]:
+    zero = jnp.zeros((), g.dtype)
+    return [jnp.where(x > 0, g, g * weight).astype(forms[0].dtype),
+            jnp.where(x > 0, zero, g * x).astype(forms[1].dtype)]
+
+
+@row("gelu")
+def _gelu(form: Form, x: Any, approximate: str) -> Any:
+    wider = x.astype(wide(form.dtype))
+    if approximate == "tanh":
+        found = 0.5 * wider * (1 + jnp.tanh(_inner(wider)))
+    else:
+        found = wider * 0.5 * (1 + jax.scipy.special.erf(wider * math.sqrt(0.5)))
+    return found.astype(form.dtype)
+
+
+def _inner(x: Any) -> Any:
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+
+
+@row("gelu_backward")
+def _gelu_backward(form: Form, g: Any, x: Any, approximate: str) -> Any:
+    kind = wide(form.dtype)
+    g, x = g.astype(kind), x.astype(kind)
+    if approximate == "tanh":
+        y = jnp.tanh(_inner(x))
+        slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x * x)
+        found = g * (0.5 * (1 + y) + 0.5 * x * (1 - y * y) * slope)
+    else:
+        below = 0.5 * (1 + jax.scipy.special.erf(x * math.sqrt(0.5)))
+        density = jnp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
+        found = g * (below + x * density)
+    return found.astype(form.dtype)
+
+
+@_row("silu")
+def _silu(x: Any) -> Any:
+    return x / (1 + jnp.exp(-x))
+
+
+@_row("silu_backward")
+def _silu_backward(g: Any, x: Any) -> Any:
+    s = 1 / (1 + jnp.exp(-x))
+    return g * s * (1 + x * (1 - s))
+
+
+@_row("mish")
+def _mish(x: Any) -> Any:
+    return x * jnp.tanh(jnp.log1p(jnp.exp(x)))
+
+
+@_row("mish_backward")
+def _mish_backward(g: Any, x: Any) -> Any:
+    s, t = jax.nn.sigmoid(x), jnp.tanh(jax.nn.softplus(x))
+    return g * (t + x * s * (1 - t * t))
+
+
+@row("hardtanh")
+def _hardtanh(form: Form, x: Any, least: Any, most: Any) -> Any:
+    kind = wide(form.dtype)
+    return jnp.clip(x.astype(kind), of_type(least, kind), of_type(most, kind)).astype(form.dtype)
+
+
+@_row("hardtanh_backward")
+def _hardtanh_backward(g: Any, x: Any, least: Any, most: Any) -> Any:
+    return jnp.where((x <= least) | (x >= most), 0, g)
+
+
+@_row("hardswish")
+def _hardswish(x: Any) -> Any:
+    return x * jnp.clip(x + 3, 0, 6) / 6
+
+
+@_row("hardswish_backward")
+def _hardswish_backward(g: Any, x: Any) -> Any:
+    return jnp.where(x <= -3, 0, jnp.where(x < 3, g * (x / 3 + 0.5), g))
+
+
+@_row("hardsigmoid")
+def _hardsigmoid(x: Any) -> Any:
+    return jnp.clip(x + 3, 0, 6) / 6
+
+
+@_row("hardsigmoid_backward")
+def _hardsigmoid_backward(g: Any, x: Any) -> Any:
+    return jnp.where((x > -3) & (x < 3), g / 6, 0)
+
+
+@_row("softplus")
+def _softplus(x: Any, beta: Any, threshold: Any) -> Any:
+    return jnp.where(x * beta > threshold, x, jnp.log1p(jnp.exp(x * beta)) / beta)
+
+
+@_row("softplus_backward")
+def _softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    z = jnp.exp(x * beta)
+    return jnp.where(x * beta > threshold, g, g * z / (z + 1))
+
+
+@_row("softshrink")
+def _softshrink(x: Any, lambd: Any) -> Any:
+    return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))
+
+
+@_row("softshrink_backward", "hardshrink_backward")
+def _shrink_backward(g: Any, x: Any, lambd: Any) -> Any:
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, g)
+
+
+@_row("hardshrink")
+def _hardshrink(x: Any, lambd: Any) -> Any:
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
+
+
+@_row("elu")
+def _elu(x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    return jnp.where(x <= 0, jnp.expm1(x * input_scale) * alpha * scale, x * scale)
+
+
+@row("elu_backward")
+def _elu_backward(form: Form, g: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
+                  x: Any) -> Any:
+    kind = wide(form.dtype)
+    g, x = g.astype(kind), x.astype(kind)
+    negative = alpha * scale
+    below = (g * input_scale * (x + negative) if is_result
+             else g * input_scale * negative * jnp.exp(x * input_scale))
+    return jnp.where(x <= 0, below, g * scale).astype(form.dtype)
+
+
+@row("log_sigmoid_forward")
+def _log_sigmoid(forms: list[Form], x: Any) -> list[Any]:
+    wider = x.astype(wide(forms[0].dtype))
+    buffer = jnp.exp(-jnp.abs(wider))
+    found = jnp.minimum(wider, 0) - jnp.log1p(buffer)
+    return [found.astype(forms[0].dtype), jnp.reshape(
+        buffer if forms[1].shape == x.shape else jnp.zeros(forms[1].shape), forms[1].shape
+    ).astype(forms[1].dtype)]
+
+
+@row("log_sigmoid_backward")
+def _log_sigmoid_backward(form: Form, g: Any, x: Any, buffer: Any) -> Any:
+    kind = wide(form.dtype)
+    return (g.astype(kind) * jax.nn.sigmoid(-x.astype(kind))).astype(form.dtype)
+
+
+@row("_softmax")
+def _softmax(form: Form, x: Any, dim: int, half_to_float: bool) -> Any:
+    wider = x.astype(wide(form.dtype))
+    if wider.ndim == 0:
+        wider = jnp.ones_like(wider)
+        return wider.astype(form.dtype)
+    parts = jnp.exp(wider - wider.max(dim, keepdims=True))
+    return (parts / parts.sum(dim, keepdims=True)).astype(form.dtype)
+
+
+@row("_log_softmax")
+def _log_softmax(form: Form, x: Any, dim: int, half_to_float: bool) -> Any:
+    wider = x.astype(wide(form.dtype))
+    if wider.ndim == 0:
+        return jnp.zeros_like(wider).astype(form.dtype)
+    shifted = wider - wider.max(dim, keepdims=True)
+    return (shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))).astype(form.dtype)
+
+
+@row("_softmax_backward_data")
+def _softmax_backward(form: Form, g: Any, y: Any, dim: int, dtype: str) -> Any:
+    kind = wide(form.dtype)
+    g, y = g.astype(kind), y.astype(kind)
+    total = (g * y).sum(dim, keepdims=True) if y.ndim else g * y
+    return (y * (g - total)).astype(form.dtype)
+
+
+@row("_log_softmax_backward_data")
+def _log_softmax_backward(form: Form, g: Any, y: Any, dim: int, dtype: str) -> Any:
+    kind = wide(form.dtype)
+    g, y = g.astype(kind), y.astype(kind)
+    total = g.sum(dim, keepdims=True) if y.ndim else g
+    return (g - jnp.exp(y) * total).astype(form.dtype)

@@ -1,0 +1,140 @@
+"""A described graph (`xla.text`) as a function of arrays, and its compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .later import jax, jnp, lax
+from .rolling import rolled
+from .table import TABLE, VIEWS, Form, NotLowered
+from .values import Values
+
+# of XLA: nothing may be computed less exactly than by PyTorch's kernels
+OPTIONS: dict[str, str | bool] = {
+    "xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
+    "xla_allow_excess_precision": False}
+
+
+def compiled(described: dict[str, Any], threads: int = 1) -> bytes:
+    """The machine code of a described graph.
+
+    Raises:
+        NotLowered: if an operation, or a use of it, isn't in the table.
+    """
+    with jax.enable_x64(True):
+        arrays = [jax.ShapeDtypeStruct(tuple(shape), dtype)
+                  for shape, dtype in described["inputs"]]
+        lowered = jax.jit(function_of(described), keep_unused=True).lower(*arrays)
+        options = {**OPTIONS, "xla_cpu_multi_thread_eigen": threads > 1}
+        made: Any = lowered.compile(options).runtime_executable()
+    return made.serialize()
+
+
+def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
+    """A function of a graph's inputs that computes its results by the table."""
+    shapes = [[[shape[i] for i in order] if order else shape, dtype] for (shape, dtype), order
+              in zip(described["inputs"], described["orders"], strict=True)]
+    steps = rolled(described["steps"], shapes, [n for n, *_ in described["results"]])
+
+    def run(*arrays: Any) -> list[Any]:
+        written = any(step.get("writes") for step in steps)
+        values = Values(list(arrays), described["orders"], written)
+        for step in steps:
+            run_step(values, step)
+        return [_in_memory(values[n], *places) for n, *places in described["results"]]
+
+    return run
+
+
+def _in_memory(x: Any, repeated: list[int], order: list[int] | None) -> Any:
+    """A result as it lies in memory, where repeated dimensions have one element."""
+    for dim in repeated:
+        x = lax.slice_in_dim(x, 0, 1, axis=dim)
+    return jnp.transpose(x, order) if order else x
+
+
+def run_step(values: Values, step: dict[str, Any]) -> None:
+    """Compute one step of a graph and keep its result."""
+    name, number = step["op"], step["to"]
+    if name == "loop":
+        run_loop(values, step)
+    elif name == "getitem":
+        values.item(number, step["args"][0]["n"], step["args"][1])
+    elif name == "unbind.int" and not values.are_written:
+        source, dim = step["args"]
+        values.several(number, lambda: jnp.moveaxis(values[source["n"]], dim, 0))
+    elif name == "select.int" and not values.are_written:
+        source, dim, which = step["args"]
+        values.part(number, (source["n"], dim), which)
+    elif step.get("writes"):
+        found = apply(step, functional(name), values.read(step["args"]))
+        values.write(number, step["args"][0]["n"], found)
+    else:
+        args = values.read(step["args"])
+        found = apply(step, name, args)
+        if name in VIEWS and values.are_written:
+            values.view(number, step["args"][0]["n"],
+                        lambda x: apply(step, name, [x, *args[1:]]), found)
+        else:
+            values[number] = found
+
+
+def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
+    """What a row of the table gives, in the form that PyTorch's kernel gave in the recording.
+
+    Raises:
+        NotLowered: if there is no such row, or it gives another form.
+    """
+    if name not in TABLE:
+        raise NotLowered(name)
+    forms = forms_of(step["form"])
+    found = TABLE[name](forms, *args)
+    pairs = zip(found, forms, strict=True) if isinstance(forms, list) else [(found, forms)]
+    for value, form in pairs:
+        if form is not None and (tuple(value.shape) != form.shape
+                                 or str(value.dtype) != form.dtype):
+            raise NotLowered(f"{name} gives {value.dtype}{list(value.shape)}, "
+                             f"not {form.dtype}{list(form.shape)}")
+    return found
+
+
+def run_loop(values: Values, step: dict[str, Any]) -> None:
+    """Compute a loop (see `rolling`), and keep what others read of its steps."""
+    reads, count, to, queues = step["reads"], step["count"], step["to"], step["queues"]
+    first = [[values[n] for n in queue["first"]] for queue in queues]
+    stacks = [values.stack(numbers) for numbers in step["stacks"]]
+    ends = [jnp.zeros(*forms_of(form)) for _, form in step["last"]]
+    outside = {at: values[at] for kind, at in reads if kind == "s"}  # not computed in each step
+
+    def run(state: Any, elements: Any) -> Any:
+        carried, _ = state
+        given = [outside[at] if kind == "s" else elements[at] if kind == "x" else carried[at][0]
+                 for kind, at in reads]
+        own = Values(given, [None] * len(given), False)
+        for one in step["body"]:
+            run_step(own, one)
+        found = own.after(len(given))
+        moved = [[*queue[1:], found(its["of"])] for queue, its in zip(carried, queues,
+                                                                      strict=True)]
+        return (moved, [found(j) for j, _ in step["last"]]), [found(j) for j in step["all"]]
+
+    (_, ends), made = lax.scan(run, (first, ends), stacks, count)
+    period = len(to) // count
+    for (j, _), value in zip(step["last"], ends, strict=True):
+        values[to[(count - 1) * period + j]] = value
+    for j, stack in zip(step["all"], made, strict=True):
+        values.keep_stack([to[t * period + j] for t in range(count)], stack)
+
+
+def functional(name: str) -> str:
+    """The name of the operation that computes what one in place writes."""
+    name, _, overload = name.partition(".")
+    return f"{name.removesuffix('_')}.{overload}"
+
+
+def forms_of(described: Any) -> Any:
+    """A step's form, or the list of those of its results."""
+    if len(described) == 2 and isinstance(described[1], str):
+        return Form(tuple(described[0]), described[1])
+    return [None if form is None else forms_of(form) for form in described]

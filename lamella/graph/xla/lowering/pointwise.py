@@ -1,0 +1,319 @@
+"""Rows of the operations that compute each element by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .later import jax, jnp, lax
+from .table import Form, NotLowered, is_inexact, of_type, pointwise, row, wide
+
+# by the names of PyTorch and of jax.numpy or jax.scipy.special
+_INEXACT = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh")
+_RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
+            "acosh": "arccosh", "atanh": "arctanh"}
+_SPECIAL = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln",
+            "erfinv": "erfinv", "special_ndtri": "ndtri", "special_i0e": "i0e",
+            "special_i1e": "i1e", "special_i1": "i1", "i0": "i0"}
+_SAME = {"neg": "negative", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor",
+         "ceil": "ceil", "trunc": "trunc", "isnan": "isnan", "isinf": "isinf",
+         "positive": "positive", "isfinite": "isfinite",
+         "logical_not": "logical_not", "bitwise_not": "bitwise_not", "square": "square"}
+_BINARY = {"bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
+           "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+           "ge": "greater_equal"}
+_LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor",
+            "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin"}
+_BINARY_INEXACT = {"atan2": "arctan2", "hypot": "hypot", "logaddexp": "logaddexp",
+                   "logaddexp2": "logaddexp2", "copysign.Tensor": "copysign"}
+
+
+def _numpy(name: str) -> Callable[..., Any]:
+    return lambda *args: getattr(jnp, name)(*args)
+
+
+def _special(name: str) -> Callable[..., Any]:
+    return lambda *args: getattr(jax.scipy.special, name)(*args)
+
+
+for _name in _INEXACT.split():
+    row(_name)(pointwise(_numpy(_name), inexact=True))
+for _name, _its in _RENAMED.items():
+    row(_name)(pointwise(_numpy(_its), inexact=True))
+for _name, _its in _SPECIAL.items():
+    row(_name)(pointwise(_special(_its), inexact=True))
+for _name, _its in _SAME.items():
+    row(_name)(pointwise(_numpy(_its)))
+for _name, _its in _BINARY.items():
+    row(f"{_name}.Tensor", f"{_name}.Scalar")(pointwise(_numpy(_its)))
+for _name, _its in _LOGICAL.items():
+    row(_name)(pointwise(_numpy(_its)))
+for _name, _its in _BINARY_INEXACT.items():
+    row(_name)(pointwise(_numpy(_its), inexact=True))
+
+
+def _row(*names: str, inexact: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds a pointwise function as a row."""
+
+    def add(fn: Callable[..., Any]) -> Callable[..., Any]:
+        row(*names)(pointwise(fn, inexact))
+        return fn
+
+    return add
+
+
+def _plus(x: Any, y: Any, alpha: Any, sign: int) -> Any:
+    one = alpha.astype(x.dtype) if hasattr(alpha, "dtype") else alpha
+    if x.dtype == bool:
+        return jnp.logical_or(x, jnp.logical_and(y, one))
+    return x + sign * one * y
+
+
+@row("add.Tensor", "add.Scalar")
+def _add(form: Form, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(form.dtype)
+    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), 1).astype(form.dtype)
+
+
+@row("sub.Tensor", "sub.Scalar")
+def _sub(form: Form, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(form.dtype)
+    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), -1).astype(form.dtype)
+
+
+@row("rsub.Tensor", "rsub.Scalar")
+def _rsub(form: Form, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(form.dtype)
+    return _plus(of_type(y, kind), of_type(x, kind), _factor(alpha, kind), -1).astype(form.dtype)
+
+
+def _factor(alpha: Any, kind: str) -> Any:
+    return 1 if alpha == 1 else of_type(alpha, kind)
+
+
+@_row("mul.Tensor", "mul.Scalar")
+def _mul(x: Any, y: Any) -> Any:
+    return jnp.logical_and(x, y) if x.dtype == bool else x * y
+
+
+@_row("div.Tensor", "div.Scalar", inexact=True)
+def _div(x: Any, y: Any) -> Any:
+    return x / y
+
+
+@_row("floor_divide", "floor_divide.Scalar")
+def _floor_divide(x: Any, y: Any) -> Any:
+    return _floor_of_quotient(x, y)
+
+
+@row("div.Tensor_mode", "div.Scalar_mode")
+def _div_mode(form: Form, x: Any, y: Any, mode: str | None) -> Any:
+    kind = wide(form.dtype)
+    a, b = of_type(x, kind), of_type(y, kind)
+    if mode is None:
+        found = a / b
+    elif mode == "floor":
+        found = _floor_of_quotient(a, b)
+    else:
+        found = jnp.trunc(a / b) if is_inexact(kind) else lax.div(*jnp.broadcast_arrays(a, b))
+    return found.astype(form.dtype)
+
+
+def _floor_of_quotient(x: Any, y: Any) -> Any:
+    """The quotient rounded down, as PyTorch computes it: from the remainder."""
+    if not is_inexact(str(x.dtype)):
+        return jnp.floor_divide(x, y)
+    x, y = jnp.broadcast_arrays(x, y)
+    left = lax.rem(x, y)
+    found = (x - left) / y
+    found = jnp.where((left != 0) & ((y < 0) != (left < 0)), found - 1, found)
+    down = jnp.floor(found)
+    down = jnp.where(found - down > 0.5, down + 1, down)
+    down = jnp.where(found != 0, down, jnp.copysign(jnp.zeros_like(x), x / y))
+    return jnp.where(y == 0, x / y, down)
+
+
+@_row("remainder.Tensor", "remainder.Scalar")
+def _remainder(x: Any, y: Any) -> Any:
+    x, y = jnp.broadcast_arrays(x, y)
+    left = lax.rem(x, y)
+    return jnp.where((left != 0) & ((y < 0) != (left < 0)), left + y, left)
+
+
+@_row("fmod.Tensor", "fmod.Scalar")
+def _fmod(x: Any, y: Any) -> Any:
+    return lax.rem(*jnp.broadcast_arrays(x, y))
+
+
+@row("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
+def _pow(form: Form, x: Any, y: Any) -> Any:
+    kind = wide(form.dtype)
+    if type(y) in (int, float) and is_inexact(kind):
+        return _power(of_type(x, kind), y).astype(form.dtype)
+    a, b = of_type(x, kind), of_type(y, kind)
+    if is_inexact(kind):
+        return jnp.power(a, b).astype(form.dtype)
+    found = jnp.power(a, jnp.maximum(b, 0))
+    odd = jnp.where(b % 2 == 0, 1, -1)  # a negative power of an integer is 0, but for 1 and -1
+    below = jnp.where(a == 1, 1, jnp.where(a == -1, odd, 0)).astype(kind)
+    return jnp.where(b < 0, below, found).astype(form.dtype)
+
+
+def _power(x: Any, y: float) -> Any:
+    """A power by a known number, by the ways that PyTorch has for the frequent ones."""
+    if y == 0.5:
+        return jnp.sqrt(x)
+    if y == -0.5:
+        return 1 / jnp.sqrt(x)
+    if y in (1.0, 2.0, 3.0, -1.0, -2.0):
+        return lax.integer_pow(x, int(y))
+    return jnp.power(x, jnp.asarray(y, x.dtype))
+
+
+@_row("reciprocal", inexact=True)
+def _reciprocal(x: Any) -> Any:
+    return 1 / x
+
+
+@_row("rsqrt", inexact=True)
+def _rsqrt(x: Any) -> Any:
+    return 1 / jnp.sqrt(x)
+
+
+@_row("digamma", inexact=True)
+def _digamma(x: Any) -> Any:
+    return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jax.scipy.special.digamma(x))
+
+
+@_row("round")
+def _round(x: Any) -> Any:
+    return jnp.round(x) if is_inexact(str(x.dtype)) else x
+
+
+@_row("frac")
+def _frac(x: Any) -> Any:
+    return x - jnp.trunc(x)
+
+
+@_row("sinc", inexact=True)
+def _sinc(x: Any) -> Any:
+    return jnp.sinc(x)
+
+
+@_row("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", inexact=True)
+def _xlogy(x: Any, y: Any) -> Any:
+    return jnp.where(jnp.isnan(y), y, jnp.where(x == 0, 0, x * jnp.log(y)))
+
+
+@row("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar",
+     "__lshift__.Tensor")
+def _left_shift(form: Form, x: Any, y: Any) -> Any:
+    return jnp.left_shift(of_type(x, form.dtype), of_type(y, form.dtype))
+
+
+@row("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar",
+     "__rshift__.Tensor")
+def _right_shift(form: Form, x: Any, y: Any) -> Any:
+    return jnp.right_shift(of_type(x, form.dtype), of_type(y, form.dtype))
+
+
+@row("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
+def _where(form: Form, condition: Any, x: Any, y: Any) -> Any:
+    return jnp.where(condition.astype(bool), of_type(x, form.dtype), of_type(y, form.dtype))
+
+
+@row("masked_fill.Scalar", "masked_fill.Tensor")
+def _masked_fill(form: Form, x: Any, mask: Any, value: Any) -> Any:
+    return jnp.where(mask, of_type(value, form.dtype), x)
+
+
+@row("clamp", "clamp.Tensor")
+def _clamp(form: Form, x: Any, least: Any, most: Any) -> Any:
+    kind = wide(form.dtype)
+    found = of_type(x, kind)
+    if least is not None:
+        found = jnp.maximum(found, of_type(least, kind))
+    if most is not None:
+        found = jnp.minimum(found, of_type(most, kind))
+    return found.astype(form.dtype)
+
+
+@row("clamp_min", "clamp_min.Tensor")
+def _clamp_min(form: Form, x: Any, least: Any) -> Any:
+    return _clamp(form, x, least, None)
+
+
+@row("clamp_max", "clamp_max.Tensor")
+def _clamp_max(form: Form, x: Any, most: Any) -> Any:
+    return _clamp(form, x, None, most)
+
+
+@_row("lerp.Scalar", "lerp.Tensor")
+def _lerp(x: Any, y: Any, weight: Any) -> Any:
+    return jnp.where(jnp.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))
+
+
+@_row("addcmul")
+def _addcmul(x: Any, y: Any, z: Any, value: Any) -> Any:
+    return x + value * y * z
+
+
+@_row("addcdiv")
+def _addcdiv(x: Any, y: Any, z: Any, value: Any) -> Any:
+    return x + value * y / z
+
+
+@row("nan_to_num")
+def _nan_to_num(form: Form, x: Any, nan: Any, above: Any, below: Any) -> Any:
+    if not is_inexact(form.dtype):
+        return x
+    most = float(jnp.finfo(form.dtype).max)
+    above, below = most if above is None else above, -most if below is None else below
+    return jnp.nan_to_num(x, nan=nan or 0.0, posinf=above, neginf=below)
+
+
+@_row("heaviside")
+def _heaviside(x: Any, y: Any) -> Any:
+    return jnp.where(x == 0, y, jnp.where(jnp.isnan(x), x, (x > 0).astype(x.dtype)))
+
+
+@_row("deg2rad", inexact=True)
+def _deg2rad(x: Any) -> Any:
+    return x * (math.pi / 180)
+
+
+@_row("rad2deg", inexact=True)
+def _rad2deg(x: Any) -> Any:
+    return x * (180 / math.pi)
+
+
+@row("clone", "lift_fresh_copy", "contiguous", "alias_copy", "detach_copy")
+def _same(form: Form, x: Any, *_: Any) -> Any:
+    return x
+
+
+row("alias", "detach", "lift_fresh", view=True)(_same)
+
+
+@row("_to_copy", "to.dtype", "to.device", "to.other")
+def _to_copy(form: Form, x: Any, *_: Any) -> Any:
+    if is_inexact(str(x.dtype)) and not is_inexact(form.dtype) and form.dtype != "bool":
+        if form.dtype != "int64":  # PyTorch goes by way of int64 on a CPU, and wraps around
+            raise NotLowered("a narrow integer of a fraction")
+    return x.astype(form.dtype)
+
+
+@row("copy")
+def _copy(form: Form, x: Any, y: Any, *_: Any) -> Any:
+    return jnp.broadcast_to(y.astype(form.dtype), form.shape)
+
+
+@row("fill.Scalar", "fill.Tensor")
+def _fill(form: Form, x: Any, value: Any) -> Any:
+    return jnp.broadcast_to(of_type(value, form.dtype), form.shape)
+
+
+@row("zero")
+def _zero(form: Form, x: Any) -> Any:
+    return jnp.zeros(form.shape, form.dtype)

@@ -1,0 +1,315 @@
+"""Python's loops, rolled again: repeated parts of a graph become one body that XLA runs as a loop.
+
+A program's loop is recorded step by step, forward and backward. XLA takes long for such a graph,
+and its code is long, too. Here the steps of a graph that compute the same, in the same order, on
+values that lie the same number of steps before, become a loop:
+
+- what a step reads of steps before it is carried from one to the next;
+- what differs between steps, but was computed before the loop, is an element of a stack;
+- what all steps read is read from outside;
+- what others read of a step is an element of a stack that the loop gives.
+
+Candidates are found in linear time, from the distances at which the same operation comes again.
+Whether the links between steps are the same as well is then checked for each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+FEWEST = 4  # steps of a loop
+LEAST = 16  # operations that a loop saves
+MOST_LOOPS = 24
+PERIODS = 6  # of one search that are looked at closely
+ROWS = (1, 4, 16, 64)  # operations in a row that are looked for again
+PARTS = ("getitem", "select.int")  # of a value: as early as possible, since loops take stacks apart
+
+Step = dict[str, Any]
+
+
+def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Step]:
+    """The steps of a graph with loops in place of repeated parts.
+
+    Args:
+        steps: operations, whose results are numbered from the number of inputs on.
+        inputs: the forms of the graph's inputs.
+        results: the numbers of its results.
+    """
+    if any(step.get("writes") for step in steps):
+        return steps
+    steps = _hoisted(steps)
+    found = _Search(steps, inputs, results).loops()
+    made, position = [], 0
+    for loop in found:
+        made += steps[position:loop.start]
+        made.append(loop.described())
+        position = loop.end
+    return made + steps[position:]
+
+
+def references(value: Any) -> list[int]:
+    """The numbers of the values in an argument, in order."""
+    if isinstance(value, dict):
+        return [value["n"]] if "n" in value else []
+    if isinstance(value, list):
+        return [n for v in value for n in references(v)]
+    return []
+
+
+def _hoisted(steps: list[Step]) -> list[Step]:
+    """The steps with each part of a value right behind the value."""
+    places = {step["to"]: place for place, step in enumerate(steps)}
+    keys: list[tuple[int, int, int]] = []
+    for place, step in enumerate(steps):
+        if step["op"] in PARTS:
+            source = places.get(step["args"][0]["n"])
+            before = keys[source] if source is not None else (-1, 0, 0)
+            keys.append((before[0], before[1] + 1, place))
+        else:
+            keys.append((place, 0, 0))
+    return [steps[i] for i in sorted(range(len(steps)), key=keys.__getitem__)]
+
+
+class _Search:
+    """The search for loops in the steps of a graph."""
+
+    def __init__(self, steps: list[Step], inputs: list[Any], results: list[int]):
+        self.steps, self.inputs = steps, len(inputs)
+        self.place = {step["to"]: place for place, step in enumerate(steps)}
+        self.reads = [[self.place.get(n, n - self.inputs) for n in references(step["args"])]
+                      for step in steps]
+        self.forms = {n - self.inputs: form for n, form in enumerate(inputs)}
+        for place, step in enumerate(steps):
+            self.forms[place] = step.get("form")
+            if step["op"] == "getitem" and self.forms[self.reads[place][0]]:
+                self.forms[place] = self.forms[self.reads[place][0]][step["args"][1]]
+        names: dict[str, int] = {}
+        self.kinds = [names.setdefault(json.dumps(
+            [s["op"], _without_values(s["args"]), s.get("form")]), len(names)) for s in steps]
+        self.users: dict[int, list[int]] = defaultdict(list)
+        for place, reads in enumerate(self.reads):
+            for read in reads:
+                self.users[read].append(place)
+        self.wanted = {self.place[n] for n in results if n in self.place}
+        self.taken = [False] * len(steps)
+
+    def loops(self) -> list[_Loop]:
+        """Loops that don't overlap, in order."""
+        found: list[_Loop] = []
+        while len(found) < MOST_LOOPS:
+            loop = self._best()
+            if loop is None:
+                break
+            found.append(loop)
+            self.taken[loop.start:loop.end] = [True] * (loop.end - loop.start)
+        return sorted(found, key=lambda loop: loop.start)
+
+    def _best(self) -> _Loop | None:
+        """The loop that saves most."""
+        candidates = []
+        for period in self._periods():
+            candidates += [(period * (length // period - 1), -period, start, length)
+                           for start, length in self._runs(period)]
+        for _, period, start, length in sorted(candidates, reverse=True)[:PERIODS]:
+            loop = self._within(start, -period, length)
+            if loop is not None:
+                return loop
+        return None
+
+    def _periods(self) -> list[int]:
+        """The distances at which operations come again, alone or several in a row.
+
+        A part that is repeated within the body comes again at shorter distances; a longer row of
+        operations tells the two apart.
+        """
+        found: dict[int, None] = {}
+        for length in ROWS:
+            last: dict[tuple[int, ...], int] = {}
+            counts: Counter[int] = Counter()
+            for place in range(len(self.kinds) - length + 1):
+                if self.taken[place]:
+                    continue
+                row = tuple(self.kinds[place:place + length])
+                if row in last:
+                    counts[place - last[row]] += 1
+                last[row] = place
+            found.update(dict.fromkeys([p for p, _ in counts.most_common(PERIODS) if p > 1]))
+        return list(found)
+
+    def _runs(self, period: int) -> list[tuple[int, int]]:
+        """Where the steps repeat after a period: start, and length with the first period."""
+        kinds, taken, found = self.kinds, self.taken, []
+        place, end = 0, len(kinds) - period
+        while place < end:
+            begin = place
+            while (place < end and kinds[place] == kinds[place + period]
+                   and not taken[place] and not taken[place + period]):
+                place += 1
+            length = place - begin + period
+            if place > begin and length >= FEWEST * period and length - period >= LEAST:
+                found.append((begin, length))
+            place += 1
+        return found
+
+    def _within(self, start: int, period: int, length: int) -> _Loop | None:
+        """A loop in a run of repeated steps; its first and last steps may have other links."""
+        best: _Loop | None = None
+        for begin, end in self._regular(start, period, length):
+            for first in (begin - period, begin):
+                if first < start:
+                    continue
+                for last in (end, end - period):
+                    count = (last - first) // period
+                    if count < FEWEST or period * (count - 1) < LEAST:
+                        continue
+                    if best is not None and best.end - best.start >= period * count:
+                        continue
+                    loop = _Loop(self, first, period, count)
+                    if loop.links():
+                        best = loop
+        return best
+
+    def _regular(self, start: int, period: int, length: int) -> list[tuple[int, int]]:
+        """The parts of a run whose links are the same one period later."""
+        found, begin, reads = [], None, self.reads
+        for place in range(start, start + length - period):
+            now, later = reads[place], reads[place + period]
+            same = all(b - a in (0, period) or a < start and b < start
+                       for a, b in zip(now, later, strict=True))
+            if same and begin is None:
+                begin = place
+            if begin is not None and (not same or place == start + length - period - 1):
+                found.append((begin, place + same + period))
+                begin = None if not same else begin
+        return [part for part in found if part[1] - part[0] >= (FEWEST - 1) * period]
+
+
+class _Loop:
+    """A repeated part of a graph: `count` steps of `period` operations each, from `start` on."""
+
+    def __init__(self, search: _Search, start: int, period: int, count: int):
+        self.search, self.start, self.period, self.count = search, start, period, count
+        self.end = start + period * count
+        self.body: list[list[tuple[str, Any]]] = []  # of each operation, where it reads
+
+    def links(self) -> bool:
+        """Find where the operations of the body read; returns whether that is the same way in
+        all steps."""
+        for j in range(self.period):
+            rows = [self.search.reads[self.start + t * self.period + j]
+                    for t in range(self.count)]
+            mine = [self._link(j, [row[s] for row in rows]) for s in range(len(rows[0]))]
+            if any(link is None for link in mine):
+                return False
+            self.body.append([link for link in mine if link is not None])
+        return all(self._is_one_tensor(j) for j in self._read_later())
+
+    def _link(self, j: int, column: list[int]) -> tuple[str, Any] | None:
+        """Where one argument comes from, given the places that it has in each step."""
+        start, period, form = self.start, self.period, self.search.forms
+        ahead = [place - (start + t * period) for t, place in enumerate(column)]
+        last = ahead[-1]
+        if last >= 0:
+            return ("b", last) if set(ahead) == {last} else None
+        if all(place < start for place in column):
+            if len(set(column)) == 1:
+                return "s", column[0]
+            return ("x", column) if _are_one([form[p] for p in column]) else None
+        steps = -(last // period)  # how many steps before the value is from
+        if any(a != last for a in ahead[steps:]) or any(p >= start for p in column[:steps]):
+            return None
+        firsts = [form[p] for p in column[:steps]]
+        return ("c", (last % period, column[:steps])) if steps < self.count and _are_one(
+            [form[start + last % period], *firsts]) else None
+
+    def _read_later(self) -> set[int]:
+        """The operations of the body whose values other steps, or others, read."""
+        found = {link[0] for links in self.body for kind, link in links if kind == "c"}
+        return found | {j for j, _ in self._read_outside()}
+
+    def _read_outside(self) -> set[tuple[int, int]]:
+        """The operations of the body, with the number of the step, that others read."""
+        search, found = self.search, set()
+        for place in range(self.start, self.end):
+            if place in search.wanted or any(not self.start <= user < self.end
+                                             for user in search.users.get(place, ())):
+                found.add(((place - self.start) % self.period,
+                           (place - self.start) // self.period))
+        return found
+
+    def _is_one_tensor(self, j: int) -> bool:
+        return _are_one([self.search.forms[self.start + j]])
+
+    def described(self) -> Step:
+        """The loop as one step of the graph: its body is a graph, which may have loops itself."""
+        self.queues: list[Step] = []
+        self.stacks: list[list[int]] = []
+        reads: list[Any] = []
+        forms = self.search.forms
+        links = [[link if link[0] == "b" else ("in", _place_in(reads, [*self._named(link), form]))
+                  for link, form in zip(mine, self._forms(mine), strict=True)]
+                 for mine in self.body]
+        body = []
+        for j, mine in enumerate(links):
+            step = self.search.steps[self.start + j]
+            numbers = [{"n": at + len(reads) * (kind == "b")} for kind, at in mine]
+            body.append({"op": step["op"], "to": len(reads) + j, "form": forms[self.start + j],
+                         "args": _with_links(step["args"], numbers)})
+        outside = self._read_outside()
+        last = {j for j, t in outside} - {j for j, t in outside if t != self.count - 1}
+        every = {j for j, _ in outside} - last
+        kept = {*last, *every, *(queue["of"] for queue in self.queues)}
+        return {"op": "loop", "count": self.count, "reads": [read[:2] for read in reads],
+                "body": rolled(body, [read[2] for read in reads],
+                               [len(reads) + j for j in kept]),
+                "queues": self.queues, "stacks": self.stacks,
+                "last": [[j, forms[self.start + j]] for j in sorted(last)], "all": sorted(every),
+                "to": [step["to"] for step in self.search.steps[self.start:self.end]]}
+
+    def _forms(self, links: list[tuple[str, Any]]) -> list[Any]:
+        """The forms of what links read."""
+        places = {"b": lambda at: self.start + at, "s": lambda at: at, "x": lambda at: at[0],
+                  "c": lambda at: self.start + at[0]}
+        return [self.search.forms[places[kind](at)] for kind, at in links]
+
+    def _named(self, link: tuple[str, Any]) -> tuple[str, int]:
+        """Where an input of the body is found: a value, the number of a stack or of a queue."""
+        kind, where = link
+        if kind == "s":
+            return kind, self._number(where)
+        if kind == "x":
+            return kind, _place_in(self.stacks, [self._number(place) for place in where])
+        j, first = where
+        return kind, _place_in(self.queues, {"of": j, "first": [self._number(p) for p in first]})
+
+    def _number(self, place: int) -> int:
+        steps = self.search.steps
+        return steps[place]["to"] if place >= 0 else place + self.search.inputs
+
+
+def _are_one(forms: list[Any]) -> bool:
+    """Whether forms are the same, and that of one tensor."""
+    first = forms[0]
+    return (first is not None and len(first) == 2 and isinstance(first[1], str)
+            and all(form == first for form in forms))
+
+
+def _place_in(several: list[Any], one: Any) -> int:
+    if one not in several:
+        several.append(one)
+    return several.index(one)
+
+
+def _without_values(value: Any) -> Any:
+    if isinstance(value, dict):
+        return "*" if "n" in value else value
+    return [_without_values(v) for v in value] if isinstance(value, list) else value
+
+
+def _with_links(value: Any, links: list[Any]) -> Any:
+    """An argument with the links in place of its values, in order."""
+    if isinstance(value, dict) and "n" in value:
+        return links.pop(0)
+    return [_with_links(v, links) for v in value] if isinstance(value, list) else value

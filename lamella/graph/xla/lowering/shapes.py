@@ -1,0 +1,227 @@
+"""Rows of views, joins and other changes of shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .later import jnp, lax
+from .table import Form, NotLowered, row
+
+
+def _axis(dim: int, rank: int) -> int:
+    return dim % rank if rank else 0
+
+
+@row("view", "_reshape_alias", "unflatten.int", "view_as", view=True)
+def _view(form: Form, x: Any, *_: Any) -> Any:
+    return x.reshape(form.shape)
+
+
+@row("reshape", "_unsafe_view", "flatten.using_ints", "squeeze_copy", "unsqueeze_copy")
+def _reshape(form: Form, x: Any, *_: Any) -> Any:
+    return x.reshape(form.shape)
+
+
+row("squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze", view=True)(_view)
+
+
+@row("expand", "broadcast_to", "expand_as", view=True)
+def _expand(form: Form, x: Any, *_: Any) -> Any:
+    return jnp.broadcast_to(x, form.shape)
+
+
+@row("permute", view=True)
+def _permute(form: Form, x: Any, dims: list[int]) -> Any:
+    return jnp.transpose(x, dims)
+
+
+@row("transpose.int", "swapaxes", view=True)
+def _transpose(form: Form, x: Any, a: int, b: int) -> Any:
+    return jnp.swapaxes(x, a, b) if x.ndim else x
+
+
+@row("t", "numpy_T", "mT", view=True)
+def _t(form: Form, x: Any) -> Any:
+    return jnp.swapaxes(x, 0, 1) if x.ndim > 1 else x
+
+
+@row("movedim.intlist", view=True)
+def _movedim(form: Form, x: Any, source: list[int], to: list[int]) -> Any:
+    return jnp.moveaxis(x, source, to)
+
+
+@row("select.int", view=True)
+def _select(form: Form, x: Any, dim: int, index: int) -> Any:
+    return lax.index_in_dim(x, index % x.shape[dim], _axis(dim, x.ndim), keepdims=False)
+
+
+@row("slice.Tensor", view=True)
+def _slice(form: Form, x: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    start, end = _bounds(start, end, x.shape[dim])
+    return lax.slice_in_dim(x, start, end, step, _axis(dim, x.ndim))
+
+
+def _bounds(start: Any, end: Any, length: int) -> tuple[int, int]:
+    start, end = 0 if start is None else start, length if end is None else end
+    start = min(max(start + length if start < 0 else start, 0), length)
+    end = min(max(end + length if end < 0 else end, start), length)
+    return start, end
+
+
+@row("narrow", view=True)
+def _narrow(form: Form, x: Any, dim: int, start: int, length: int) -> Any:
+    return lax.slice_in_dim(x, start % x.shape[dim], start % x.shape[dim] + length, 1,
+                            _axis(dim, x.ndim))
+
+
+@row("unbind.int", view=True)
+def _unbind(forms: list[Form], x: Any, dim: int) -> list[Any]:
+    return [lax.index_in_dim(x, i, _axis(dim, x.ndim), keepdims=False) for i in range(len(forms))]
+
+
+@row("split.Tensor", "split_with_sizes", "chunk", "split.sizes", view=True)
+def _split(forms: list[Form], x: Any, _: Any, dim: int) -> list[Any]:
+    found, start, axis = [], 0, _axis(dim, x.ndim)
+    for form in forms:
+        found.append(lax.slice_in_dim(x, start, start + form.shape[axis], 1, axis))
+        start += form.shape[axis]
+    return found
+
+
+@row("diagonal", view=True)
+def _diagonal(form: Form, x: Any, offset: int, a: int, b: int) -> Any:
+    return jnp.diagonal(x, offset, a, b)
+
+
+@row("unfold", view=True)
+def _unfold(form: Form, x: Any, dim: int, size: int, step: int) -> Any:
+    if not x.ndim:
+        return x.reshape(form.shape)
+    axis = _axis(dim, x.ndim)
+    starts = jnp.arange(form.shape[axis]) * step
+    parts = jnp.take(x, starts[:, None] + jnp.arange(size)[None, :], axis)
+    return jnp.moveaxis(parts, axis + 1, -1)
+
+
+@row("unfold_backward")
+def _unfold_backward(form: Form, g: Any, sizes: list[int], dim: int, size: int, step: int) -> Any:
+    if not sizes:
+        return g.reshape(form.shape)
+    axis = _axis(dim, len(sizes))
+    starts = jnp.arange(g.shape[axis]) * step
+    at = starts[:, None] + jnp.arange(size)[None, :]
+    zero = jnp.zeros(form.shape, form.dtype)
+    index = (slice(None),) * axis + (at,)
+    return zero.at[index].add(jnp.moveaxis(g, -1, axis + 1))
+
+
+@row("cat", "concat")
+def _cat(form: Form, parts: list[Any], dim: int) -> Any:
+    parts = [p.astype(form.dtype) for p in parts if p.shape != (0,) or form.shape == (0,)]
+    return jnp.concatenate(parts, _axis(dim, len(form.shape)))
+
+
+@row("stack")
+def _stack(form: Form, parts: list[Any], dim: int) -> Any:
+    return jnp.stack([p.astype(form.dtype) for p in parts], _axis(dim, len(form.shape)))
+
+
+@row("flip")
+def _flip(form: Form, x: Any, dims: list[int]) -> Any:
+    return jnp.flip(x, dims) if dims else x
+
+
+@row("roll")
+def _roll(form: Form, x: Any, shifts: list[int], dims: list[int]) -> Any:
+    return jnp.roll(x, shifts, dims) if dims else jnp.roll(x, shifts[0])
+
+
+@row("repeat")
+def _repeat(form: Form, x: Any, times: list[int]) -> Any:
+    return jnp.tile(x.reshape((1,) * (len(times) - x.ndim) + x.shape), times)
+
+
+@row("tril")
+def _tril(form: Form, x: Any, diagonal: int) -> Any:
+    return jnp.tril(x, diagonal)
+
+
+@row("triu")
+def _triu(form: Form, x: Any, diagonal: int) -> Any:
+    return jnp.triu(x, diagonal)
+
+
+@row("constant_pad_nd")
+def _pad(form: Form, x: Any, pad: list[int], value: Any) -> Any:
+    widths = [(0, 0, 0)] * x.ndim
+    for i in range(len(pad) // 2):
+        widths[x.ndim - 1 - i] = pad[2 * i], pad[2 * i + 1], 0
+    return lax.pad(x, jnp.asarray(value).astype(form.dtype), widths)
+
+
+@row("select_backward")
+def _select_backward(form: Form, g: Any, sizes: list[int], dim: int, index: int) -> Any:
+    axis = _axis(dim, len(sizes))
+    index %= sizes[axis]
+    return _placed(jnp.expand_dims(g, axis), axis, index, index + 1, 1, sizes)
+
+
+@row("slice_backward")
+def _slice_backward(form: Form, g: Any, sizes: list[int], dim: int, start: int, end: int,
+                    step: int) -> Any:
+    axis = _axis(dim, len(sizes))
+    start, end = _bounds(start, end, sizes[axis])
+    return _placed(g, axis, start, end, step, sizes)
+
+
+def _placed(g: Any, axis: int, start: int, end: int, step: int, sizes: list[int]) -> Any:
+    """Zeros with a part set: as padding, which XLA joins with what it is added to."""
+    count = g.shape[axis]
+    if not count:
+        return jnp.zeros(sizes, g.dtype)
+    last = start + (count - 1) * step
+    widths = [(start, sizes[axis] - 1 - last, step - 1) if i == axis else (0, 0, 0)
+              for i in range(g.ndim)]
+    return lax.pad(g, jnp.zeros((), g.dtype), widths)
+
+
+@row("diagonal_backward")
+def _diagonal_backward(form: Form, g: Any, sizes: list[int], offset: int, a: int, b: int) -> Any:
+    index = jnp.diagonal(jnp.arange(_count(sizes)).reshape(sizes), offset, a, b)
+    return _scattered(form, jnp.zeros(form.shape, g.dtype), index, g)
+
+
+@row("select_scatter")
+def _select_scatter(form: Form, x: Any, part: Any, dim: int, index: int) -> Any:
+    at = (slice(None),) * _axis(dim, x.ndim) + (index,)
+    return x.at[at].set(part.astype(x.dtype))
+
+
+@row("slice_scatter")
+def _slice_scatter(form: Form, x: Any, part: Any, dim: int, start: Any, end: Any, step: int
+                   ) -> Any:
+    start, end = _bounds(start, end, x.shape[dim])
+    at = (slice(None),) * _axis(dim, x.ndim) + (slice(start, end, step),)
+    return x.at[at].set(part.astype(x.dtype))
+
+
+@row("diagonal_scatter")
+def _diagonal_scatter(form: Form, x: Any, part: Any, offset: int, a: int, b: int) -> Any:
+    index = jnp.diagonal(jnp.arange(x.size).reshape(x.shape), offset, a, b)
+    return _scattered(form, x, index, part.astype(x.dtype))
+
+
+@row("as_strided", view=True)
+def _as_strided(form: Form, x: Any, size: list[int], stride: list[int], offset: Any) -> Any:
+    raise NotLowered("memory of any layout")
+
+
+def _count(sizes: list[int]) -> int:
+    found = 1
+    for n in sizes:
+        found *= n
+    return found
+
+
+def _scattered(form: Form, x: Any, index: Any, part: Any) -> Any:
+    return x.reshape(-1).at[index.reshape(-1)].set(part.reshape(-1)).reshape(form.shape)

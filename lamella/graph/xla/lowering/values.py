@@ -1,0 +1,131 @@
+"""The values of a graph while it is traced by JAX, by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .later import jnp, lax
+
+
+class Values:
+    """The values of a graph so far; what is written in place becomes a new value.
+
+    A view of memory that is written is computed again when it is read. A write into a view is one
+    into the value that it is a view of. The parts of a stack are taken when they are read, so that
+    a loop can read the stack itself.
+
+    Args:
+        inputs: the first values, as they lie in memory.
+        orders: for each, the dimensions in the order that they have in the graph, or None.
+        written: whether any memory is written, so that views have to be known.
+    """
+
+    def __init__(self, inputs: list[Any], orders: list[list[int] | None], written: bool):
+        self._own: dict[int, Any] = {
+            n: jnp.transpose(x, order) if order else x
+            for n, (x, order) in enumerate(zip(inputs, orders, strict=True))}
+        self._views: dict[int, tuple[int, Callable[[Any], Any]]] = {}
+        self._stacks: dict[Any, Any] = {}  # by numbers of lists, and by value and dimension
+        self._late: dict[Any, Callable[[], Any]] = {}  # stacks that are made when they are read
+        self._parts: dict[int, tuple[Any, int]] = {}  # the stack, and the number in it
+        self.are_written = written
+
+    def __getitem__(self, number: int) -> Any:
+        if number not in self._own:
+            if number in self._parts:
+                stack, which = self._parts[number]
+                self._own[number] = lax.index_in_dim(self._stack(stack), which, keepdims=False)
+            else:
+                source, derive = self._views[number]
+                self._own[number] = derive(self[source])
+        return self._own[number]
+
+    def __setitem__(self, number: int, value: Any) -> None:
+        self._own[number] = value
+
+    def read(self, arg: Any) -> Any:
+        """An argument with its values in place of their numbers."""
+        if isinstance(arg, dict):
+            (kind, inner), = arg.items()
+            return self[inner] if kind == "n" else inner
+        return [self.read(a) for a in arg] if isinstance(arg, list) else arg
+
+    def after(self, inputs: int) -> Callable[[int], Any]:
+        """A function from the number of a step to its value, given the number of inputs."""
+        return lambda step: self[inputs + step]
+
+    # parts of stacks
+
+    def several(self, number: int, stack: Callable[[], Any]) -> None:
+        """Keep a list of values, the parts of a stack."""
+        self._late[number] = stack
+
+    def part(self, number: int, source: tuple[int, int], which: int) -> None:
+        """Keep a part of a value along a dimension."""
+        value, dim = source
+        length = self[value].shape[dim]
+        self._late.setdefault(source, lambda: jnp.moveaxis(self[value], dim, 0))
+        self._parts[number] = source, which % length
+
+    def keep_stack(self, numbers: list[int], stack: Any) -> None:
+        """Keep the parts of a stack, by their numbers."""
+        self._stacks[numbers[0]] = stack
+        for which, number in enumerate(numbers):
+            self._parts[number] = numbers[0], which
+
+    def stack(self, numbers: list[int]) -> Any:
+        """Values as a stack: as a piece of the one that they are parts of, if there is one."""
+        parts = [self._parts.get(n) for n in numbers]
+        names = {part[0] for part in parts if part is not None}
+        if None in parts or len(names) != 1:
+            return jnp.stack([self[n] for n in numbers])
+        at = [part[1] for part in parts if part is not None]
+        whole, first, last = self._stack(names.pop()), at[0], at[-1]
+        if at == list(range(first, last + 1)):
+            return whole[first:last + 1]
+        if at == list(range(first, last - 1, -1)):
+            return whole[last:first + 1][::-1]
+        return whole[jnp.asarray(at)]
+
+    def _stack(self, name: Any) -> Any:
+        if name not in self._stacks:
+            self._stacks[name] = self._late[name]()
+        return self._stacks[name]
+
+    def item(self, number: int, several: int, which: int) -> None:
+        """Keep one of several values."""
+        if several in self._late:
+            self._parts[number] = several, which
+        elif several in self._views:
+            source, derive = self._views[several]
+            self.view(number, source, lambda x: derive(x)[which], self[several][which])
+        else:
+            self[number] = self[several][which]
+
+    # memory that is written
+
+    def view(self, number: int, source: int, derive: Callable[[Any], Any], value: Any) -> None:
+        """Keep a view of a value."""
+        self._views[number] = source, derive
+        self._own[number] = value
+
+    def write(self, number: int, written: int, value: Any) -> None:
+        """Replace a value, and what it is a view of."""
+        self.view(number, written, _same, value)
+        while written in self._views:
+            source, derive = self._views[written]
+            if derive is _same:
+                written = source
+                continue
+            whole = self[source]
+            places = derive(jnp.arange(whole.size).reshape(whole.shape))
+            value = whole.reshape(-1).at[places.reshape(-1)].set(value.reshape(-1))
+            value, written = value.reshape(whole.shape), source
+        for other in self._views:
+            self._own.pop(other, None)  # computed again from what is new
+        self._own[written] = value
+
+
+def _same(x: Any) -> Any:
+    return x

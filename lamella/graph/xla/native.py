@@ -1,0 +1,129 @@
+"""Machine code by XLA: the executable of a graph, compiled in seconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from ...machine import background, cache, library
+from ..ir import logs
+from ..ir.machine_code import MachineCode, Run
+from ..passes import plain
+from . import client, worker
+from .lowering import NotLowered
+from .lowering.graph import compiled
+from .text import check, described
+
+FORMAT = 1  # of the files on disk; after a change the older ones are not used
+
+
+class Native(MachineCode):
+    """The machine code of a graph by XLA.
+
+    Args:
+        graph: a graph that changes none of its inputs.
+        text: its serialization with the forms of its inputs (`ir.text`), for its name on disk.
+        stays: for each input, whether it is in the same memory in most calls.
+        otherwise: runs the graph without XLA, in a forked process.
+    """
+
+    worker = worker.__file__
+    backends = ("replay", "xla", "inductor")
+
+    def __init__(self, graph: GraphModule, text: str, stays: Sequence[bool], otherwise: Run):
+        self._module, self._graph = graph, None
+        self._stays, self._otherwise = list(stays), otherwise
+        self._run: Run | None = None
+        self._is_refused = not client.available()
+        has_name = text and not self._is_refused and cache.cache_folder() is not None
+        super().__init__(cache.key_of("xla", FORMAT, client.version(), text) if has_name else None)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether XLA may run the graph, as far as is known without running it."""
+        if self.finished:
+            return self._run is not None
+        return self._plain() is not None
+
+    def _plain(self) -> GraphModule | None:
+        """The graph that is described; None if XLA can't run it."""
+        if self._graph is None and not self._is_refused:
+            try:
+                graph = plain(self._module)
+                check(graph)
+                self._graph = graph
+            except NotLowered as reason:
+                self._refuse(reason)
+        return self._graph
+
+    def request(self, values: list[torch.Tensor]) -> None:
+        """Have it loaded, and compiled unless it is on disk; `finished` tells when that has ended.
+
+        Args:
+            values: inputs of the graph; not changed.
+        """
+        self.requested = True
+        text = None
+        if self.key is not None and self.entry() is None:
+            found = self._described(values)
+            text = None if found is None else json.dumps(found)
+        if self.key is None:
+            self.finished = True
+        else:
+            background.submit(lambda: self._make(text), quick=True)
+
+    def make_now(self, values: list[torch.Tensor]) -> None:
+        """Compile it in this process, which imports JAX: for tests."""
+        found = self._described(values)
+        try:
+            if found is not None:
+                self._run = self._executable(compiled(
+                    json.loads(json.dumps(found)), torch.get_num_threads()), found)
+        except NotLowered as reason:
+            self._refuse(reason)
+        self.requested = self.finished = True
+
+    def _described(self, values: list[torch.Tensor]) -> dict[str, Any] | None:
+        graph = self._plain()
+        try:
+            return None if graph is None else described(graph, values)
+        except NotLowered as reason:
+            self._refuse(reason)
+            return None
+
+    def _refuse(self, reason: NotLowered) -> None:
+        self.key, self._graph, self._is_refused = None, None, True
+        logs.show("schedule", f"a stage isn't for XLA, because of {reason}")
+
+    def load(self) -> Run | None:
+        """The function that runs it, once that is there."""
+        return self._run
+
+    def _make(self, text: str | None) -> None:
+        try:
+            if text is not None:
+                self.compile(text)
+            self._run = self._loaded()
+        finally:
+            self.finished = True
+            self._graph = None  # not needed any more
+
+    def _loaded(self) -> Run | None:
+        folder = self.entry()
+        if folder is None or (folder / "failed").exists():
+            return None
+        try:
+            text, code = library.contents(folder, "graph.json", "model.xla")
+            return self._executable(code, json.loads(text))
+        except (OSError, RuntimeError, ValueError, KeyError) as damage:
+            cache.discard(folder, str(damage).split("\n")[0])
+            return None
+
+    def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
+        results = [(torch.Size(shape), tuple(strides)) for shape, strides in zip(
+            found["shapes"], found["strides"], strict=True)]
+        return client.Executable(code, found["places"], self._stays, results, self._otherwise)

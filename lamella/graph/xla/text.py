@@ -1,0 +1,223 @@
+"""Description of a graph as text for the process that lowers it, and as a key on disk."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Interpreter, Node
+
+from ..ir.forms import Form, form_of_value
+from ..ir.operations import bases_of, effects_of, written_by
+from .lowering import TABLE, NotLowered
+from .lowering.graph import functional
+
+TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+         torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
+    """A graph in words of JSON: operations with all their arguments, forms, and numbers of values.
+
+    Args:
+        graph: a graph that changes none of its inputs.
+        inputs: inputs of the graph, on which it is run once to find the forms of its values.
+
+    Raises:
+        NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
+    """
+    check(graph)
+    nodes = list(graph.graph.nodes)
+    given = [n for n in nodes if n.op == "placeholder"]
+    results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
+    forms = _Forms(graph).found(inputs)
+    numbers = {n: i for i, n in enumerate(given)}
+    steps = []
+    for node in nodes:
+        if node.op == "call_function":
+            numbers[node] = len(numbers)
+            steps.append(_step(node, numbers, forms))
+    places = [_place_of(form_of_value(x)) for x in inputs]
+    ends = [forms[n] for n in results]
+    return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
+                       for x, order in zip(inputs, places, strict=True)],
+            "places": places, "orders": [order and _inverse(order) for order in places],
+            "steps": steps,
+            "results": [[numbers[n], repeated(form), order_of(form)]
+                        for n, form in zip(results, ends, strict=True)],
+            "strides": [list(form.stride) for form in ends],
+            "shapes": [list(form.shape) for form in ends]}
+
+
+def check(graph: GraphModule) -> None:
+    """Check what can be known of a graph without running it.
+
+    Raises:
+        NotLowered: if the table lacks an operation, or memory is shared in a way that isn't known.
+    """
+    nodes = list(graph.graph.nodes)
+    _check_names(nodes)
+    _check_aliases(nodes)
+
+
+def order_of(form: Form | None) -> list[int] | None:
+    """The dimensions in the order in which they lie in memory, the outermost first; None if that
+    is their order already. Repeated dimensions count as one element.
+
+    Raises:
+        NotLowered: if there are gaps in memory, or elements that overlap otherwise.
+    """
+    if form is None or form.device.type != "cpu" or form.dtype not in TYPES:
+        raise NotLowered("a value that isn't a dense tensor of the CPU")
+    if form.contiguous:
+        return None
+    once = repeated(form)
+    lengths = [1 if i in once else n for i, n in enumerate(form.shape)]
+    order = sorted(range(len(lengths)), key=lambda i: (-form.stride[i], -lengths[i], i))
+    step = 1
+    for i in reversed(order):
+        if lengths[i] != 1 and form.stride[i] != step and form.size:
+            raise NotLowered("a tensor with gaps")
+        step *= max(lengths[i], 1)
+    return None if order == sorted(order) else order
+
+
+def repeated(form: Form | None) -> list[int]:
+    """The dimensions whose elements all lie in the same place."""
+    assert form is not None
+    return [i for i, (n, step) in enumerate(zip(form.shape, form.stride, strict=True))
+            if n > 1 and step == 0]
+
+
+def _place_of(form: Form | None) -> list[int] | None:
+    """`order_of` an input; with gaps it is copied row by row."""
+    if form is not None and form.device.type == "cpu" and form.dtype in TYPES:
+        try:
+            return None if repeated(form) else order_of(form)
+        except NotLowered:
+            return None
+    return order_of(form)
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _check_names(nodes: list[Node]) -> None:
+    for node in nodes:
+        if node.op == "get_attr":
+            raise NotLowered("an attribute")
+        if node.op != "call_function" or node.target is operator.getitem:
+            continue
+        known = effects_of(node.target)
+        if known.is_random or known.is_check or known.is_impure or known.namespace != "aten":
+            raise NotLowered(str(node.target))
+        if known.written and (known.written[0][0] != 0 or len(known.written) != 1):
+            raise NotLowered(f"{node.target}, which writes other than its first argument")
+        if name_of(node)[0] not in TABLE:
+            raise NotLowered(str(node.target))
+
+
+def name_of(node: Node) -> tuple[str, bool]:
+    """The row of an operation, and whether it writes its first argument."""
+    name = str(node.target).removeprefix("aten.")
+    known = effects_of(node.target)
+    if known.reshapes_in_place:
+        return functional(name), False
+    return (functional(name), True) if known.written else (name, False)
+
+
+def _check_aliases(nodes: list[Node]) -> None:
+    """Check that which values share memory is known, where it matters.
+
+    Raises:
+        NotLowered: if a result shares memory with an input or with another result, if what is
+            written may or may not share memory, or if a tensor that has changed its form is used
+            further under its old name.
+    """
+    bases = bases_of(nodes)
+    given = {n for n in nodes if n.op == "placeholder"}
+    seen: set[Node] = set()
+    for node in nodes[-1].args[0]:  # type: ignore[union-attr]
+        if not bases[node].isdisjoint(given) or not bases[node].isdisjoint(seen):
+            raise NotLowered("a result that shares memory with another value")
+        seen |= bases[node]
+    doubtful = {base for node in nodes if len(bases[node]) > 1 for base in bases[node]}
+    for node in nodes:
+        if node.op != "call_function":
+            continue
+        if effects_of(node.target).reshapes_in_place:  # nothing is written
+            if len(node.all_input_nodes[0].users) > 1:
+                raise NotLowered("a tensor that changes its form")
+        elif not doubtful.isdisjoint(written_by(node, bases)):
+            raise NotLowered("written memory that other values may share")
+
+
+class _Forms(Interpreter):
+    """Runs a graph once, and notes the forms of its values."""
+
+    def found(self, inputs: list[torch.Tensor]) -> dict[Node, Any]:
+        self.forms: dict[Node, Any] = {}
+        with torch.enable_grad():
+            self.run(*inputs)
+        return self.forms
+
+    def run_node(self, n: Node) -> Any:
+        made = super().run_node(n)
+        self.forms[n] = ([form_of_value(v) for v in made] if isinstance(made, (list, tuple))
+                         else form_of_value(made))
+        return made
+
+
+def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any]) -> dict[str, Any]:
+    if node.target is operator.getitem:
+        return {"op": "getitem", "to": numbers[node],
+                "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]
+    name, writes = name_of(node)
+    form = forms[node]
+    step = {"op": name, "to": numbers[node], "args": [_written(a, numbers) for a in _all(node)],
+            "form": [_short(f) for f in form] if isinstance(form, list) else _short(form)}
+    if writes:
+        step["writes"] = True
+    return step
+
+
+def _short(form: Form | None) -> Any:
+    if form is None:
+        return None
+    return [list(form.shape), _type(form.dtype)]
+
+
+def _type(dtype: torch.dtype) -> str:
+    if dtype not in TYPES:
+        raise NotLowered(str(dtype))
+    return str(dtype)[6:]
+
+
+def _all(node: Node) -> list[Any]:
+    """All arguments of an operation, in the order of its schema."""
+    found = []
+    schema = node.target._schema  # type: ignore[union-attr]
+    for i, formal in enumerate(schema.arguments):
+        found.append(node.args[i] if i < len(node.args)
+                     else node.kwargs.get(formal.name, formal.default_value))
+    return found
+
+
+def _written(value: Any, numbers: dict[Node, int]) -> Any:
+    if isinstance(value, Node):
+        return {"n": numbers[value]}
+    if isinstance(value, (list, tuple)):
+        return [_written(v, numbers) for v in value]
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value)[6:]}
+    if isinstance(value, torch.device) and value.type == "cpu":
+        return None
+    if isinstance(value, (torch.layout, torch.memory_format)):
+        return None
+    raise NotLowered(f"{type(value).__name__} {value!r}")
+
+

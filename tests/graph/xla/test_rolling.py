@@ -1,0 +1,147 @@
+"""Python's loops are found in a recorded graph, and compute the same as a loop."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, ops
+from lamella.graph.runtime import plan
+from lamella.graph.runtime.compiled import Compiled
+from lamella.graph.xla.lowering import graph, rolling
+
+
+@pytest.fixture(autouse=True)
+def loops(monkeypatch):
+    """Forces XLA; the loops of each graph, as their steps and the loops in their body."""
+    monkeypatch.setattr(plan, "ENGINE", "xla")
+    found = []
+
+    def noted(steps, *rest):
+        made = rolling.rolled(steps, *rest)
+        found.append(shape(made))
+        return made
+
+    monkeypatch.setattr(graph, "rolled", noted)
+    return found
+
+
+def shape(steps):
+    return [(s["count"], shape(s["body"])) for s in steps if s["op"] == "loop"]
+
+
+def tensor(*shape, seed=0):
+    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * 0.3)
+
+
+def agrees(fn, *args):
+    compiled = Compiled(fn)
+    for _ in range(4):
+        found = compiled(*args)
+    wanted = fn(*args)
+    flat = lambda v: [x for p in v for x in flat(p)] if isinstance(v, (tuple, list)) else [v]  # noqa: E731
+    for a, b in zip(flat(found), flat(wanted), strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-4, 1e-5)
+    assert compiled.report()["backends"] == ["xla"]
+
+
+def recurrent(x, h, w):
+    """Reads one step's input at a time, keeps all states, and adds up a loss."""
+    total, states = ops.zeros_like(h).sum(), []
+    for t in range(x.shape[0]):
+        h = ops.tanh(x[t] + h @ w) * 0.9 + 0.01
+        total = total + (h * h).sum()
+        states.append(h)
+    return total, states
+
+
+def test_a_recurrence_and_its_gradient(loops):
+    x, h, w = tensor(12, 3, 4), tensor(3, 4, seed=1), tensor(4, 4, seed=2)
+    agrees(lambda x, h, w: ms.value_and_grad(
+        lambda *args: recurrent(*args)[0], (0, 1, 2))(x, h, w), x, h, w)
+    found = [loop for made in loops for loop in made]
+    assert len(found) >= 2 and all(count >= 10 for count, _ in found)
+
+
+def test_all_states_and_the_last_one(loops):
+    x, h, w = tensor(9, 3, 4), tensor(3, 4, seed=1), tensor(4, 4, seed=2)
+
+    def fn(x, h, w):
+        total, states = recurrent(x, h, w)
+        return total, ops.stack(states), states[-1], states[3] * 2, x[::-1].sum(0)
+
+    agrees(fn, x, h, w)
+    assert any(count >= 8 for made in loops for count, _ in made)
+
+
+def test_the_order_in_which_elements_are_read(loops):
+    """Forwards, backwards, every other one, in any order, one of them twice."""
+    x = tensor(16, 5)
+
+    def fn(x):
+        found = []
+        parts = ops.unbind(x)
+        for order in (range(16), range(15, -1, -1), range(0, 16, 2), [3, 1, 4, 1, 5, 9, 2, 6]):
+            y = x[0] * 0
+            for t in order:
+                y = ops.tanh(y * 1.3 + parts[t]) - ops.exp(y * 0.2) * 0.1
+            found.append(y)
+        return found
+
+    agrees(fn, x)
+    assert sum(len(made) for made in loops) >= 4
+
+
+def test_a_loop_in_a_loop(loops):
+    def fn(x, w):
+        for _ in range(6):
+            y = x
+            for _ in range(8):
+                y = ops.tanh(y @ w + x) * 0.5 - ops.sin(y)
+            x = ops.exp(y * 0.1) * 0.5 + x * 0.2
+        return x
+
+    agrees(fn, tensor(3, 4), tensor(4, 4, seed=1))
+    assert any(inner for made in loops for _, inner in made)
+
+
+def test_values_of_two_steps_before(loops):
+    def fn(x, y):
+        for _ in range(20):
+            x, y = ops.tanh(y) * 0.9 + x * 0.3, x
+        return x, y
+
+    agrees(fn, tensor(5), tensor(5, seed=1))
+    assert any(made for made in loops)
+
+
+def test_steps_of_other_shapes_and_numbers_stay_apart(loops):
+    def fn(x):
+        y = x[0]
+        for t in range(1, 8):
+            y = (ops.tanh(x[:t]) * y).sum(0) * (t + 0.5) + ops.exp(y * 0.1)
+        return y
+
+    agrees(fn, tensor(8, 3))
+    assert not any(made for made in loops)
+
+
+def test_first_and_last_steps_of_other_links(loops):
+    def fn(x, w):
+        y, before = x, None
+        for _ in range(14):
+            z = ops.tanh(y @ w)
+            y = z + 0.5 * x if before is None else z + 0.5 * before + ops.sin(y)
+            before = z
+        return y * before
+
+    agrees(fn, tensor(3, 4), tensor(4, 4, seed=1))
+    assert any(made for made in loops)
+
+
+def test_long_graphs_are_searched_quickly():
+    """The time grows with the number of operations, not with its square."""
+    steps = [{"op": "tanh.default", "to": n + 1, "args": [{"n": n}], "form": [[3], "float32"]}
+             if n % 3 else {"op": "add.Tensor", "to": n + 1, "args": [{"n": n}, {"n": 0}, 1],
+                            "form": [[3], "float32"]} for n in range(30000)]
+    made = rolling.rolled(steps, [[[3], "float32"]], [30000])
+    assert shape(made)[0][0] >= 9990 and len(made) < 50

@@ -1,0 +1,216 @@
+"""Stages run by XLA give what the program gives eagerly: types, layouts, memory, threads."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.graph.runtime import plan
+from lamella.graph.runtime.compiled import Compiled
+
+
+@pytest.fixture(autouse=True)
+def _forced(monkeypatch):
+    monkeypatch.setattr(plan, "ENGINE", "xla")
+
+
+def engine(compiled):
+    return compiled.report()["backends"]
+
+
+def run(fn, *args, calls=4):
+    """A compiled function after its stages were compiled; each call is compared with an eager one.
+    """
+    compiled = Compiled(fn)
+    for _ in range(calls):
+        found, wanted = compiled(*args), fn(*args)
+        for a, b in zip(parts(found), parts(wanted), strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            if b.is_floating_point():
+                limit = {ms.float16: 2e-3, ms.bfloat16: 2e-2}.get(b.dtype, 2e-5)  # two units
+                most = float(b.float().abs().max()) if b.size else 0.0
+                np.testing.assert_allclose(a.float().asnumpy(), b.float().asnumpy(), limit,
+                                           limit / 10 * most)
+            else:
+                assert (a == b).all()
+    return compiled
+
+
+def parts(value):
+    return list(value) if isinstance(value, (tuple, list)) else [value]
+
+
+def tensor(*shape, dtype=ms.float32, seed=0):
+    values = np.random.default_rng(seed).standard_normal(shape) * 3
+    return Tensor(values).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [ms.float32, ms.float64, ms.int32, ms.int64, ms.uint8, ms.int8,
+                                   ms.bool_], ids=str)
+def test_types(dtype):
+    def fn(x, y):
+        return ops.abs(x.astype(ms.float32)) * y, x == y, (x.astype(ms.int64) // 2 + 1) % 3
+
+    compiled = run(fn, tensor(4, 5, dtype=dtype), tensor(4, 5, dtype=dtype, seed=1))
+    assert engine(compiled) == ["xla"]
+
+
+@pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16], ids=str)
+def test_sixteen_bits(dtype):
+    def fn(x):
+        return (x * 1.1 + 0.3) * x, ops.tanh(x) - x
+
+    assert engine(run(fn, tensor(64, dtype=dtype))) == ["xla"]
+
+
+def test_numbers_of_python_keep_the_type_of_tensors():
+    def fn(x, n):
+        return n + 1, n * 2.5, x * 2, x.astype(ms.float64) / 3, n / 2, (n + 0.5).sum()
+
+    run(fn, tensor(3), Tensor([1, 2, 3], ms.int32))
+
+
+def test_results_have_the_layouts_of_the_replay():
+    def fn(x, y):
+        product = x @ y
+        return product.T * 1.0, ops.transpose(product + 1, (1, 0)), (x.sum(0) + 1).expand(
+            (3, 4)), x.permute(1, 0) + 0.5
+
+    compiled = Compiled(fn)
+    x, y = tensor(3, 4), tensor(4, 5)
+    wanted = [r.stride() for r in parts(compiled(x, y))]
+    for _ in range(3):
+        assert [r.stride() for r in parts(compiled(x, y))] == wanted
+    assert engine(compiled) == ["xla"]
+
+
+def test_arguments_of_any_layout():
+    def fn(x):
+        return (ops.exp(x) + x).sum(0), x.T * 2 - 1
+
+    for x in (tensor(4, 4).T, tensor(8, 4)[::2], tensor(9)[1:].reshape(2, 4),
+              tensor(1, 4).expand((3, 4)), tensor(3, 0), tensor(2, 3, 4).permute(2, 0, 1)[0]):
+        assert engine(run(fn, x)) == ["xla"]
+
+
+def test_weights_are_read_anew_in_each_call():
+    weight = ms.Parameter(tensor(4, 4), name="weight")
+    compiled = Compiled(lambda x: ops.tanh(x @ weight) * 2 + x)
+    x = tensor(4, 4, seed=2)
+    for call in range(6):
+        found = compiled(x)
+        np.testing.assert_allclose(
+            found.asnumpy(), np.tanh(x.asnumpy() @ weight.asnumpy()) * 2 + x.asnumpy(), 1e-5, 1e-6)
+        if call % 2:
+            weight.set_data(tensor(4, 4, seed=call + 5))  # other values, perhaps in other memory
+        else:
+            weight.add_(1)
+            x.mul_(0.5)
+    assert engine(compiled) == ["xla"]
+
+
+def test_a_result_is_memory_of_its_own():
+    compiled = Compiled(lambda x: (ops.exp(x) + x) * 2)
+    x = tensor(50)
+    first = compiled(x)
+    for _ in range(3):
+        first = compiled(x)
+    kept = first.asnumpy().copy()
+    second = compiled(x)
+    second.add_(5)
+    x.mul_(0)
+    np.testing.assert_array_equal(first.asnumpy(), kept)
+    assert engine(compiled) == ["xla"]
+
+
+def test_what_is_written_in_place():
+    """Memory of the stage itself: whole tensors and parts of them."""
+    def fn(x):
+        y = ops.zeros_like(x) + 1
+        row = y[1]
+        row.mul_(x[0])
+        y[:, 2:].add_(x[:, 2:])
+        z = y.T
+        z.sub_(0.5)
+        return y, row + z[:, 0], z.sum()
+
+    run(fn, tensor(4, 4))
+
+
+def test_gradients_and_an_optimizer():
+    """The update writes the weights, and stays with PyTorch's kernels."""
+    def made():
+        ms.set_seed(1)
+        net = nn.SequentialCell(nn.Dense(5, 8), nn.GELU(), nn.LayerNorm((8,)), nn.Dense(8, 3))
+        optimizer = nn.Adam(net.trainable_params(), 0.01)
+        loss = nn.CrossEntropyLoss()
+        gradient = ms.value_and_grad(lambda x, y: loss(net(x), y), None, optimizer.parameters)
+
+        def step(x, y):
+            value, gradients = gradient(x, y)
+            optimizer(gradients)
+            return value
+        return net, step
+
+    x, y = tensor(7, 5), Tensor(np.arange(7) % 3, ms.int32)
+    (net, step), (other, eager) = made(), made()
+    compiled = Compiled(step)
+    for _ in range(8):
+        np.testing.assert_allclose(compiled(x, y).asnumpy(), eager(x, y).asnumpy(), 1e-4)
+    for a, b in zip(net.get_parameters(), other.get_parameters(), strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-3, 1e-5)
+    assert engine(compiled) == ["xla"]
+
+
+def test_random_numbers_stay_with_pytorch():
+    def fn(x):
+        return ops.dropout(ops.exp(x), 0.5) + x * 2
+
+    compiled = Compiled(fn)
+    x = tensor(100)
+    for seed in range(4):
+        ms.set_seed(seed)
+        found = compiled(x)
+        ms.set_seed(seed)
+        np.testing.assert_allclose(found.asnumpy(), fn(x).asnumpy(), 1e-5)
+    assert engine(compiled) == ["replay"]
+
+
+def test_threads_call_at_once():
+    weights = [ms.Parameter(tensor(6, 6, seed=s), name=f"w{s}") for s in range(3)]
+    compiled = Compiled(lambda x: ops.tanh(x @ weights[0]) @ weights[1] + weights[2])
+    x = tensor(6, 6, seed=9)
+    for _ in range(3):
+        wanted = compiled(x)
+    assert engine(compiled) == ["xla"]
+    wrong = []
+
+    def call(seed):
+        own = tensor(6, 6, seed=seed)
+        before = compiled(own).asnumpy()
+        for _ in range(50):
+            if not np.allclose(compiled(own).asnumpy(), before, 1e-5):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=call, args=(s,)) for s in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and np.allclose(compiled(x).asnumpy(), wanted.asnumpy())
+
+
+def test_a_forked_process_replays():
+    compiled = Compiled(lambda x: ops.exp(x) * 2 + ops.sin(x))
+    x = tensor(30)
+    for _ in range(3):
+        wanted = compiled(x).asnumpy()
+    assert engine(compiled) == ["xla"]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.allclose(compiled(x).asnumpy(), wanted, 1e-5) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    np.testing.assert_allclose(compiled(x).asnumpy(), wanted, 1e-5)

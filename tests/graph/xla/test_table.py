@@ -1,0 +1,50 @@
+"""Rows of the table on PyTorch's own samples; `samples` runs all of them."""
+
+import warnings
+
+import pytest
+import torch
+
+from lamella.graph.xla.lowering import TABLE
+
+from . import samples
+
+# operations whose samples, forward and backward, call most rows
+NAMES = {
+    "pointwise": "add sub mul div floor_divide remainder pow exp rsqrt erf round clamp where "
+                 "masked_fill lerp addcmul maximum logical_and lt nan_to_num xlogy",
+    "activations": "nn.functional.gelu nn.functional.silu nn.functional.softplus softmax "
+                   "log_softmax nn.functional.elu nn.functional.leaky_relu sigmoid "
+                   "nn.functional.hardswish nn.functional.logsigmoid nn.functional.prelu",
+    "losses": "nn.functional.mse_loss nn.functional.smooth_l1_loss nn.functional.huber_loss "
+              "nn.functional.cross_entropy nn.functional.nll_loss "
+              "nn.functional.binary_cross_entropy",
+    "reductions": "sum mean amax max argmax prod any var std_mean logsumexp cumsum sort "
+                  "linalg.vector_norm topk",
+    "shapes": "expand permute transpose select unbind split cat stack flip roll repeat tril "
+              "diagonal unfold nn.functional.pad select_scatter slice_scatter squeeze view",
+    "indexing": "index_select gather scatter scatter_add index_add index_put take "
+                "nn.functional.embedding index_fill scatter_reduce",
+    "linear and others": "mm bmm addmm baddbmm addmv dot nn.functional.layer_norm arange "
+                         "linspace full_like new_zeros eye",
+}
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_rows(family):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls = samples.note(set(NAMES[family].split()), 1, (torch.float32,))
+        found = [call for its in calls.values() for call in its]
+        assert len(found) >= 20
+        wrong = [said for said in samples.check(found) if not said.startswith("left out")]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_wrong_row_is_found(monkeypatch):
+    monkeypatch.setitem(TABLE, "exp.default", TABLE["expm1.default"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls = samples.note({"exp"}, 1, (torch.float32,))
+        assert any("DIFFERS" in said for said in samples.check(
+            [call for its in calls.values() for call in its]))
