@@ -278,12 +278,12 @@ class StageStep:
             self.runs[chunk, part] = made, chunk_run
             sent, out = made.value
         else:
-            found: Any = body(*inputs)
-            sent, out = found
+            sent, out = body(*inputs)
         if out is not None:
             raw = out._raw.detach()
             self.loss = raw if self.loss is None else self.loss + raw
-        return {number: t._raw.detach() for number, t in sent.items()}
+        results: Any = sent
+        return {number: t._raw.detach() for number, t in results.items()}
 
     def _body(self, part: int, chunk_run: _ChunkRun, numbers: list[int], *given: Tensor
               ) -> tuple[dict[int, Tensor], Tensor | None]:
