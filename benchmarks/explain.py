@@ -147,7 +147,7 @@ def effects(name: str) -> dict[str, list[float]]:
 
     Quotients are of single rounds, since the load of a machine varies from one to the next.
     """
-    from lamella.graph.guards.reach import Reach
+    from lamella.graph.guards.search import reachable_from_call
     from lamella.graph.passes.order import improve
     from lamella.graph.passes.pools import pool_channels_last
     from lamella.graph.passes.trial import _run, copies
@@ -157,7 +157,7 @@ def effects(name: str) -> dict[str, list[float]]:
 
     _, step, data, _ = prepared(name)
     data = copied(data)
-    reach = Reach.of_call(step, tuple(data), {})
+    reach = reachable_from_call(step, tuple(data), {})
     with undone(reach):
         trace = run_traced(step, tuple(data), {}, reach)
         recorded = trace.graph

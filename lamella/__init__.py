@@ -168,6 +168,7 @@ from .parallel.search_settings import (
     set_algo_parameters,
     set_ps_context,
 )
+from .tensors.buffers import UntypedStorage, frombuffer, swap_tensors
 from .tensors.parameter import Parameter, ParameterTuple
 from .tensors.random import (
     Generator,

@@ -8,6 +8,7 @@ derivative. Where it can't (an index, a mask), or has none there, the result is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -97,10 +98,25 @@ def _by_twins(func: Any, args: tuple, kwargs: dict[str, Any], exact: torch.Tenso
     if exact.dtype is torch.bool:
         return None
     kind = exact.dtype if is_inexact(exact.dtype) else None
-    try:
-        return func(*_twins(args, kind), **_twins(kwargs, kind))
-    except (TypeError, IndexError, ValueError, RuntimeError):
-        return None
+    named = _twins(kwargs, kind)
+    for given in _given(args, kind):
+        try:
+            return func(*given, **named)
+        except (TypeError, IndexError, ValueError, RuntimeError):
+            continue
+    return None
+
+
+def _given(args: tuple, kind: torch.dtype | None) -> Iterator[tuple]:
+    """The arguments by twins; then with what lies between the first and last tensor as it is, an
+    index; then with the first one's twin alone. What is written to holds the type of twins."""
+    yield _twins(args, kind)
+    places = [i for i, value in enumerate(args) if isinstance(value, torch.Tensor)]
+    for chosen in (places[:1] + places[-1:], places[:1]):
+        mixed = [_twins(value, kind) if i in chosen else value for i, value in enumerate(args)]
+        if places and kind is None and not is_inexact(mixed[places[0]].dtype):
+            mixed[places[0]] = mixed[places[0]].double()
+        yield tuple(mixed)
 
 
 def _with_twin(exact: Any, found: Any, name: str, args: tuple) -> Any:

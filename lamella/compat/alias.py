@@ -93,7 +93,8 @@ class Facade(ModuleType):
         children = {c for c in children if _sources(f"{self.__name__}.{c}") is not None}
         offered = {n for source in self.__lamella_sources__ for n in _offered(source)
                    if not _is_module(source, n) or _sources(f"{self.__name__}.{n}") is not None}
-        return sorted({*super().__dir__(), *children, *offered})
+        inner = {path.rpartition(".")[2] for path in INNER if path.rpartition(".")[0] == prefix}
+        return sorted({*super().__dir__(), *children, *offered, *inner})
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r} from Lamella>"

@@ -38,6 +38,7 @@ _PLACES: dict[str, str] = {
     "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",
     "ops,ops.primitive,": """
         ops.operations ops.operations.array_ops ops.operations.comm_ops ops.operations.control_ops
+        ops.operations._embedding_cache_ops ops.operations._map_tensor_ops ops.operations._thor_ops
         ops.operations.custom_ops ops.operations.debug_ops ops.operations.image_ops
         ops.operations.inner_ops ops.operations.linalg_ops ops.operations.math_ops
         ops.operations.nn_ops ops.operations.other_ops ops.operations.random_ops
@@ -174,8 +175,10 @@ ROOMS = frozenset(["", "amp", "common", "communication", "mint", "mint.nn", "nn"
 
 # Files with Primitive classes that MindSpore shows only in its modules of Primitives
 _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
-    gradients gradients_layers gradients_positions gradients_norms factorizations fourier cosines
-    scalars python_sequences sparse_segments faces testing experts quantized
+    gradients gradients_layers recurrent_gradients gradients_positions gradients_norms
+    factorizations fourier cosines scalars python_sequences sparse_segments sparse_matrices
+    sparse_coordinates sets faces testing embedding_cache resizing derivatives experts
+    quantized
     """.split())
 
 # Further names of a path, imported only when they are used
@@ -199,5 +202,10 @@ CLASSES_ONLY = ("ops.operations", "ops.auto_generate")
 INNER = {
     "dataset.context": "context", "dataset.engine.config": "dataset.config",
     "train.serialization.context": "context", "ops.P": "ops.operations",
-    "ops.functional.P": "ops.operations", "dataset.transforms.transforms.vision": "dataset.vision",
+    "ops.functional.P": "ops.operations", "ops.function.math_func.F": "ops.functional",
+    **{f"ops.{name}": f"ops.operations.{name}" for name in ("array_ops", "linalg_ops",
+                                                            "other_ops")},
+    **{f"ops.{name}": f"ops.auto_generate.{name}" for name in (
+        "gen_extend_func", "gen_ops_def", "gen_ops_prim", "pyboost_inner_prim")},
+    "dataset.transforms.transforms.vision": "dataset.vision",
 }

@@ -27,6 +27,16 @@ SHOWN = {
         make_row_tensor_inner make_sparse_tensor row_tensor_add row_tensor_get_dense_shape
         row_tensor_get_indices row_tensor_get_values
             """,
+        "ops.python_values": """
+        array_to_scalar bool_and bool_eq bool_not bool_or broadcast_gradient_args dict_getitem
+        dict_setitem hastype in_dict is_ is_dynamic_sequence_element_unknown is_not
+        is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond isconstant
+        list_equal list_getitem list_len list_setitem make_dict make_slice not_in_dict
+        reduced_shape scalar_add scalar_div scalar_eq scalar_floordiv scalar_ge scalar_gt
+        scalar_le scalar_log scalar_lt scalar_max scalar_min scalar_mod scalar_mul scalar_ne
+        scalar_pow scalar_sub scalar_uadd scalar_usub shape_mul string_concat string_eq switch
+        switch_layer tail tuple_div tuple_equal tuple_reversed tuple_setitem
+            """,
         "mint.distributed.in_place": """
         P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven
         all_gather_object all_reduce all_to_all all_to_all_single all_to_all_v_c barrier

@@ -186,7 +186,7 @@ class BatchDataset(Dataset):
         return self._stacked([(name, values[name]) for name in self.columns])
 
     def _stacked(self, columns: list[tuple[str, list[np.ndarray]]]) -> Row:
-        return tuple([values if isinstance(values, dict) else stacked(number, values)
+        return tuple([values if isinstance(values, (dict, np.ndarray)) else stacked(number, values)
                       for number, (_, values) in enumerate(columns)])
 
     def _count(self) -> int:
@@ -203,10 +203,12 @@ class BatchDataset(Dataset):
 
 
 def _column(given: Any) -> Any:
-    """A column that `per_batch_map` gave: a list of values, or a dict, which is a whole batch."""
+    """A column that `per_batch_map` gave: a list of values; or a whole batch, an array or dict."""
     if isinstance(given, dict):
         return given
-    if not isinstance(given, (list, tuple, np.ndarray)):
+    if isinstance(given, np.ndarray):
+        return as_value(given)
+    if not isinstance(given, (list, tuple)):
         raise TypeError(f"For 'batch', 'per_batch_map' must give a tuple of lists, but "
                         f"got {type(given).__name__}.")
     listed = [as_value(value) for value in given]

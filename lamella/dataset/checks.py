@@ -47,7 +47,8 @@ def _of_type(kind: type, owner: Any, argument: str, value: Any) -> Any:
 def of_type(argument: str, value: Any, *kinds: type) -> str:
     """MindSpore's sentence about an argument that has none of these types."""
     shown = '""' if isinstance(value, str) and not value else value
-    wanted = kinds if isinstance(value, bool) and bool not in kinds else list(kinds)
+    bare = isinstance(value, bool) and int in kinds and bool not in kinds
+    wanted = kinds if bare else list(kinds)
     return f"Argument {argument} with value {shown} is not of type {wanted}, but got {type(value)}."
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.settings import Settings
 from ..tensors.random import get_seed as _global_seed
 from ..tensors.random import when_seeded
+from .arguments import checked_call
 from .checks import LARGEST, boolean, integer
 
 _DEFAULT_SEED = 5489  # std::mt19937's own; while it stands, orders are not reproducible
@@ -38,6 +39,7 @@ class ErrorSamplesMode(IntEnum):
 _VALUES = Settings("dataset.config", {**_DEFAULTS, "error_samples_mode": ErrorSamplesMode.RETURN})
 
 
+@checked_call("config.set_seed")
 def set_seed(seed: int) -> None:
     """Set the seed of shuffles, samplers and random operations, and of `random` and `np.random`.
 
@@ -77,6 +79,7 @@ def pipeline_seed(shared: bool = False) -> int:
     return seed
 
 
+@checked_call("config.set_prefetch_size")
 def set_prefetch_size(size: int) -> None:
     """Set how many rows are made ahead, as a bound."""
     _VALUES["prefetch_size"] = integer("set_prefetch_size", "size", size, 1, LARGEST)
@@ -87,6 +90,7 @@ def get_prefetch_size() -> int:
     return _VALUES["prefetch_size"]
 
 
+@checked_call("config.set_num_parallel_workers")
 def set_num_parallel_workers(num: int) -> None:
     """Set how many workers an operation has that doesn't say.
 
@@ -116,6 +120,7 @@ def get_num_parallel_workers() -> int:
     return _VALUES["num_parallel_workers"]
 
 
+@checked_call("config.set_numa_enable")
 def set_numa_enable(numa_enable: bool) -> None:
     """Kept, and of no effect: processes are placed by the system."""
     _VALUES["numa_enable"] = boolean("set_numa_enable", "numa_enable", numa_enable)
@@ -126,6 +131,7 @@ def get_numa_enable() -> bool:
     return _VALUES["numa_enable"]
 
 
+@checked_call("config.set_monitor_sampling_interval")
 def set_monitor_sampling_interval(interval: int) -> None:
     """Kept, and of no effect."""
     _VALUES["monitor_sampling_interval"] = integer("set_monitor_sampling_interval", "interval",
@@ -137,6 +143,7 @@ def get_monitor_sampling_interval() -> int:
     return _VALUES["monitor_sampling_interval"]
 
 
+@checked_call("config.set_auto_num_workers")
 def set_auto_num_workers(enable: bool) -> None:
     """Kept, and of no effect."""
     _VALUES["auto_num_workers"] = boolean("set_auto_num_workers", "enable", enable)
@@ -147,6 +154,7 @@ def get_auto_num_workers() -> bool:
     return _VALUES["auto_num_workers"]
 
 
+@checked_call("config.set_callback_timeout")
 def set_callback_timeout(timeout: int) -> None:
     """Set how many seconds a callback of a pipeline may wait."""
     _VALUES["callback_timeout"] = integer("set_callback_timeout", "timeout", timeout, 1, LARGEST)
@@ -171,9 +179,34 @@ def load(file: str) -> None:
             _VALUES[setting] = value
 
 
+@checked_call("config.set_enable_autotune")
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
     """Kept, and of no effect: the number of workers is what was given."""
+    if enable is True:
+        refuse_independent("Dataset AutoTune")
+    if filepath_prefix is not None:
+        if not isinstance(filepath_prefix, str):
+            raise TypeError(f"json_filepath must be a str value but was: {filepath_prefix}. For "
+                            f"'set_enable_autotune', 'filepath_prefix' must be a str.")
+        if enable:
+            _check_prefix(filepath_prefix)
     _VALUES["enable_autotune"] = boolean("set_enable_autotune", "enable", enable)
+
+
+def _check_prefix(path: str) -> None:
+    """Check the beginning of the path of a file to write.
+
+    Raises:
+        RuntimeError: if it is empty, a folder, or in a folder that isn't there or is closed.
+    """
+    parent = os.path.dirname(os.path.abspath(path))
+    why = ("The value of json_filepath cannot be the empty string." if not path else
+           f"{path} is a directory." if os.path.isdir(path) else
+           f"Directory {parent} does not exist." if not os.path.isdir(parent) else
+           f"No access to directory {parent}." if not os.access(parent, os.W_OK) else "")
+    if why:
+        raise RuntimeError(f"{why} For 'set_enable_autotune', 'filepath_prefix' must be the "
+                           f"beginning of a file's path.")
 
 
 def get_enable_autotune() -> bool:
@@ -181,6 +214,7 @@ def get_enable_autotune() -> bool:
     return _VALUES["enable_autotune"]
 
 
+@checked_call("config.set_autotune_interval")
 def set_autotune_interval(interval: int) -> None:
     """Kept, and of no effect."""
     _VALUES["autotune_interval"] = integer("set_autotune_interval", "interval", interval, 0,
@@ -192,6 +226,7 @@ def get_autotune_interval() -> int:
     return _VALUES["autotune_interval"]
 
 
+@checked_call("config.set_enable_shared_mem")
 def set_enable_shared_mem(enable: bool) -> None:
     """Set whether arrays from processes come through shared memory; else they are copied."""
     _VALUES["enable_shared_mem"] = boolean("set_enable_shared_mem", "enable", enable)
@@ -202,13 +237,31 @@ def get_enable_shared_mem() -> bool:
     return _VALUES["enable_shared_mem"]
 
 
+@checked_call("config.set_sending_batches")
 def set_sending_batches(batch_num: int) -> None:
     """Kept, and of no effect: it bounds what is sent to an Ascend device."""
     _VALUES["sending_batches"] = integer("set_sending_batches", "batch_num", batch_num, 0, LARGEST)
 
 
+def independent() -> bool:
+    """Whether the environment variable MS_INDEPENDENT_DATASET asks for a process of its own."""
+    return os.environ.get("MS_INDEPENDENT_DATASET", "").strip() in ("True", "true")
+
+
+def refuse_independent(feature: str) -> None:
+    """Refuse what can't be done where the pipeline is a process of its own.
+
+    Raises:
+        RuntimeError: if MS_INDEPENDENT_DATASET is set.
+    """
+    if independent():
+        raise RuntimeError(f"{feature} is not supported in Dataset Independent mode.")
+
+
+@checked_call("config.set_auto_offload")
 def set_auto_offload(offload: bool) -> None:
     """Kept, and of no effect: operations run on the CPU."""
+    refuse_independent("Dataset Offload")
     _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 
 
@@ -217,6 +270,7 @@ def get_auto_offload() -> bool:
     return _VALUES["auto_offload"]
 
 
+@checked_call("config.set_enable_watchdog")
 def set_enable_watchdog(enable: bool) -> None:
     """Kept, and of no effect: a worker that dies is always noticed."""
     _VALUES["enable_watchdog"] = boolean("set_enable_watchdog", "enable", enable)
@@ -227,6 +281,7 @@ def get_enable_watchdog() -> bool:
     return _VALUES["enable_watchdog"]
 
 
+@checked_call("config.set_multiprocessing_timeout_interval")
 def set_multiprocessing_timeout_interval(interval: int) -> None:
     """Set how many seconds the pipeline waits for a process before it says so."""
     _VALUES["multiprocessing_timeout_interval"] = integer(
@@ -238,6 +293,7 @@ def get_multiprocessing_timeout_interval() -> int:
     return _VALUES["multiprocessing_timeout_interval"]
 
 
+@checked_call("config.set_dynamic_shape")
 def set_dynamic_shape(is_dynamic: bool) -> None:
     """Kept, and of no effect: rows may always differ in shape."""
     _VALUES["dynamic_shape"] = boolean("set_dynamic_shape", "is_dynamic", is_dynamic)
@@ -248,6 +304,7 @@ def get_dynamic_shape() -> bool:
     return _VALUES["dynamic_shape"]
 
 
+@checked_call("config.set_fast_recovery")
 def set_fast_recovery(fast_recovery: bool) -> None:
     """Set whether an iterator that starts in the middle leaves out what lies before unread."""
     _VALUES["fast_recovery"] = boolean("set_fast_recovery", "fast_recovery", fast_recovery)
@@ -258,6 +315,7 @@ def get_fast_recovery() -> bool:
     return _VALUES["fast_recovery"]
 
 
+@checked_call("config.set_debug_mode")
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -> None:
     """Run pipelines in this process and thread, row by row, so that a debugger can step in.
 
@@ -287,6 +345,7 @@ def debug_hooks() -> list[Any]:
     return _VALUES["debug_hooks"] if _VALUES["debug_mode"] else []
 
 
+@checked_call("config.set_error_samples_mode")
 def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     """Set what a `map` does with a row that an operation fails on.
 
@@ -304,6 +363,7 @@ def get_error_samples_mode() -> ErrorSamplesMode:
     return _VALUES["error_samples_mode"]
 
 
+@checked_call("config.set_iterator_mode")
 def set_iterator_mode(do_copy: bool = False, parallel_convert: bool = False) -> None:
     """Kept, and of no effect: Tensors own their memory."""
     _VALUES["iterator_mode"] = {"do_copy": boolean("set_iterator_mode", "do_copy", do_copy),
@@ -316,6 +376,7 @@ def get_iterator_mode() -> dict[str, bool]:
     return dict(_VALUES["iterator_mode"])
 
 
+@checked_call("config.set_multiprocessing_start_method")
 def set_multiprocessing_start_method(start_method: str = "fork") -> None:
     """Set how worker processes start: ``"fork"`` or ``"spawn"``."""
     if start_method not in ("fork", "spawn"):
@@ -329,6 +390,7 @@ def get_multiprocessing_start_method() -> str:
     return _VALUES["multiprocessing_start_method"]
 
 
+@checked_call("config.set_video_backend")
 def set_video_backend(backend: str) -> None:
     """Kept, and of no effect: ``"CPU"`` is what there is."""
     if backend not in ("CPU", "Ascend"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import traceback
+from collections.abc import Sequence
 from types import ModuleType
 
 _RULE = "-" * 66
@@ -17,14 +18,20 @@ class SkippedRow(Exception):
     """Raised to leave a row out, where `config.set_error_samples_mode` says so."""
 
 
-def in_user_code(what: str, error: BaseException) -> RuntimeError:
+def failed(what: str, files: Sequence[str] = ()) -> str:
+    """The sentence that begins an error: what failed, and on a row of which files."""
+    named = f" The corresponding data file is: {', '.join(files)}." if files else ""
+    return f"{what} failed.{named}"
+
+
+def in_user_code(what: str, error: BaseException, files: Sequence[str] = ()) -> RuntimeError:
     """The error to raise when a function of the user's failed, with its call stack."""
     if isinstance(error, (DataError, KeyboardInterrupt)):
         return error  # type: ignore[return-value]
     stack = "".join(traceback.format_exception(error)).rstrip()
     return DataError(
         f"Exception thrown from user defined Python function in dataset. \n\n{_RULE}\n"
-        f"- Python Call Stack: \n{_RULE}\n{what} failed. Error description:\n"
+        f"- Python Call Stack: \n{_RULE}\n{failed(what, files)} Error description:\n"
         f"{type(error).__name__}: {stack}\n\n{_RULE}\n- Dataset Pipeline Error Message: \n{_RULE}\n"
         f"[ERROR] Execute user Python code failed, check 'Python Call Stack' above.\n")
 

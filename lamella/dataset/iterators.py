@@ -59,6 +59,9 @@ class _Iterator:
         self._given = 0
         self._stopped = False
         self._fresh = dataset.fresh
+        self._names = [name for name in dataset.columns if not name.startswith("_meta-")]
+        self._shown = None if len(self._names) == len(dataset.columns) else [
+            dataset.columns.index(name) for name in self._names]
         self._closing = weakref.finalize(self, Run.close, self._run)
         ITERATORS_LIST.append(weakref.ref(self, _forget))
         if dataset.get_init_step():
@@ -123,6 +126,8 @@ class _Iterator:
         self._rows = iter(self.dataset._rows(self._run, self._given))
 
     def _values(self, row: Row) -> list[Any]:
+        if self._shown is not None:  # columns of metadata are given once they are renamed
+            row = tuple([row[place] for place in self._shown])
         if self.output_numpy:
             return [v if v.__class__ is not dict and (self._fresh or v.base is None)
                     else as_given(v, True) for v in row]
@@ -186,4 +191,4 @@ class DictIterator(_Iterator):
     """Rows as dicts, a value by each column's name."""
 
     def _formed(self, row: Row) -> dict[str, Any]:
-        return dict(zip(self.dataset.columns, self._values(row), strict=True))
+        return dict(zip(self._names, self._values(row), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from . import config, threads
 from .callback import notified
 from .checks import boolean
-from .errors import DataError, SkippedRow, in_pipeline, in_user_code
+from .errors import DataError, SkippedRow, failed, in_pipeline, in_user_code
 from .node import Dataset, names
-from .order import MappedTable, Row, Table, flat
+from .order import MappedTable, ReadRow, Row, Table, flat, read_from
 from .processes import Processes
 from .rows import as_row, as_value
 from .state import Run
@@ -44,6 +44,10 @@ class MapDataset(Dataset):
                                  f"transform, but got {function!r}. A class is given as an object "
                                  f"of it.")
         boolean("map", "python_multiprocessing", python_multiprocessing)
+        if offload:
+            config.refuse_independent("Dataset Offload")
+        if callbacks is not None:
+            config.refuse_independent("Dataset Callbacks")
         self.operations: list[Any] = []
         for operation in listed:
             self.operations.extend(operation.unfolded() if hasattr(operation, "unfolded")
@@ -120,8 +124,9 @@ class MapDataset(Dataset):
     def _count(self) -> int:
         return self.children[0].get_dataset_size()
 
-    def applied(self, row: Row, streams: Streams) -> Row:
-        """The row that the operations make of a row."""
+    def applied(self, row: Row, streams: Streams, table: Table | None = None,
+                place: int = 0) -> Row:
+        """The row that the operations make of a row, which is that of a place of a table's."""
         places, before, columns = self._plan()
         values: Any = tuple([row[p] for p in places])
         for operation in self.operations:
@@ -135,19 +140,24 @@ class MapDataset(Dataset):
             except (DataError, SkippedRow):
                 raise
             except Exception as error:
-                raise self._failed(operation, error) from error
+                raise self._failed(operation, error, _files(row, table, place)) from error
             for hook in config.debug_hooks():
                 hook(*values)
         try:
             out = as_row(values)
         except (TypeError, ValueError) as error:
-            raise self._failed(self.operations[-1], error) from error
+            raise self._failed(self.operations[-1], error,
+                               _files(row, table, place)) from error
         if len(out) != len(self._given):
             raise in_user_code("map operation", ValueError(
-                f"For 'map', the operations gave {len(out)} columns, but 'output_columns' names "
-                f"{len(self._given)}: {self._given}."))
+                f"Invalid columns, the number of columns returned in 'map' operations should match "
+                f"the number of 'output_columns': the operations gave {len(out)} columns, but "
+                f"'output_columns' names {len(self._given)}: {self._given}."))
         named = {**dict(zip(before, row, strict=True)), **dict(zip(self._given, out, strict=True))}
-        return tuple([named[name] for name in columns])
+        made = tuple([named[name] for name in columns])
+        if table is not None and table.files is not None:
+            return read_from(made, (table.files, place))
+        return read_from(made, row.origin) if isinstance(row, ReadRow) else made
 
     def _plan(self) -> tuple[list[int], list[str], list[str]]:
         if self.__dict__.get("_planned") is None:
@@ -156,17 +166,24 @@ class MapDataset(Dataset):
             self._planned = ([before.index(n) for n in taken], before, self.columns)
         return self._planned
 
-    def _failed(self, operation: Any, error: BaseException) -> RuntimeError:
+    def _failed(self, operation: Any, error: BaseException,
+                files: Sequence[str] = ()) -> RuntimeError:
         name = type(operation).__name__
         if isinstance(operation, TensorOperation) and not operation.python:
-            return in_pipeline(f"map operation: [{name}] failed. {error}")
-        what = name if isinstance(operation, TensorOperation) else "PyFunc"
-        return in_user_code(f"map operation: [{what}]", error)
+            return in_pipeline(f"{failed(f'map operation: [{name}]', files)} {error}")
+        return in_user_code("map operation: [PyFunc]", error, files)
 
     def in_python(self) -> bool:
         """Whether an operation runs Python code, which threads don't speed up."""
         return any(not isinstance(op, TensorOperation) or op.python
                    for op in flattened(self.operations))
+
+
+def _files(row: Row, table: Table | None, place: int) -> Sequence[str]:
+    """The files that a row was read from, as far as they are known."""
+    if table is not None:
+        return table.files(place) if table.files is not None else ()
+    return row.files if isinstance(row, ReadRow) else ()
 
 
 def _held(value: Any) -> Any:
@@ -294,7 +311,9 @@ class _Work:
     def _row(self, item: Any, table: Table | None, streams: Streams) -> Row | None:
         mode = config.get_error_samples_mode()
         try:
-            return self.node.applied(table.row(item) if table else item, streams)
+            if table is None:
+                return self.node.applied(item, streams)
+            return self.node.applied(table.row(item), streams, table, item)
         except RuntimeError:
             if mode == config.ErrorSamplesMode.RETURN:
                 raise

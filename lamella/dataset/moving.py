@@ -14,9 +14,14 @@ from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
 from .rows import dtype_of
-from .samplers import DistributedSampler, RandomSampler, SequentialSampler
+from .samplers import (
+    BuiltinSampler,
+    DistributedSampler,
+    RandomSampler,
+    SequentialSampler,
+)
 from .source import MappableDataset
-from .state import Run
+from .state import Passes, Run
 
 
 class _Moved(Dataset):
@@ -326,28 +331,54 @@ class ConcatDataset(Dataset):
                 yield row
 
     def use_sampler(self, sampler: Any) -> None:
-        """Read a part of each dataset's rows: what a DistributedSampler gives of all of them."""
-        if not isinstance(sampler, DistributedSampler):
-            raise TypeError(f"For 'use_sampler', 'sampler' must be a DistributedSampler, but got "
+        """Read the rows of all datasets in the order of a sampler.
+
+        Args:
+            sampler: a DistributedSampler that doesn't shuffle; or another one, for datasets whose
+                rows have numbers.
+
+        Raises:
+            TypeError: if it is no sampler.
+            ValueError: if a DistributedSampler shuffles, or reads a number of rows at most.
+        """
+        if not isinstance(sampler, BuiltinSampler):
+            raise TypeError(f"The parameter sampler of concat must be a sampler. For "
+                            f"'use_sampler', 'sampler' must be one, but got "
                             f"{type(sampler).__name__}.")
-        if sampler.is_shuffled():
-            raise ValueError("For 'use_sampler', the sampler of a concatenation must not shuffle.")
-        if sampler.num_samples is not None:
-            raise ValueError("For 'use_sampler', the sampler of a concatenation must not have "
-                             "'num_samples'.")
+        if isinstance(sampler, DistributedSampler):
+            if sampler.is_shuffled():
+                raise ValueError("The parameter shuffle of DistributedSampler must be False! For "
+                                 "'use_sampler', the rows of a concatenation keep their order.")
+            if sampler.num_samples is not None:
+                raise ValueError("The parameter num_samples of DistributedSampler is not support "
+                                 "to be set! For 'use_sampler', all rows of a shard are read.")
         self.sampler, self._counted = sampler, None
 
     def _sampled(self, run: Run, skip: int) -> Iterator[Row]:
-        shards, shard = self.sampler.num_shards, self.sampler.shard_id
         self._checked()
+        if not isinstance(self.sampler, DistributedSampler):
+            yield from self._picked(run, skip)
+            return
+        shards, shard = self.sampler.num_shards, self.sampler.shard_id
         rows = itertools.chain.from_iterable(part._rows(run) for part in self.children)
-        return itertools.islice(rows, shard + skip * shards, None, shards)
+        yield from itertools.islice(rows, shard + skip * shards, None, shards)
+
+    def _picked(self, run: Run, skip: int) -> Iterator[Row]:
+        """The rows that a sampler picks among those that the datasets give."""
+        tables = [part._table() for part in self.children]
+        if any(table is None for table in tables):
+            raise in_pipeline("For 'use_sampler', each dataset must know its rows by numbers.")
+        joined = JoinedTable(tables)  # type: ignore[arg-type]
+        places = np.concatenate([start + place for start, part in zip(
+            joined.starts, self.children, strict=False) for place in part._numbers(run)])
+        order = run.keep(self, lambda: Passes(self.sampler.epochs(len(places), run.seed)))
+        return map(joined.row, places[order.next()][skip:].tolist())
 
     def _count(self) -> int:
         count = sum(part.get_dataset_size() for part in self.children)
-        if self.sampler is not None:
-            count = len(range(self.sampler.shard_id, count, self.sampler.num_shards))
-        return count
+        if isinstance(self.sampler, DistributedSampler):
+            return len(range(self.sampler.shard_id, count, self.sampler.num_shards))
+        return count if self.sampler is None else self.sampler.count(count)
 
 
 class ZipDataset(Dataset):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import checked_call
 from .checks import boolean, of_type
 from .described import Described
 from .errors import in_pipeline
@@ -110,6 +111,7 @@ class Dataset(Described):
     # -- operations ------------------------------------------------------------------------------
     # Imported where used: each gives a Dataset, of a class that is derived from this one.
 
+    @checked_call("Dataset.map")
     def map(self, operations: Any, input_columns: Any = None, output_columns: Any = None,
             num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
         """Apply operations, one after the other, to columns of each row.
@@ -135,6 +137,7 @@ class Dataset(Described):
         return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
                           **kwargs)
 
+    @checked_call("Dataset.batch")
     def batch(self, batch_size: Any, drop_remainder: bool = False,
               num_parallel_workers: int | None = None, **kwargs: Any) -> Dataset:
         """Stack rows.
@@ -150,6 +153,7 @@ class Dataset(Described):
         from .batching import BatchDataset
         return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
+    @checked_call("Dataset.padded_batch")
     def padded_batch(self, batch_size: Any, drop_remainder: bool = False,
                      num_parallel_workers: int | None = None, pad_info: Any = None) -> Dataset:
         """Pad rows to one shape, and stack them.
@@ -162,6 +166,7 @@ class Dataset(Described):
         from .batching import PaddedBatchDataset
         return PaddedBatchDataset(self, batch_size, drop_remainder, num_parallel_workers, pad_info)
 
+    @checked_call("Dataset.bucket_batch_by_length")
     def bucket_batch_by_length(self, column_names: Any, bucket_boundaries: list[int],
                                bucket_batch_sizes: list[int],
                                element_length_function: Callable[..., int] | None = None,
@@ -183,26 +188,31 @@ class Dataset(Described):
                                           element_length_function, pad_info, pad_to_bucket_boundary,
                                           drop_remainder)
 
+    @checked_call("Dataset.shuffle")
     def shuffle(self, buffer_size: int) -> Dataset:
         """Draw each row at random from the next `buffer_size`."""
         from .moving import ShuffleDataset
         return ShuffleDataset(self, buffer_size)
 
+    @checked_call("Dataset.repeat")
     def repeat(self, count: int | None = None) -> Dataset:
         """The rows `count` times over; without end where None or -1."""
         from .moving import RepeatDataset
         return RepeatDataset(self, count)
 
+    @checked_call("Dataset.take")
     def take(self, count: int = -1) -> Dataset:
         """The first `count` rows; all where -1."""
         from .moving import TakeDataset
         return self if count == -1 else TakeDataset(self, count)
 
+    @checked_call("Dataset.skip")
     def skip(self, count: int) -> Dataset:
         """All but the first `count` rows."""
         from .moving import SkipDataset
         return SkipDataset(self, count)
 
+    @checked_call("Dataset.split")
     def split(self, sizes: list[int] | list[float], randomize: bool = True) -> Any:
         """Divide the rows.
 
@@ -235,16 +245,19 @@ class Dataset(Described):
     def __add__(self, datasets: Any) -> Dataset:
         return self.concat(datasets)
 
+    @checked_call("Dataset.rename")
     def rename(self, input_columns: Any, output_columns: Any) -> Dataset:
         """Other names for columns."""
         from .moving import RenameDataset
         return RenameDataset(self, input_columns, output_columns)
 
+    @checked_call("Dataset.project")
     def project(self, columns: Any) -> Dataset:
         """Only these columns, in this order."""
         from .moving import ProjectDataset
         return ProjectDataset(self, columns)
 
+    @checked_call("Dataset.filter")
     def filter(self, predicate: Callable[..., Any], input_columns: Any = None,
                num_parallel_workers: int | None = None) -> Dataset:
         """The rows for which `predicate`, given `input_columns` (default: all), is true."""
@@ -280,12 +293,14 @@ class Dataset(Described):
             raise ValueError("For 'flat_map', the dataset has no rows.")
         return parts[0] if len(parts) == 1 else ConcatDataset(parts)
 
+    @checked_call("Dataset.sync_wait")
     def sync_wait(self, condition_name: str, num_batch: int = 1,
                   callback: Callable[..., Any] | None = None) -> Dataset:
         """Let `num_batch` rows pass, then wait for `sync_update` of the same condition."""
         from .waiting import SyncWaitDataset
         return SyncWaitDataset(self, condition_name, num_batch, callback)
 
+    @checked_call("Dataset.device_que")
     def device_que(self, send_epoch_end: bool = True, create_data_info_queue: bool = False,
                    queue_name: str = "") -> Dataset:
         """A dataset whose rows are sent to a queue; here the queue is this process's own."""
@@ -299,6 +314,7 @@ class Dataset(Described):
 
     # -- reading ---------------------------------------------------------------------------------
 
+    @checked_call("Dataset.create_tuple_iterator")
     def create_tuple_iterator(self, columns: Any = None, num_epochs: int = -1,
                               output_numpy: bool = False, do_copy: bool = False) -> TupleIterator:
         """An iterator over rows as lists.
@@ -312,6 +328,7 @@ class Dataset(Described):
         chosen = self if columns is None else self.project(columns)
         return TupleIterator(chosen, num_epochs, output_numpy)
 
+    @checked_call("Dataset.create_dict_iterator")
     def create_dict_iterator(self, num_epochs: int = -1, output_numpy: bool = False,
                              do_copy: bool = False) -> DictIterator:
         """As `create_tuple_iterator`, with rows as dicts by column name."""
@@ -324,6 +341,7 @@ class Dataset(Described):
         """The names of the columns."""
         return list(self.columns)
 
+    @checked_call("Dataset.output_shapes")
     def output_shapes(self, estimate: bool = False) -> list[list[int | None]]:
         """The shape of each column.
 
@@ -349,12 +367,11 @@ class Dataset(Described):
             run.close()
 
     def output_types(self) -> list[np.dtype]:
-        """The NumPy data type of each column, from the first row."""
+        """The NumPy data type of each column, from the first row; strings have no length."""
         run = Run(self)
         try:
             row = next(iter(self._rows(run)), ())
-            self.saved_output_types = [dtype_of(value) if isinstance(value, dict) else value.dtype
-                                       for value in row]
+            self.saved_output_types = [dtype_of(value) for value in row]
             return self.saved_output_types
         finally:
             run.close()
@@ -462,7 +479,7 @@ def names(where: str, columns: Any, argument: str = "input_columns") -> list[str
     """
     found = [columns] if isinstance(columns, str) else columns
     if not isinstance(found, (list, tuple)):
-        raise TypeError(f"{of_type(argument, columns, str, list)} For '{where}', names of columns "
+        raise TypeError(f"{of_type(argument, columns, list, str)} For '{where}', names of columns "
                         f"must be a str or a list of str, but got {columns!r}.")
     if not found:
         raise ValueError(f"{argument} should not be empty. For '{where}', '{argument}' must not be "

@@ -59,6 +59,23 @@ class BuiltinSampler:
     def _count(self, size: int) -> int:
         return min(size, self.num_samples or size)
 
+    def parse(self) -> BuiltinSampler:
+        """The sampler, after the checks that MindSpore makes when a pipeline is built.
+
+        Raises:
+            RuntimeError: if an argument is out of range.
+        """
+        return self
+
+    def know(self, column: Any) -> None:
+        """Tell the samplers that ask for them the classes of the rows.
+
+        Args:
+            column: gives the values of a column by its name; None where there is no such column.
+        """
+        if self.child_sampler is not None:
+            self.child_sampler.know(column)
+
     def add_child(self, sampler: BuiltinSampler) -> None:
         """Choose among the rows that `sampler` gives.
 
@@ -290,11 +307,25 @@ class WeightedRandomSampler(BuiltinSampler):
                                 f"'weights' must be numbers.")
         self.weights = np.asarray(weights, np.float32)
         self.replacement = replacement
-        if not len(self.weights) or (self.weights < 0).any() or not self.weights.sum():
-            raise ValueError("For 'WeightedRandomSampler', 'weights' must be 0 or more, and not "
-                             "all 0.")
+
+    def parse(self) -> WeightedRandomSampler:
+        """The sampler, if its weights are 0 or more, and not all 0.
+
+        Raises:
+            RuntimeError: if not.
+        """
+        wrong = ("must not be empty" if not len(self.weights) else
+                 f"must not contain negative numbers, got: {self.weights.min()}"
+                 if (self.weights < 0).any() else "")
+        if wrong:
+            raise in_pipeline(f"WeightedRandomSampler: weights vector {wrong}.")
+        if not self.weights.sum():
+            raise in_pipeline("WeightedRandomSampler: elements of weights vector must not be all "
+                              "zero.")
+        return self
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        self.parse()
         if len(self.weights) > size:
             raise RuntimeError(f"For 'WeightedRandomSampler', there are {len(self.weights)} "
                                f"weights, but {size} rows.")
@@ -347,6 +378,7 @@ class DistributedSampler(BuiltinSampler):
         self.seed = config.pipeline_seed(shared=True)
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
+        self.parse()
         order, epoch = np.arange(size), 0
         count = self._count(size)
         shift = self.shard_id if self.offset == -1 else self.shard_id - self.offset
@@ -371,6 +403,17 @@ class DistributedSampler(BuiltinSampler):
     def is_sharded(self) -> bool:
         """Whether only a part of the rows is read."""
         return self.num_shards > 1
+
+    def parse(self) -> DistributedSampler:
+        """The sampler, if its offset is at most the number of shards.
+
+        Raises:
+            RuntimeError: if not.
+        """
+        if self.offset > self.num_shards:
+            raise in_pipeline(f"DistributedSampler: offset must be no more than num_shards"
+                              f"({self.num_shards}), got: {self.offset}.")
+        return self
 
     def set_offset(self, offset: int) -> DistributedSampler:
         """Set which part gets the first row."""
@@ -405,6 +448,11 @@ class PKSampler(BuiltinSampler):
                             f"'PKSampler', 'class_column' must be the name of a column.")
         self.num_val, self.shuffle, self.class_column = num_val, shuffle, class_column
         self.labels: np.ndarray | None = None
+
+    def know(self, column: Any) -> None:
+        """Take the classes of the rows."""
+        super().know(column)
+        self.labels = column(self.class_column)
 
     def _classes(self) -> list[np.ndarray]:
         if self.labels is None:

@@ -55,9 +55,9 @@ class Schema:
         self.columns.append(column)
 
     def parse_columns(self, columns: Any) -> None:
-        """Take the columns from a dict by name, or from a list of dicts."""
+        """Take the columns from a dict by name, in the order of names, or from a list of dicts."""
         if isinstance(columns, dict):
-            listed = [{"name": name, **about} for name, about in columns.items()]
+            listed = [{"name": name, **about} for name, about in sorted(columns.items())]
         elif isinstance(columns, list):
             listed = columns
         else:

@@ -10,11 +10,18 @@ import numpy as np
 from .node import Dataset
 from .order import skipped
 from .samplers import BuiltinSampler
+from .source_arguments import checked
 from .state import Passes, Run
 
 
 class SourceDataset(Dataset):
     """A dataset that reads rows from somewhere."""
+
+    _modes = False  # whether `shuffle` may be a `Shuffle`
+
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> None:
+        checked(cls.__name__, arguments, cls._modes)
 
 
 class MappableDataset(SourceDataset):

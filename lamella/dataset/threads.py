@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+from ..core.threads import own_this, workers
+
 AHEAD = 2  # blocks that are worked on before they are asked for
 
 
@@ -18,16 +20,26 @@ class Lanes:
     """
 
     def __init__(self, count: int):
-        self.pools = [ThreadPoolExecutor(1, f"lamella-data-{k}") for k in range(count)]
+        self.pools = [ThreadPoolExecutor(1, f"lamella-data-{k}", own_this) for k in range(count)]
 
     def submit(self, lane: int, function: Callable[..., Any], *args: Any) -> Future:
         """Have thread `lane` call a function."""
-        return self.pools[lane].submit(function, *args)
+        return self.pools[lane].submit(_called, function, *args)
 
     def close(self) -> None:
         """End the threads; what hasn't begun is dropped."""
         for pool in self.pools:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _called(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, which may call the program's, while no run is tried that is undone."""
+    entered = workers.enter()
+    try:
+        return function(*args)
+    finally:
+        if entered:
+            workers.leave()
 
 
 def ahead(blocks: Iterator[Any], start: Callable[[Any], Any],

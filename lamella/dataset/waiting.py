@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import config
 from .checks import string
 from .iterators import TupleIterator
 from .node import Dataset
@@ -22,6 +23,7 @@ class SyncWaitDataset(Dataset):
     def __init__(self, child: Dataset, condition_name: str, num_batch: int = 1,
                  callback: Callable[..., Any] | None = None):
         super().__init__(child)
+        config.refuse_independent("Dataset sync wait")
         string("sync_wait", "condition_name", condition_name)
         if isinstance(num_batch, bool) or not isinstance(num_batch, int) or num_batch < 1:
             raise ValueError(f"For 'sync_wait', 'num_batch' must be a positive int, but got "

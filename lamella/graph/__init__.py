@@ -7,8 +7,8 @@ from .runtime.taped import Taped
 from .surface import mode
 from .surface.ahead import compile_ahead
 from .surface.config import JitConfig, declared_arguments
+from .surface.decorators import enable_dynamic, jit_class, lazy_inline, ms_memory_recycle, no_inline
 from .surface.jit import jit
-from .surface.marks import enable_dynamic, jit_class, lazy_inline, ms_memory_recycle, no_inline
 from .surface.mutable import mutable
 
 register_compiler(compile_ahead=compile_ahead, compiled_cell=mode.compiled_cell,

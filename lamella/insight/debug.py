@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from ..core.dtype import is_inexact
 from ..core.state import state
-from ..graph.guards.reach import Reach
+from ..graph.guards.search import reachable_from
 from ..graph.runtime.compiled import Compiled
 from ..graph.tracing.copies import copied
 from ..graph.tracing.lines import Line, Lines
@@ -113,7 +113,7 @@ def trace_overflow(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Overf
     watching = _Watching()
     before, state.whole = state.whole, True  # nothing in it is compiled by itself
     try:
-        with undone(Reach(function, (given, named))), watching:
+        with undone(reachable_from(function, (given, named))), watching:
             function(*given, **named)
     except _Found:
         pass

@@ -9,7 +9,7 @@ from typing import Any
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..core.state import state
-from ..graph.guards.reach import Reach
+from ..graph.guards.search import reachable_from_call
 from ..graph.tracing.undo import undone
 from .roofline.costs import cost_of
 from .roofline.figures import ARITHMETIC
@@ -36,7 +36,7 @@ def dry_run(network: Any, inputs: tuple[Any, ...]) -> Iterator[FlopCounter]:
     """A block in which `network` may be called with `inputs`; what the call changes is undone."""
     whole, state.whole = state.whole, True  # nothing inside of it is compiled
     try:
-        with undone(Reach.of_call(network, inputs, {})), FlopCounter() as counter:
+        with undone(reachable_from_call(network, inputs, {})), FlopCounter() as counter:
             yield counter
     finally:
         state.whole = whole

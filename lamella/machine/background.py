@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 
 from ..core import log as messages
 from ..core.forking import Lock
+from ..core.threads import own
 from . import quiet
 
 PATIENCE_AT_EXIT = 30.0  # seconds
@@ -65,7 +66,7 @@ def start(name: str, work: Callable[[], None], interrupted: bool = True) -> thre
 
 def _started(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
     """As `start`; called by one thread at a time, since those not yet alive would be forgotten."""
-    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread = own(threading.Thread(target=work, name=name, daemon=True))
     if not interrupted:
         _awaited.add(thread)
     _threads[:] = [each for each in _threads if each.is_alive()] + [thread]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..autodiff.hooks import HookHandle, add_hook, raw_structure_rule
 from ..autodiff.level import watched
 from ..autodiff.run import Run
+from ..autodiff.saved import saved_tensors_hooks
 from ..autodiff.tree import map_tensors, tensors
 from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
@@ -79,6 +81,19 @@ class CellHooks(CellTree):
         self._refresh_plain()
         return handle
 
+    def register_saved_tensors_hooks(self, pack_hook: Callable[..., Any],
+                                     unpack_hook: Callable[..., Any]) -> HookHandle:
+        """Say how what `construct` keeps for the backward pass is kept, see `saved_tensors_hooks`.
+
+        Args:
+            pack_hook: takes a Tensor when it is kept; what is kept instead.
+            unpack_hook: takes that when the Tensor is needed; the Tensor.
+
+        Returns:
+            A handle whose `remove` takes the hooks away.
+        """
+        return self._add_hook("saved", pack_hook, False, unpack_hook)
+
     def _call_hooked(self, body: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
         kinds = self.__dict__["_call_hooks"]
         for hook, with_kwargs in list(kinds.get("forward_pre", {}).values()):
@@ -96,7 +111,11 @@ class CellHooks(CellTree):
         if gradients is not None:
             args = gradients.around_inputs(args)
         try:
-            output = body(args, kwargs)
+            if kinds.get("saved"):
+                with _kept_by(list(kinds["saved"].values())):
+                    output = body(args, kwargs)
+            else:
+                output = body(args, kwargs)
         except BaseException:
             for hook, (with_kwargs, always) in after:
                 if always:
@@ -136,6 +155,15 @@ class _BackwardPass:
             self.grad_output = gradients
 
         return _around_output(output, entering, self.hooks[0], "backward hook")
+
+
+@contextlib.contextmanager
+def _kept_by(hooks: list[tuple[Any, Any]]) -> Iterator[None]:
+    """What the tape keeps inside goes through pairs of `saved_tensors_hooks`."""
+    with contextlib.ExitStack() as stack:
+        for pack, unpack in hooks:
+            stack.enter_context(saved_tensors_hooks(pack, unpack))
+        yield
 
 
 def _pre_backward(cell: Any, hook: Callable[..., Any], output: Any) -> Any:

@@ -80,12 +80,16 @@ class CellTree:
                             f"one, but got {type(value).__name__}.")
 
     def _register_parameter_list(self, name: str, values: Any) -> None:
+        before = self.__dict__.get(name)
+        replaced = {id(p): p for p in before if isinstance(p, Parameter)} if isinstance(
+            before, (tuple, list)) else {}
         for number, parameter in enumerate(values):
             if not isinstance(parameter, Parameter):
                 continue
             if is_generated_name(parameter.name):
                 parameter.name = f"{name}.{number}"
-            if parameter.name in self._params and self._params[parameter.name] is not parameter:
+            there = self._params.get(parameter.name)
+            if there is not None and there is not parameter and id(there) not in replaced:
                 raise ValueError(f"For '{type(self).__name__}', a parameter named "
                                  f"'{parameter.name}' exists already; give '{name}' other names.")
             self._params[parameter.name] = parameter
@@ -179,10 +183,12 @@ class CellTree:
             TypeError: if `tensor` is neither a Tensor nor None.
         """
         _require_init(self, self.__dict__.get("_buffers"))
-        of_type(name, str, "name", "register_buffer")
+        if not isinstance(name, str):
+            raise TypeError(f"For 'register_buffer', the buffer name should be a string, but got "
+                            f"{name!r}.")
         if not name or "." in name:
-            raise KeyError(f"For 'register_buffer', 'name' must not be empty or hold '.', "
-                           f"but got {name!r}.")
+            raise KeyError("For 'register_buffer', the buffer name must not be empty or contain "
+                           f'".", but got {name!r}.')
         _require_free(self, "register_buffer", name, self._buffers, self._params, self._cells)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"For 'register_buffer', 'tensor' must be a Tensor or None, "

@@ -25,11 +25,11 @@ def install() -> None:
     loaded = sys.modules.get(_MODULE)
     if loaded is not None:
         _register(loaded)
-    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    elif not any(isinstance(finder, _BackendsFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BackendsFinder())
 
 
-class _Finder(MetaPathFinder):
+class _BackendsFinder(MetaPathFinder):
     """Finds the module of einops' backends as Python does, and adds ours when it has run."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:

@@ -21,7 +21,7 @@ def reduce(tensor: Any, dst: int, op: str = "sum", group: str | None = None,
 
 
 def name_of_another_room(name: str) -> Any:
-    """A function of `mint.distributed`, or an operator of sparse tensors.
+    """A function of `mint.distributed`, an operator of sparse tensors, or one of Python's values.
 
     Raises:
         AttributeError: if there is none of this name.

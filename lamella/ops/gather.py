@@ -82,6 +82,10 @@ def _outside(error: Exception, positions: torch.Tensor, length: int, axis: int,
     if not any(word in str(error) for word in ("out of range", "out of bounds", "DATA bounds")):
         return error
     far = positions[(positions < -length) | (positions >= length)]
+    if where == "gather":
+        return RuntimeError(f"For 'Gather', the 'input_indices' should be in the range "
+                            f"[{-length}, {length}) along axis {axis}, but got "
+                            f"{far.tolist()[:8]}.")
     return RuntimeError(f"For '{where}', the indices must be in [{-length}, {length}) along axis "
                         f"{axis}, but got {far.tolist()[:8]}.")
 

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..core.cuts import depends
 from ..core.errors import op
+from ..core.state import state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
@@ -108,7 +110,10 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     weights = None if weight is None else weight._raw
     if raw.dim() == 1 and classes.dim() == 1:
         raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
-    loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
+    if weights is not None and depends(weights, state.level):
+        loss = _weighted_nll(raw, classes, weights, ignore_index, reduction)
+    else:
+        loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
         return wrap(loss)
     axis = 1 if raw.dim() > 1 else 0
@@ -123,6 +128,18 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
         smooth = smooth.sum()
     share = label_smoothing / raw.shape[axis]
     return wrap((1.0 - label_smoothing) * loss + share * smooth)
+
+
+def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tensor,
+                  ignore_index: int, reduction: str) -> torch.Tensor:
+    """`nll_loss` with a derivative by the weights, which PyTorch's kernel hasn't."""
+    kept = classes != ignore_index
+    picked = torch.where(kept, classes, 0)
+    share = torch.where(kept, weights[picked], 0.0)
+    losses = -share * raw.gather(1, picked.unsqueeze(1)).squeeze(1)
+    if reduction == "none":
+        return losses
+    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
 
 
 _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy

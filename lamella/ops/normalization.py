@@ -238,7 +238,14 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None,
         >>> print(ms.ops.group_norm(ms.Tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0))
         [[-1.  1. -1.  1.]]
     """
-    return wrap(F.group_norm(input._raw, num_groups, _raw(weight), _raw(bias), eps))
+    raw, scale, shift = input._raw, _raw(weight), _raw(bias)
+    if not _composed() or raw.dim() < 2 or num_groups < 1 or raw.shape[1] % num_groups:
+        return wrap(F.group_norm(raw, num_groups, scale, shift, eps))
+    groups = raw.reshape(raw.shape[0], num_groups, -1)
+    out = _normalized(groups, [2], None, None, eps)[0].reshape(raw.shape)
+    across = (-1, *[1] * (raw.dim() - 2))
+    out = out if scale is None else out * scale.reshape(across)
+    return wrap(out if shift is None else out + shift.reshape(across))
 
 
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:

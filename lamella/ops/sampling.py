@@ -82,10 +82,27 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None,
         >>> ms.ops.random_poisson(ms.Tensor([3]), ms.Tensor([1.0, 5.0])).shape
         (3, 2)
     """
+    if not isinstance(rate, Tensor):
+        raise TypeError(f"For 'random_poisson', 'rate' must be a Tensor, but got {rate!r}.")
+    if rate._raw.dtype is torch.bool or dtype == mstype.bool_:
+        raise TypeError("For 'random_poisson', 'rate' and 'dtype' must be numbers, but got "
+                        f"{rate.dtype} and {dtype}.")
+    if isinstance(shape, Tensor):
+        shape = _given_shape(shape)
     (raw,) = parameters(rate, where="random_poisson")
     where = (*tuple_shape(shape, "random_poisson"), *raw.shape)
     return wrap(torch.poisson(raw.expand(where).contiguous(), seeded(seed)).to(
         to_raw(dtype, "random_poisson")))
+
+
+def _given_shape(shape: Tensor) -> tuple[int, ...]:
+    if shape._raw.is_floating_point() or shape._raw.dtype is torch.bool:
+        raise TypeError(f"For 'random_poisson', 'shape' must hold integers, but got "
+                        f"{shape.dtype}.")
+    if shape.ndim != 1:
+        raise ValueError(f"For 'random_poisson', 'shape' must have one dimension, but got shape "
+                         f"{shape.shape}.")
+    return tuple(shape.tolist())
 
 
 @op

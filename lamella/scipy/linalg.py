@@ -15,6 +15,7 @@ from .. import ops
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.require import one_of
+from ..ops.primitives.factorizations import of_triangle
 from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
 from ..tensors.tensor import Tensor, wrap
 
@@ -258,10 +259,10 @@ def eigh(a: Tensor, b: None = None, lower: bool = True, eigvals_only: bool = Fal
         if value is not None:
             raise ValueError(f"For 'eigh', currently only case {name}=None of 'eigh' is "
                              f"implemented.")
-    triangle = "L" if lower else "U"
+    hermitian = of_triangle(raw, lower)
     if eigvals_only:
-        return wrap(torch.linalg.eigvalsh(raw, triangle))
-    values, vectors = torch.linalg.eigh(raw, triangle)
+        return wrap(torch.linalg.eigvalsh(hermitian))
+    values, vectors = torch.linalg.eigh(hermitian)
     return wrap(values), wrap(vectors)
 
 

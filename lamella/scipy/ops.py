@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from .. import ops as _ops
 from ..core.require import of_type
 from ..ops.primitive import Primitive
+from ..ops.primitives.linalg import eig_of
 from ..tensors.tensor import Tensor, wrap
 from .linalg import solve_triangular
 from .optimize.linear_sum_assignment import assigned
@@ -33,7 +33,7 @@ class SolveTriangular:
 
 
 class Eig(Primitive):
-    """Eigenvalues of a matrix, and eigenvectors unless `compute_v` is False."""
+    """Eigenvalues of a matrix and eigenvectors; unless `compute_v`, a 0 stands for the latter."""
 
     def __init__(self, compute_v: bool = True):
         super().__init__("Eig")
@@ -41,7 +41,7 @@ class Eig(Primitive):
         self.compute_v = compute_v
 
     def __call__(self, a: Tensor) -> Any:
-        return _ops.eig(a) if self.compute_v else _ops.eigvals(a)
+        return eig_of(a, compute_v=self.compute_v)
 
 
 class LU(Primitive):

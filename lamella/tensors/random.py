@@ -274,8 +274,10 @@ def seeded(seed: Any = None, seed2: int = 0) -> torch.Generator | None:
 def _checked(seed: int | None) -> int:
     if seed is None:
         return 0
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"The 'seed' of a random operator must be an int of 0 or more, "
+    whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+    if not whole or seed < 0:
+        kind = ValueError if whole else TypeError
+        raise kind(f"The 'seed' of a random operator must be an int of 0 or more, "
                          f"but got {seed!r} of type {type(seed).__name__}.")
     return int(seed)
 

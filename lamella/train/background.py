@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core import log
 from ..core.forking import Lock
+from ..core.threads import own
 
 __all__ = ["busy", "future", "start", "wait"]
 
@@ -34,10 +35,9 @@ def start(path: str, work: Callable[[], Any]) -> None:
             _failure = path, error
 
     wait()
-    thread = threading.Thread(target=run, name="async_save_ckpt")
     with _lock:
-        _thread = thread
-        thread.start()
+        _thread = own(threading.Thread(target=run, name="async_save_ckpt"))
+        _thread.start()
 
 
 def wait() -> None:
@@ -91,5 +91,5 @@ def future(work: Callable[[], Any]) -> Future:
         except Exception as error:
             result.set_exception(error)
 
-    threading.Thread(target=run, name="load_checkpoint_async").start()
+    own(threading.Thread(target=run, name="load_checkpoint_async")).start()
     return result

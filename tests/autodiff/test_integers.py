@@ -133,3 +133,12 @@ def test_booleans():
     assert ms.grad(lambda m: m * X)(mask).asnumpy().tolist() == [True, True, True]
     assert not ms.grad(lambda m: ops.where(m, X, X * 2))(mask).any()
     assert ms.grad(lambda m: X[m].sum())(mask).shape == (3,)
+
+
+@pytest.mark.parametrize("kind", [ms.int64, ms.int32, ms.int16, ms.int8])
+def test_integers_written_into_others(kind):
+    updates, places = Tensor([-13, -3, 5], kind), Tensor([[1, 0], [1, 1], [1, 0]])
+    found = ms.grad(lambda u: ops.scatter_nd(places, u, (2, 2)))(updates)
+    assert found.asnumpy().tolist() == [1, 1, 1] and found.dtype == kind
+    twice = ms.grad(lambda u: (ops.scatter_nd(places, u, (2, 2)) ** 2).sum())(updates)
+    assert twice.asnumpy().tolist() == [-16, -6, -16]

@@ -429,3 +429,17 @@ def test_arguments_that_are_no_tensors_have_no_gradient() -> None:
     assert ms.grad(product, (0, 1))(x, 2.0).tolist() == [2.0, 2.0]
     assert ms.grad(product, (0, 1))(2, x).tolist() == [2.0, 2.0]
     assert ms.value_and_grad(double)(3.0) == (6.0, ())
+
+
+def test_a_cell_says_how_its_tensors_are_kept():
+    net, seen = ms.nn.Dense(2, 2), []
+    handle = net.register_saved_tensors_hooks(lambda t: seen.append("kept") or t * 2,
+                                              lambda t: seen.append("used") or t / 2)
+    x = Tensor([[1.0, 2.0]])
+    found = ms.grad(lambda x: net(x).sum())(x)
+    assert {"kept", "used"} == {*seen}
+    handle.remove()
+    assert (found == ms.grad(lambda x: net(x).sum())(x)).all()
+    assert len(seen) == 2 * seen.count("kept")
+    with pytest.raises(TypeError, match="must be a function"):
+        net.register_saved_tensors_hooks(1, lambda t: t)

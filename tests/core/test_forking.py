@@ -14,8 +14,8 @@ import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.autodiff import forward
 from lamella.core.forking import Lock
+from lamella.core.threads import compiled_calls
 from lamella.dataset.vision import kernels
-from lamella.graph.runtime.gate import gate
 from lamella.machine import collector
 from lamella.train import background
 
@@ -145,9 +145,10 @@ def test_who_forks_keeps_its_locks():
     assert lock.acquire(blocking=False)
 
 
-def test_the_gate_in_a_child():
-    assert gate.enter()
+def test_a_readers_writer_lock_in_a_child():
+    assert compiled_calls.enter()
     try:
-        assert forked(lambda: not gate.enter() and gate._inside == {threading.get_ident()})
+        assert forked(lambda: not compiled_calls.enter()
+                      and compiled_calls._inside == {threading.get_ident()})
     finally:
-        gate.leave()
+        compiled_calls.leave()

@@ -120,7 +120,7 @@ def test_a_pipeline_feeds_a_network():
 @pytest.mark.parametrize("call, error, message", [
     (lambda: ds.GeneratorDataset(5, ["a"]), TypeError, "'source' must be an object.* got int"),
     (lambda: ds.GeneratorDataset([1]), ValueError, "'column_names' or 'schema' must be given"),
-    (lambda: numbers(sampler=[1]), RuntimeError, "'sampler' excludes 'shuffle'"),
+    (lambda: numbers(sampler=[1]), RuntimeError, "sampler and shuffle cannot be specified"),
     (lambda: numbers(num_shards=2), RuntimeError, "'num_shards' and 'shard_id' go together"),
     (lambda: ds.GeneratorDataset(iter, ["a"], shuffle=True), ValueError, "need a source with"),
     (lambda: rows(ds.GeneratorDataset([(1, 2)], ["a"], shuffle=False)), RuntimeError,
@@ -157,3 +157,54 @@ def test_a_pipeline_feeds_a_network():
 def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_concatenation_in_the_order_of_a_sampler():
+    both = numbers(3).concat(numbers(4))
+    both.use_sampler(ds.SubsetSampler([6, 0, 3]))
+    assert rows(both) == [[3], [0], [0]] and both.get_dataset_size() == 3
+    ds.config.set_seed(3)
+    mixed = numbers(3).concat(numbers(4).map(lambda n: n))
+    mixed.use_sampler(ds.DistributedSampler(2, 1, shuffle=False))
+    assert rows(mixed) == [[1], [0], [2]]
+    random = numbers(30).concat(numbers(30))
+    random.use_sampler(ds.RandomSampler())
+    assert sorted(rows(random)) == sorted(rows(numbers(30)) * 2) != rows(random)
+    with pytest.raises(TypeError, match="must be a sampler"):
+        both.use_sampler([1])
+
+
+def test_a_sampler_on_top_of_another_knows_the_classes():
+    data = ds.FakeImageDataset(20, (2, 2, 3), 2, sampler=ds.SequentialSampler(), num_samples=None)
+    labels = [int(row["label"]) for row in data.create_dict_iterator(num_epochs=1)]
+    assert len(labels) == 20
+    upper = ds.SequentialSampler(1)
+    upper.add_child(ds.PKSampler(2))
+    told = []
+    upper.know(lambda column: told.append(column) or np.array([1, 0, 1, 0, 1]))
+    assert told == ["label"] and next(upper.epochs(5, 0)).tolist() == [3, 0, 2]
+
+
+@pytest.mark.parametrize("make, words", [
+    (lambda: ds.WeightedRandomSampler([]), "weights vector must not be empty"),
+    (lambda: ds.WeightedRandomSampler([1.0, -0.4]), "must not contain negative numbers, got: -0.4"),
+    (lambda: ds.WeightedRandomSampler([0, 0]), "weights vector must not be all zero"),
+    (lambda: ds.DistributedSampler(4, 0, offset=5), "offset must be no more than num_shards.4."),
+])
+def test_samplers_are_checked_where_a_pipeline_is_built(make, words):
+    with pytest.raises(RuntimeError, match=words):
+        make().parse()
+
+
+def test_a_whole_batch_from_per_batch_map():
+    data = numbers(4).batch(2, per_batch_map=lambda n, info: (np.array(info.get_batch_num()),))
+    assert rows(data) == [[0], [1]]
+
+
+def test_independent_mode(monkeypatch):
+    monkeypatch.setenv("MS_INDEPENDENT_DATASET", "True")
+    for call in (lambda: ds.config.set_auto_offload(True), lambda: numbers().sync_wait("c"),
+                 lambda: numbers().map(len, offload=True),
+                 lambda: ds.config.set_enable_autotune(True)):
+        with pytest.raises(RuntimeError, match="is not supported in Dataset Independent mode"):
+            call()

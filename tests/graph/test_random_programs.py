@@ -4,9 +4,9 @@ import warnings
 
 import pytest
 
-from lamella.graph.guards import values, watch
+from lamella.graph.guards import guard, values
 from lamella.graph.runtime import plan
-from lamella.graph.tracing import changes, numbers
+from lamella.graph.tracing import changes, scalars
 
 from . import random_programs, random_statements
 
@@ -37,37 +37,35 @@ def test_each_statement(part, monkeypatch):
 
 
 def of_a_kind(kind):
-    """`comparable` without the parts of containers of a kind."""
-    before = values.comparable
+    """How containers are compared, without the parts of those of a kind."""
+    before = values._Container.comparable
 
-    def comparable(value, *rest):
-        return kind if isinstance(value, kind) else before(value, *rest)
+    def comparable(self, value, *rest):
+        return kind if isinstance(value, kind) else before(self, value, *rest)
 
-    return values, "comparable", comparable
+    return values._Container, "comparable", comparable
 
 
 def blind(part):
     """A fingerprint without one of its parts."""
-    before = watch.fingerprint
+    before = guard.fingerprint
 
     def fingerprint(*args):
-        found = list(before(*args))
-        found[part] = None
-        return tuple(found)
+        return before(*args)._replace(**{part: None})
 
-    return watch, "fingerprint", fingerprint
+    return guard, "fingerprint", fingerprint
 
 
 # what is left out of the compiler, and the statements that need it
 BUGS = {
-    "attributes of objects": (lambda: blind(1), "by_number by_property by_last_item"),
-    "variables of closures": (lambda: blind(2), "by_closure writes_closure"),
-    "attributes of Cells": (lambda: blind(0), "by_cell derives"),
-    "slots": (lambda: blind(5), "by_slot"),
+    "attributes of objects": (lambda: blind("objects"), "by_number by_property by_last_item"),
+    "variables of closures": (lambda: blind("variables"), "by_closure writes_closure"),
+    "attributes of Cells": (lambda: blind("cells"), "by_cell derives"),
+    "slots": (lambda: blind("slots"), "by_slot"),
     "lists": (lambda: of_a_kind(list), "by_items by_last_item"),
     "what a run changes": (lambda: (changes.Snapshot, "changes", lambda self: iter(())),
                            "counts keeps_a_pair notes"),
-    "conditions on numbers": (lambda: (numbers.Numbers, "condition", lambda self, text: None),
+    "conditions on numbers": (lambda: (scalars.ScalarEnvironment, "condition", bool),
                               "computes_in_numbers every_third"),
     "values of tensors": (lambda: (plan, "_is", lambda found, expected: True), "by_branch"),
 }
@@ -77,7 +75,7 @@ BUGS = {
 def test_a_missing_guard_is_found(bug, monkeypatch):
     patch, names = BUGS[bug]
     monkeypatch.setattr(*patch())
-    monkeypatch.setattr(watch._Snapshot, "holds", lambda self: False)
+    monkeypatch.setattr(guard._State, "holds", lambda self: False)
     monkeypatch.setattr(random_statements, "STATEMENTS", [
         part for part in random_statements.STATEMENTS if part.__name__ in names.split()])
     with warnings.catch_warnings():

@@ -131,3 +131,14 @@ def test_sizes_that_a_kernel_trusts_in(kind):
     net.w_hh_list[0].set_data(ms.ops.ones((4, 4)), slice_shape=True)
     with pytest.raises(ValueError, match=r"Parameter 'weight_hh_l0' must have shape \(\d+, 16\)"):
         net(x)
+
+
+def test_lists_of_weights_are_replaced_by_others_of_the_same_names():
+    net = nn.LSTM(2, 3)
+    names = [p.name for p in net.trainable_params()]
+    new = ms.ParameterTuple([ms.Parameter(ms.ops.ones((12, 2)), name="weight_ih_l0")])
+    net.w_ih_list = new
+    assert [p.name for p in net.trainable_params()] == names
+    assert net.parameters_dict()["weight_ih_l0"] is new[0]
+    with pytest.raises(ValueError, match="exists already"):
+        net.more = [ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")]

@@ -205,3 +205,17 @@ X = ms.Tensor(np.ones((1, 2, 4, 4), np.float32))
 def test_errors(error, match, call):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_nll_loss_has_a_gradient_by_its_weights(reduction):
+    classes, rows = ms.Tensor([1, 0, -100, 2]), np.arange(4)
+    scores = np.random.default_rng(0).normal(size=(4, 3))
+
+    def reference(weights):
+        share = np.where([True, True, False, True], weights[[1, 0, 0, 2]], 0)
+        losses = -share * scores[rows, [1, 0, 0, 2]]
+        return {"none": losses, "sum": losses.sum(), "mean": losses.sum() / share.sum()}[reduction]
+
+    check_op(lambda w: ms.ops.nll_loss(ms.Tensor(scores), classes, w, reduction=reduction),
+             reference, [np.array([0.5, 1.5, 2.0])])

@@ -121,3 +121,78 @@ def test_wrong_calls(call, kind, text):
 
 def test_pulled_back_takes_a_loss_of_one_element():
     assert pulled_back(ops.ReduceSum(), T([2.0]), R(3))[0].asnumpy().tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_networks_with_packed_weights(found):
+    """`GRUV2` in MindSpore 2.10, and its gradients and those of `LSTM` by autodiff."""
+    gru = CLASSES["GRUV2"](3, 2, 1, True, False, 0.0)
+    x, h, w = R(4, 2, 3), R(1, 2, 2), R(42, 1, 1)
+    lengths = T([4, 3], ms.int32)
+    out, last, *_ = gru(x, h, w, lengths)
+    if found:
+        wanted = RECORDED["GRUV2(3, 2, 1, True, False, 0.0)(R(4, 2, 3), R(1, 2, 2), R(42, 1, 1), "
+                          "T([4, 3], ms.int32))[0]"]["elements"]
+        np.testing.assert_allclose(out.asnumpy().reshape(-1), wanted, atol=1e-5)
+        return
+    ones = ops.ones_like
+    gradients = CLASSES["GRUV2Grad"](3, 2, 1, True, False, 0.0)(
+        x, h, w, lengths, out, last, ones(out), ones(last), None)
+    by_autodiff = ms.grad(lambda *xs: sum(v.sum() for v in gru(*xs)[:2]), (0, 1, 2))(x, h, w)
+    for one, other in zip(gradients, by_autodiff, strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-5)
+
+
+def test_the_gradient_of_lstm():
+    lstm, c = ops.LSTM(3, 2, 1, True, False, 0.0), R(1, 2, 2)
+    x, h, w = R(4, 2, 3), R(1, 2, 2), R(56, 1, 1)
+    out = lstm(x, h, c, w)
+    gradients = CLASSES["LSTMGrad"](3, 2, 1, True, False, 0.0)(
+        x, h, c, w, *out[:3], *map(ops.ones_like, out[:3]), None)
+    by_autodiff = ms.grad(lambda *xs: sum(v.sum() for v in lstm(*xs)[:3]), (0, 1, 2, 3))(x, h, c, w)
+    for one, other in zip(gradients, by_autodiff, strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    ("PSROIPooling(1.0, 2.5, 2)", TypeError, "'group_size' must be an int"),
+    ("PSROIPooling(-1.0, 2, 2)", ValueError, "'spatial_scale' must be above 0"),
+    ("PSROIPoolingGrad((0, 3), 1.0, 2, 2)", ValueError, "'input_size' must be above 0"),
+    ("Uniform(1, 2.0)", TypeError, "'minval' must be a float"),
+    ("DenseToDenseSetOperation('xor')(T([[1]]), T([[1]]))", ValueError, "'set_operation'"),
+    ("SparseReorder()(T([[0, 5]]), T([1]), T([2, 2]))", ValueError, "inside of the shape"),
+    ("SparseReshape()(T([[0, 1]]), T([2, 2]), T([3, -1]))", ValueError, "same number of elements"),
+    ("RaggedTensorToTensor(['VALUE_ROWIDS'])", ValueError, "'row_partition_types' must be"),
+    ("CSRSparseMatrixToDense()(T([2, 2]), T([0, 1]), T([0, 1]), T([0]), T([1.0]))", ValueError,
+     "3 row pointers"),
+    ("SparseToDenseV2()(T([[1], [0]]), T([3]), T([1, 2]), T(0))", ValueError, "row-major order"),
+    ("SolveTriangular()(R(2, 3, 3), R(3, 1))", ValueError, "all dimensions"),
+], ids=range(11))
+def test_wrong_attributes_and_tensors(call, kind, text):
+    with pytest.raises(kind, match=text):
+        eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
+
+
+def test_sizes_of_sets_have_the_shape_of_the_rows():  # 2.10 on a CPU gives 1,000 numbers
+    found = CLASSES["SetSize"]()(T([[0, 1], [1, 2], [1, 3]]), T([1, 2, 2]), T([3, 4]))
+    assert found.asnumpy().tolist() == [1, 1, 0] and found.dtype == ms.int32
+
+
+def test_matrices_through_their_forms():
+    dense = R(2, 3, 4) * (R(2, 3, 4) > 0)
+    places = ops.nonzero(dense)
+    parts = CLASSES["DenseToCSRSparseMatrix"]()(dense, places)
+    again = CLASSES["CSRSparseMatrixToDense"]()(*parts)
+    np.testing.assert_array_equal(again.asnumpy(), dense.asnumpy())
+    turned = CLASSES["CSRSparseMatrixToDense"]()(*CLASSES["SparseMatrixTranspose"]()(*parts))
+    np.testing.assert_array_equal(turned.asnumpy(), dense.asnumpy().transpose(0, 2, 1))
+    square = CLASSES["SparseMatrixSparseMatMul"](transpose_b=True)(*parts, *parts)
+    np.testing.assert_allclose(CLASSES["CSRSparseMatrixToDense"]()(*square).asnumpy(),
+                               dense.asnumpy() @ dense.asnumpy().transpose(0, 2, 1), atol=1e-5)
+
+
+def test_gradients_reach_the_values_of_sparse_tensors():
+    places = T([[0, 0], [0, 2], [1, 1]])
+    check_op(lambda v: CLASSES["SparseSoftmax"]()(places, v, T([2, 3])),
+             lambda v: np.concatenate([np.exp(v[:2]) / np.exp(v[:2]).sum(), [1.0]]),
+             [np.array([0.3, -0.2, 0.5])])

@@ -159,3 +159,17 @@ def test_gradients_reach_the_parameters() -> None:
 def test_errors(call: Any, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("draw, kind", [
+    (lambda: ops.shuffle(X, seed=0.5), TypeError),
+    (lambda: ops.shuffle(X, seed=-1), ValueError),
+    (lambda: ops.random_poisson(Tensor([2]), [0.5]), TypeError),
+    (lambda: ops.random_poisson(Tensor([2]), Tensor([True])), TypeError),
+    (lambda: ops.random_poisson(Tensor([2.0]), Tensor([0.5])), TypeError),
+    (lambda: ops.random_poisson(Tensor([[2]]), Tensor([0.5])), ValueError),
+    (lambda: ops.random_poisson(Tensor([2]), Tensor([0.5]), dtype=ms.bool_), TypeError),
+], ids=range(7))
+def test_wrong_seeds_shapes_and_types(draw, kind):
+    with pytest.raises(kind):
+        draw()

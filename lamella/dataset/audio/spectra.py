@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..arguments import checked_call
 from ..checks import choice, integer, number
 from .enums import (
     BorderType,
@@ -27,6 +28,7 @@ def window_of(kind: WindowType, length: int) -> torch.Tensor:
     return make(length)
 
 
+@checked_call("functions.melscale_fbanks")
 def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sample_rate: int,
                     norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK) -> np.ndarray:
     """Filters of the mel scale, of shape (n_freqs, n_mels).
@@ -57,6 +59,7 @@ def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sampl
     return banks.astype(np.float32)
 
 
+@checked_call("functions.linear_fbanks")
 def linear_fbanks(n_freqs: int, f_min: float, f_max: float, n_filter: int,
                   sample_rate: int) -> np.ndarray:
     """Filters of equal width, of shape (n_freqs, n_filter); arguments as of `melscale_fbanks`."""

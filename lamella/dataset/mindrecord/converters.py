@@ -81,7 +81,7 @@ class Cifar10ToMR(_Converter):
 
     def _write(self) -> None:
         for usage, name in (("train", self.destination), ("test", f"{self.destination}_test")):
-            images, labels = read_cifar(self.source, usage, 2 if self._fine else 1)
+            images, labels, _ = read_cifar(self.source, usage, 2 if self._fine else 1)
             schema: dict[str, Any] = {"id": {"type": "int64"}, "data": {"type": "bytes"}}
             fields = ["coarse_label", "fine_label"] if self._fine else ["label"]
             schema.update({f: {"type": "int64"} for f in fields})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,17 @@ from .. import config
 from ..checks import one_of
 from ..errors import in_pipeline, needs
 from ..order import Table
-from ..sampler_arguments import select_sampler
 from ..schema import Schema
+from ..source_arguments import select_sampler
 from .files import folder
 from .slices import ArraysDataset
 
 
-def read_cifar(path: str, usage: str, labels: int) -> tuple[np.ndarray, np.ndarray]:
+def read_cifar(path: str, usage: str, labels: int) -> tuple[
+        np.ndarray, np.ndarray, list[tuple[Sequence[str], int]]]:
     """The images (N, 32, 32, 3) and labels (N, `labels`) of the binary version.
+
+    With them come the files and how many rows each has.
 
     Raises:
         RuntimeError: if the files aren't there, or are damaged.
@@ -38,7 +42,9 @@ def read_cifar(path: str, usage: str, labels: int) -> tuple[np.ndarray, np.ndarr
         rows.append(data.reshape(-1, 3072 + labels))
     table = np.concatenate(rows)
     images = table[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-    return np.ascontiguousarray(images), table[:, :labels].astype(np.uint32)
+    parts: list[tuple[Sequence[str], int]] = [
+        ([name], len(read)) for name, read in zip(names, rows, strict=True)]
+    return np.ascontiguousarray(images), table[:, :labels].astype(np.uint32), parts
 
 
 class _MemoryDataset(ArraysDataset):
@@ -69,7 +75,7 @@ class Cifar10Dataset(_MemoryDataset):
     """
 
     def _arrays(self) -> list[np.ndarray]:
-        images, labels = read_cifar(self.dataset_dir, self.usage, 1)
+        images, labels, self._origins = read_cifar(self.dataset_dir, self.usage, 1)
         return [images, labels[:, 0]]
 
     def num_classes(self) -> int | None:
@@ -84,7 +90,7 @@ class Cifar100Dataset(_MemoryDataset):
     _class_column = "fine_label"
 
     def _arrays(self) -> list[np.ndarray]:
-        images, labels = read_cifar(self.dataset_dir, self.usage, 2)
+        images, labels, self._origins = read_cifar(self.dataset_dir, self.usage, 2)
         return [images, labels[:, 0], labels[:, 1]]
 
     def num_classes(self) -> int | None:
@@ -106,6 +112,8 @@ class STL10Dataset(_MemoryDataset):
             images.append(data.reshape(-1, 3, 96, 96).transpose(0, 3, 2, 1))
             labels.append(np.full(len(images[-1]), -1) if part == "unlabeled" else np.fromfile(
                 os.path.join(self.dataset_dir, f"{part}_y.bin"), np.uint8).astype(np.int32) - 1)
+            path = os.path.join(self.dataset_dir, f"{part}_X.bin")
+            self._origins.append(([path], len(labels[-1])))
         return [np.concatenate(images), np.concatenate(labels).astype(np.int32)]
 
 
@@ -118,21 +126,25 @@ class SVHNDataset(_MemoryDataset):
         scipy_io = needs("audio", "scipy.io", "scipy")
         images, labels = [], []
         for part in ("train", "test", "extra") if self.usage == "all" else (self.usage,):
-            found = scipy_io.loadmat(os.path.join(self.dataset_dir, f"{part}_32x32.mat"))
+            path = os.path.join(self.dataset_dir, f"{part}_32x32.mat")
+            found = scipy_io.loadmat(path)
+            self._origins.append(([path], found["X"].shape[3]))
             images.append(found["X"].transpose(3, 0, 1, 2))
             labels.append(found["y"].reshape(-1) % 10)
         return [np.concatenate(images), np.concatenate(labels).astype(np.uint32)]
 
 
 class SemeionDataset(_MemoryDataset):
-    """Digits of 16 x 16 pixels (Buscema): `image` (16, 16) uint8, `label` uint32."""
+    """Digits of 16 x 16 pixels (Buscema): `image` (16, 16) uint8 of 0 and 1, `label` uint32."""
 
     def __init__(self, dataset_dir: str, *args: Any, **kwargs: Any):
         super().__init__(dataset_dir, None, *args, **kwargs)
 
     def _arrays(self) -> list[np.ndarray]:
-        table = np.loadtxt(os.path.join(self.dataset_dir, "semeion.data"), np.float64, ndmin=2)
-        images = (table[:, :256].reshape(-1, 16, 16) * 255).astype(np.uint8)
+        path = os.path.join(self.dataset_dir, "semeion.data")
+        table = np.loadtxt(path, np.float64, ndmin=2)
+        self._origins = [([path], len(table))]
+        images = table[:, :256].reshape(-1, 16, 16).astype(np.uint8)
         return [images, table[:, 256:].argmax(1).astype(np.uint32)]
 
 
@@ -146,12 +158,14 @@ class USPSDataset(_MemoryDataset):
         images, labels = [], []
         for part in ("usps", "usps.t") if self.usage == "all" else (
                 "usps" if self.usage == "train" else "usps.t",):
-            with open(os.path.join(self.dataset_dir, part), encoding="ascii") as opened:
+            path, before = os.path.join(self.dataset_dir, part), len(labels)
+            with open(path, encoding="ascii") as opened:
                 for line in opened:
                     words = line.split()
                     if words:
                         labels.append(int(words[0]) - 1)
                         images.append([float(word.split(":")[1]) for word in words[1:]])
+            self._origins.append(([path], len(labels) - before))
         pixels = ((np.array(images).reshape(-1, 16, 16, 1) + 1) / 2 * 255).astype(np.uint8)
         return [pixels, np.array(labels, np.uint32)]
 
@@ -176,7 +190,7 @@ class RandomDataset(ArraysDataset):
             raise ValueError(f"For 'RandomDataset', 'total_rows' must be a positive int, but got "
                              f"{total_rows!r}.")
         rng = np.random.default_rng(config.pipeline_seed())
-        rows = total_rows or int(rng.integers(1, 100))
+        rows = total_rows or max(int(rng.integers(1, 100)), num_samples or 0)
         if schema is None:
             schema = Schema()
             for name in columns_list or ["c0"]:

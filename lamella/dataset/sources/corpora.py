@@ -285,7 +285,7 @@ class IMDBDataset(FilesDataset):
     def _list(self) -> list[tuple[str, int]]:
         return [(path, label) for part in (("train", "test") if self.usage == "all"
                                            else (self.usage,))
-                for label, name in enumerate(("neg", "pos"))
+                for label, name in ((1, "pos"), (0, "neg"))
                 for path in sorted(glob.glob(os.path.join(self.dataset_dir, part, name, "*.txt")))]
 
     def _read(self, item: tuple[str, int]) -> Any:

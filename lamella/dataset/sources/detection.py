@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..checks import existing_file, one_of
+from ..checks import existing_file, string
 from ..errors import in_pipeline
+from ..samplers import PKSampler
 from .files import FilesDataset, file_bytes, folder, picture
 
 
@@ -22,7 +23,8 @@ class VOCDataset(FilesDataset):
         task: ``"Segmentation"`` (columns `image`, `target`) or ``"Detection"`` (`image`, `bbox`
             float32, `label` uint32, `difficult` uint32, `truncate` uint32).
         usage: the list of images: ``"train"``, ``"val"``, ``"trainval"``, ``"test"``.
-        class_indexing: the number of each class, for detection; default: from 0, as they come.
+        class_indexing: the number of each class, for detection; default: from 0, in
+            the order of names.
         num_samples, num_parallel_workers, shuffle: as for `GeneratorDataset`.
         decode: give images; else the files' bytes.
         sampler, num_shards, shard_id: as for `GeneratorDataset`.
@@ -39,10 +41,14 @@ class VOCDataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("VOCDataset", dataset_dir)
-        self.task = one_of(task, ["Segmentation", "Detection"], "task", "VOCDataset")
+        if isinstance(task, str) and task not in ("Segmentation", "Detection"):
+            raise ValueError(f"Invalid task : {task}. For 'VOCDataset', 'task' must be "
+                             f"'Segmentation' or 'Detection'.")
+        self.task = string("VOCDataset", "task", task)
         self.usage, self.decode, self.extra_metadata = usage, decode, extra_metadata
         if task == "Segmentation" and class_indexing is not None:
-            raise ValueError("For 'VOCDataset', 'class_indexing' is for the task 'Detection'.")
+            raise ValueError("class_indexing is not supported in Segmentation task. For "
+                             "'VOCDataset', it is for the task 'Detection'.")
         self.class_indexing = class_indexing
         columns = ["image", "target"] if task == "Segmentation" else [
             "image", "bbox", "label", "difficult", "truncate"]
@@ -54,11 +60,8 @@ class VOCDataset(FilesDataset):
         with open(self._names, encoding="utf-8") as opened:
             names = [line.split()[0] for line in opened if line.strip()]
         if self.task == "Detection" and self.class_indexing is None:
-            found: dict[str, int] = {}
-            for name in names:
-                for item in self._objects(name):
-                    found.setdefault(item[0], len(found))
-            self.class_indexing = found
+            found = {item[0] for name in names for item in self._objects(name)}
+            self.class_indexing = {kind: number for number, kind in enumerate(sorted(found))}
         if self.task == "Detection":
             names = [n for n in names if any(
                 o[0] in (self.class_indexing or {}) for o in self._objects(n))]
@@ -84,12 +87,18 @@ class VOCDataset(FilesDataset):
                           int(item.findtext("truncated", "0"))))
         return found
 
+    def _paths(self, item: str) -> tuple[str, str]:
+        marks = ("SegmentationClass", f"{item}.png") if self.task == "Segmentation" else (
+            "Annotations", f"{item}.xml")
+        return (os.path.join(self.dataset_dir, "JPEGImages", f"{item}.jpg"),
+                os.path.join(self.dataset_dir, *marks))
+
     def _read(self, item: str) -> Any:
-        image = picture(os.path.join(self.dataset_dir, "JPEGImages", f"{item}.jpg"), self.decode)
+        path, marks = self._paths(item)
+        image = picture(path, self.decode)
         more = (item,) if self.extra_metadata else ()
         if self.task == "Segmentation":
-            path = os.path.join(self.dataset_dir, "SegmentationClass", f"{item}.png")
-            return (image, picture(path, self.decode), *more)
+            return (image, picture(marks, self.decode), *more)
         classes = self.class_indexing or {}
         known = [o for o in self._objects(item) if o[0] in classes]
         return (image, np.array([o[1] for o in known], np.float32),
@@ -100,8 +109,7 @@ class VOCDataset(FilesDataset):
     def get_class_indexing(self) -> dict[str, Any]:
         """The number of each class."""
         if self.task != "Detection":
-            raise NotImplementedError("For 'VOCDataset', classes are known for the task "
-                                      "'Detection'.")
+            raise NotImplementedError("Only 'Detection' support get_class_indexing.")
         self._table()
         return dict(self.class_indexing or {})
 
@@ -133,7 +141,12 @@ class CocoDataset(FilesDataset):
                          cache)
         self.dataset_dir = folder("CocoDataset", dataset_dir)
         self.annotation_file = existing_file(annotation_file)
-        self.task = one_of(task, list(self._COLUMNS), "task", "CocoDataset")
+        if isinstance(task, str) and task not in self._COLUMNS:
+            raise ValueError(f"Invalid task type: {task}. For 'CocoDataset', 'task' must be one "
+                             f"of {list(self._COLUMNS)}.")
+        self.task = string("CocoDataset", "task", task)
+        if isinstance(sampler, PKSampler):
+            raise ValueError("CocoDataset doesn't support PKSampler.")
         self.decode, self.extra_metadata = decode, extra_metadata
         self._columns = ["image", *self._COLUMNS[task], *(
             ["_meta-filename"] if extra_metadata else [])]
@@ -143,25 +156,57 @@ class CocoDataset(FilesDataset):
         try:
             with open(self.annotation_file, encoding="utf-8") as opened:
                 found = json.load(opened)
-            names = {image["id"]: image["file_name"] for image in found["images"]}
-            marked: dict[Any, list[dict[str, Any]]] = {i: [] for i in names}
-            for annotation in found["annotations"]:
-                parts = annotation["segments_info"] if self.task == "Panoptic" else [annotation]
-                if self.task != "Panoptic" or annotation["image_id"] in marked:
-                    marked[annotation["image_id"]] += parts
-        except (OSError, ValueError, KeyError) as error:
-            raise in_pipeline(f"The file {self.annotation_file} can't be read as COCO's: "
-                              f"{type(error).__name__}: {error}") from error
-        for category in found.get("categories", []):
-            numbers = [category["id"]]
-            if self.task == "Panoptic":
-                numbers.append(category.get("isthing", 1))
-            self._classes[category["name"]] = numbers
-        return [(names[i], marked[i]) for i in sorted(names) if marked[i]]
+        except (OSError, ValueError) as error:
+            raise in_pipeline(f"Invalid annotation file, Coco Dataset annotation file:"
+                              f"{self.annotation_file} load failed, error description: "
+                              f"{error}") from error
+        names = {self._of(image, "id"): self._of(image, "file_name")
+                 for image in self._of(found, "images")}
+        marked: dict[Any, list[dict[str, Any]]] = {i: [] for i in names}
+        panoptic = self.task == "Panoptic"
+        for annotation in self._of(found, "annotations"):
+            image = self._of(annotation, "image_id")
+            if image in marked or not panoptic:
+                marked[image] += self._of(annotation, "segments_info") if panoptic else [
+                    annotation]
+        if self.task in ("Detection", "Panoptic"):
+            for category in self._of(found, "categories"):
+                self._classes[self._of(category, "name")] = [self._of(category, "id"), *(
+                    [self._of(category, "isthing")] if panoptic else [])]
+        self._check_marks([mark for marks in marked.values() for mark in marks])
+        return [(names[i], marked[i]) for i in names if marked[i]]
+
+    def _of(self, node: Any, name: str) -> Any:
+        """What a part of the file has at a name.
+
+        Raises:
+            RuntimeError: if it has nothing there.
+        """
+        if not isinstance(node, dict) or name not in node:
+            raise in_pipeline(f"Invalid annotation, the attribute of '{name}' is missing in "
+                              f"annotation file: {self.annotation_file}.")
+        return node[name]
+
+    def _check_marks(self, marks: list[dict[str, Any]]) -> None:
+        known = {numbers[0] for numbers in self._classes.values()}
+        needed = {"captions": "caption", "segmentation": "segmentation", "bbox": "bbox",
+                  "keypoints": "keypoints", "num_keypoints": "num_keypoints"}
+        for mark in marks:
+            for column in self._COLUMNS[self.task]:
+                if column in needed:
+                    self._of(mark, needed[column])
+            if known and mark.get("category_id") not in known:
+                raise in_pipeline(
+                    f"Invalid annotation, the attribute of 'category_id': "
+                    f"{mark.get('category_id')} is missing in the node of 'categories' from "
+                    f"annotation file: {self.annotation_file}")
+
+    def _paths(self, item: Any) -> tuple[str, str]:
+        return os.path.join(self.dataset_dir, item[0]), self.annotation_file
 
     def _read(self, item: Any) -> Any:
         name, marked = item
-        path = os.path.join(self.dataset_dir, name)
+        path = self._paths(item)[0]
         image = picture(path, True) if self.decode else file_bytes(path)
         values = tuple(self._column(column, marked) for column in self._COLUMNS[self.task])
         stem = os.path.splitext(os.path.basename(name))[0]
@@ -182,6 +227,12 @@ class CocoDataset(FilesDataset):
         return np.array([[m.get(column, 0)] for m in marked], np.uint32)
 
     def get_class_indexing(self) -> dict[str, Any]:
-        """The number of each category, in a list; for panoptic also whether it is a "thing"."""
+        """The number of each category, in a list; for panoptic also whether it is a "thing".
+
+        Raises:
+            NotImplementedError: for other tasks than detection and panoptic segmentation.
+        """
+        if self.task not in ("Detection", "Panoptic"):
+            raise NotImplementedError("Only 'Detection' and 'Panoptic' support get_class_indexing.")
         self._table()
         return dict(self._classes)

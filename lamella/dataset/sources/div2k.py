@@ -66,6 +66,9 @@ class DIV2KDataset(FilesDataset):
             return os.path.join(start + self.downgrade, f"X{self.scale}"), f"x{self.scale}"
         return start + self.downgrade, f"x4{self.downgrade[0]}"
 
+    def _paths(self, item: tuple[str, str]) -> tuple[str, str]:
+        return item
+
     def _read(self, item: tuple[str, str]) -> Any:
         return picture(item[0], self.decode), picture(item[1], self.decode)
 

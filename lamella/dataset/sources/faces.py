@@ -63,16 +63,18 @@ class LFWDataset(FolderDataset):
     def _lines(self, name: str) -> Iterator[str]:
         return lines(existing_file(os.path.join(self.dataset_dir, name)))
 
-    def _face(self, name: str, number: str) -> np.ndarray:
+    def _face(self, name: str, number: str) -> str:
         folder = {"original": "lfw", "funneled": "lfw_funneled"}.get(
             self.image_set, "lfw-deepfunneled")
-        path = os.path.join(self.dataset_dir, folder, name, f"{name}_{int(number):04}.jpg")
-        return picture(path, self.decode)
+        return os.path.join(self.dataset_dir, folder, name, f"{name}_{int(number):04}.jpg")
+
+    def _paths(self, item: Any) -> list[str]:
+        return [self._face(*item[:2]), *([self._face(*item[2:])] if len(item) == 4 else [])]
 
     def _read(self, item: Any) -> Any:
-        if self.task == "people":
-            return self._face(*item), np.uint32(self._labels[item[0]])
-        return self._face(*item[:2]), self._face(*item[2:]), np.uint32(item[0] == item[2])
+        images = [picture(path, self.decode) for path in self._paths(item)]
+        label = self._labels[item[0]] if self.task == "people" else item[0] == item[2]
+        return (*images, np.uint32(label))
 
 
 class WIDERFaceDataset(FolderDataset):

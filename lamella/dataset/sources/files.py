@@ -5,35 +5,20 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import config
-from ..checks import string
 from ..errors import DataError, in_pipeline
 from ..numbers import Mt19937
-from ..order import Buffer, Row, Table
+from ..order import Buffer, Row, Table, rows_from
 from ..rows import as_row
-from ..sampler_arguments import select_sampler
-from ..samplers import PKSampler, Shuffle
+from ..samplers import Shuffle
 from ..source import MappableDataset, SourceDataset
+from ..source_arguments import exclusive, folder, select_sampler
 from ..state import Run
 from ..vision.conversion import decoded
-
-
-def folder(name: str, path: Any) -> str:
-    """An existing folder.
-
-    Raises:
-        TypeError, ValueError: if it isn't.
-    """
-    string(name, "dataset_dir", path)
-    if not os.path.isdir(path):
-        raise ValueError(f"The folder {path} does not exist or is not a directory or permission "
-                         f"denied!")
-    return path
 
 
 def file_bytes(path: str) -> np.ndarray:
@@ -73,7 +58,6 @@ class FilesDataset(MappableDataset):
                  shard_id: Any = None, cache: Any = None):
         super().__init__(None, num_parallel_workers, cache)
         name = type(self).__name__
-        config.checked_workers(name, num_parallel_workers)
         self.sampler = select_sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
         if self._given:
             self._columns = list(self._given)
@@ -85,15 +69,20 @@ class FilesDataset(MappableDataset):
     def _read(self, item: Any) -> Any:
         raise NotImplementedError
 
+    def _paths(self, item: Any) -> Sequence[str]:
+        """The files that the row of an item is read from."""
+        return (item if isinstance(item, str) else item[0],)
+
     def _table(self) -> Table | None:
         if self._rows_table is None:
             items = self._list()
             if not items:
                 raise in_pipeline(f"{type(self).__name__}: there are no rows.")
-            self._rows_table = Table(lambda place: self._row(items[place]), len(items))
+            self._rows_table = Table(lambda place: self._row(items[place]), len(items),
+                                     lambda place: self._paths(items[place]))
             self._rows_table.parallel = True
-            if isinstance(self.sampler, PKSampler) and self._class_column is not None:
-                self.sampler.labels = np.array([item[self._class_column] for item in items])
+            if self._class_column is not None:
+                self.sampler.know(lambda _: np.array([item[self._class_column] for item in items]))
         return self._rows_table
 
     def _row(self, item: Any) -> Row:
@@ -106,6 +95,10 @@ class FilesDataset(MappableDataset):
                               f"{type(error).__name__}: {error}") from error
 
 
+def _alone(path: str) -> tuple[str]:
+    return (path,)
+
+
 class LinesDataset(SourceDataset):
     """The base of sources whose rows are read in sequence, from one file or several.
 
@@ -114,16 +107,14 @@ class LinesDataset(SourceDataset):
     """
 
     _given: tuple[str, ...] = ()
+    _modes = True
 
     def __init__(self, files: Any, num_samples: Any = None, num_parallel_workers: Any = None,
                  shuffle: Any = Shuffle.GLOBAL, num_shards: Any = None, shard_id: Any = None,
                  cache: Any = None):
         super().__init__(None, num_parallel_workers, cache)
         name = type(self).__name__
-        select_sampler(name, num_samples, None, None, num_shards, shard_id)  # checks them
-        if not isinstance(shuffle, (bool, Shuffle)):
-            raise TypeError(f"For '{name}', 'shuffle' must be a bool or a Shuffle, but got "
-                            f"{shuffle!r}.")
+        exclusive(name, num_samples, None, None, num_shards, shard_id)
         self.shuffle_mode = shuffle if isinstance(shuffle, Shuffle) else (
             Shuffle.GLOBAL if shuffle else Shuffle.FALSE)
         if self.shuffle_mode not in (Shuffle.GLOBAL, Shuffle.FILES, Shuffle.FALSE):
@@ -140,8 +131,9 @@ class LinesDataset(SourceDataset):
 
     def _checked(self, path: str) -> Iterator[Row]:
         try:
+            kind = rows_from((_alone, path))
             for raw in self._read(path):
-                yield as_row(raw)
+                yield kind(as_row(raw))
         except DataError:
             raise
         except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:

@@ -17,10 +17,10 @@ from ..node import names
 from ..order import Row, Table, flat
 from ..processes import Processes
 from ..rows import source_row, stacked
-from ..sampler_arguments import select_sampler
 from ..samplers import BuiltinSampler, PKSampler
 from ..schema import Schema
 from ..source import MappableDataset
+from ..source_arguments import select_sampler
 from ..state import Passes, Run
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checks import existing_file, one_of
 from ..errors import in_pipeline
+from ..samplers import PKSampler
 from ..vision.conversion import decoded
 from .files import FilesDataset, folder, picture
 
@@ -60,7 +61,7 @@ class ImageFolderDataset(FilesDataset):
 
     def _list(self) -> list[tuple[str, int]]:
         classes = self.get_class_indexing()
-        return [(path, label) for name, label in classes.items()
+        return [(path, label) for name, label in sorted(classes.items())
                 for path in images_in(os.path.join(self.dataset_dir, name), self.extensions)]
 
     def _read(self, item: tuple[str, int]) -> Any:
@@ -225,6 +226,8 @@ class CelebADataset(FilesDataset):
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_dir = folder("CelebADataset", dataset_dir)
+        if isinstance(sampler, PKSampler):
+            raise ValueError("CelebADataset doesn't support PKSampler.")
         self.usage = one_of(usage, ["all", "train", "valid", "test"], "usage", "CelebADataset")
         self.decode = decode
 
@@ -253,13 +256,15 @@ class CelebADataset(FilesDataset):
 
 
 class ManifestDataset(FilesDataset):
-    """Images named by a manifest, a JSON object on each line: `image`, `label` uint64.
+    """Images named by a manifest, a JSON object on each line: `image`, `label` int32.
+
+    An image with several annotations has an array of labels.
 
     Args:
         dataset_file: the file.
         usage: ``"train"``, ``"eval"`` or ``"inference"``.
         num_samples, num_parallel_workers, shuffle, sampler: as for `GeneratorDataset`.
-        class_indexing: the number of each class; default: from 0, as they come.
+        class_indexing: the number of each class; default: from 0, in the order of names.
         decode: give images; else the files' bytes.
         num_shards, shard_id, cache: as for `ImageFolderDataset`.
     """
@@ -278,24 +283,21 @@ class ManifestDataset(FilesDataset):
         self.usage = one_of(usage, ["train", "eval", "inference"], "usage", "ManifestDataset")
         self.class_indexing, self.decode = class_indexing, decode
 
-    def _list(self) -> list[tuple[str, int]]:
-        found, classes = [], dict(self.class_indexing or {})
+    def _list(self) -> list[Any]:
         with open(self.dataset_file, encoding="utf-8") as opened:
             entries = [json.loads(line) for line in opened if line.strip()]
-        for entry in entries:
-            if str(entry.get("usage")).lower() != self.usage:
-                continue
-            for annotation in entry.get("annotation", []):
-                name = annotation["name"]
-                if self.class_indexing is None:
-                    classes.setdefault(name, len(classes))
-                if name in classes:
-                    found.append((entry["source"], classes[name]))
-        self.class_indexing = classes
-        return found
+        found = [(entry["source"], [one["name"] for one in entry.get("annotation", [])])
+                 for entry in entries if str(entry.get("usage")).lower() == self.usage]
+        if self.class_indexing is None:
+            classes = sorted({name for _, names in found for name in names})
+            self.class_indexing = {name: number for number, name in enumerate(classes)}
+        labels = [(path, [self.class_indexing[name] for name in names
+                          if name in self.class_indexing]) for path, names in found]
+        return [(path, numbers[0] if len(numbers) == 1 else numbers)
+                for path, numbers in labels if numbers or self.usage == "inference"]
 
-    def _read(self, item: tuple[str, int]) -> Any:
-        return picture(item[0], self.decode), np.uint64(item[1])
+    def _read(self, item: Any) -> Any:
+        return picture(item[0], self.decode), np.array(item[1], np.int32)
 
     def get_class_indexing(self) -> dict[str, Any]:
         """The number of each class."""

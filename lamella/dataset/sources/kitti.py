@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..checks import one_of
 from ..errors import in_pipeline
 from .files import FilesDataset, folder, picture
 from .images import EXTENSIONS
+from .text_files import lines
 
 _KINDS = ("Car", "Cyclist", "DontCare", "Misc", "Pedestrian", "Person_sitting", "Tram", "Truck",
           "Van")
@@ -21,7 +23,8 @@ _COLUMNS = ("label", "truncated", "occluded", "alpha", "bbox", "dimensions", "lo
 class KITTIDataset(FilesDataset):
     """Street scenes with annotated objects (Geiger et al. 2012).
 
-    Columns: `image`; then, a row for each object, `label` uint32 (N, 1), `truncated` (N, 1),
+    Columns: `image`; then, a row for each object, `label` uint32 (N, 1), the number of its kind
+    among those that there are, in the order of names, `truncated` (N, 1),
     `occluded` uint32 (N, 1), `alpha` (N, 1), `bbox` (N, 4), `dimensions` (N, 3), `location`
     (N, 3) and `rotation_y` (N, 1), float32 where no type is given.
     ``usage="test"`` has only the first.
@@ -53,21 +56,32 @@ class KITTIDataset(FilesDataset):
         return [os.path.join(root, name) for name in sorted(os.listdir(root))
                 if name.lower().endswith(EXTENSIONS)]
 
+    @functools.cache  # noqa: B019  (a data set is few objects)
+    def _numbers_of_kinds(self) -> dict[str, int]:
+        """The number of each kind of object that there is, in the order of names."""
+        found = {line.split(" ", 1)[0] for item in self._list()
+                 for line in lines(self._paths(item)[1])}
+        return {kind: number for number, kind in enumerate(sorted(found))}
+
+    def _paths(self, item: str) -> list[str]:
+        stem = os.path.splitext(os.path.basename(item))[0]
+        return [item, *([] if self.usage == "test" else [os.path.join(
+            self.dataset_dir, "data_object_label_2", "training", "label_2", f"{stem}.txt")])]
+
     def _read(self, item: str) -> Any:
         image = picture(item, self.decode)
         if self.usage == "test":
             return image
-        stem = os.path.splitext(os.path.basename(item))[0]
-        path = os.path.join(self.dataset_dir, "data_object_label_2", "training", "label_2",
-                            f"{stem}.txt")
+        path = self._paths(item)[1]
         with open(path, encoding="utf-8") as opened:
-            lines = [line.split() for line in opened if line.strip()]
-        for words in lines:
+            rows = [line.split() for line in opened if line.strip()]
+        for words in rows:
             if len(words) != 15 or words[0] not in _KINDS:
                 raise in_pipeline(f"KITTIDataset: {path} has a line that isn't a kind of object "
                                   f"and 14 numbers: {' '.join(words)!r}.")
-        labels = np.array([[_KINDS.index(words[0])] for words in lines], np.uint32).reshape(-1, 1)
-        values = np.array([words[1:] for words in lines], np.float64).reshape(-1, 14)
+        kinds = self._numbers_of_kinds()
+        labels = np.array([[kinds[words[0]]] for words in rows], np.uint32).reshape(-1, 1)
+        values = np.array([words[1:] for words in rows], np.float64).reshape(-1, 14)
         occluded = values[:, 1:2].astype(np.int64).astype(np.uint32)  # -1, unknown, is 2**32 - 1
         reals = values.astype(np.float32)
         return (image, labels, reals[:, 0:1], occluded, reals[:, 2:3], reals[:, 3:7],

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..checks import one_of
 from ..errors import in_pipeline
-from ..sampler_arguments import select_sampler
+from ..source_arguments import select_sampler
 from .files import folder
 from .slices import ArraysDataset
 
@@ -70,8 +70,10 @@ class _IdxDataset(ArraysDataset):
         parts = [p for p in self._parts() if self.usage != "all" or any(
             os.path.exists(os.path.join(self.dataset_dir, p[0] + end)) for end in ("", ".gz"))]
         for image, label in parts or self._parts():
-            images.append(read_idx(os.path.join(self.dataset_dir, image), 3))
-            labels.append(read_idx(os.path.join(self.dataset_dir, label), 1))
+            paths = [os.path.join(self.dataset_dir, name) for name in (image, label)]
+            images.append(read_idx(paths[0], 3))
+            labels.append(read_idx(paths[1], 1))
+            self._origins.append((paths, len(labels[-1])))
             if len(images[-1]) != len(labels[-1]):
                 raise in_pipeline(f"{self.dataset_dir} has {len(images[-1])} images, but "
                                   f"{len(labels[-1])} labels.")
@@ -154,7 +156,9 @@ class QMnistDataset(_IdxDataset):
             start = os.path.join(self.dataset_dir, prefix)
             rows = {"test10k": slice(0, 10000), "test50k": slice(10000, None)}.get(
                 part, slice(None))
-            images.append(read_idx(start + "-images-idx3-ubyte", 3)[rows])
-            labels.append(read_idx(start + "-labels-idx2-int", 2)[rows])
+            paths = [start + "-images-idx3-ubyte", start + "-labels-idx2-int"]
+            images.append(read_idx(paths[0], 3)[rows])
+            labels.append(read_idx(paths[1], 2)[rows])
+            self._origins.append((paths, len(labels[-1])))
         label = np.concatenate(labels).astype(np.uint32)
         return [np.concatenate(images)[..., None], label[:, 0] if self.compat else label]

@@ -51,8 +51,15 @@ class PhotoTourDataset(FilesDataset):
         return [(int(row[0]), int(row[3]), row[1] == row[4]) for row in rows]
 
     def _sheet_read(self, number: int) -> np.ndarray:
-        image = picture(os.path.join(self.folder, f"patches{number:04}.bmp"), True)
+        image = picture(self._path(number), True)
         return image[..., :1]  # gray
+
+    def _path(self, sheet: int) -> str:
+        return os.path.join(self.folder, f"patches{sheet:04}.bmp")
+
+    def _paths(self, item: Any) -> list[str]:
+        patches = [item] if self.usage == "train" else item[:2]
+        return [self._path(patch // _BESIDE**2) for patch in patches]
 
     def _patch(self, number: int) -> np.ndarray:
         sheet, place = divmod(number, _BESIDE**2)

@@ -57,11 +57,14 @@ class Flowers102Dataset(FolderDataset):
                 for name in names for number in np.atleast_1d(parts[name])]
 
     def _read(self, item: Any) -> Any:
+        images = [picture(path, self.decode) for path in self._paths(item)]
+        return (*images, np.uint32(item[1]))
+
+    def _paths(self, item: Any) -> list[str]:
         folders = {"jpg": "image", "segmim": "segmim"} if self.task == "Segmentation" else {
             "jpg": "image"}
-        images = [picture(os.path.join(self.dataset_dir, f, f"{stem}_{item[0]:05}.jpg"),
-                          self.decode) for f, stem in folders.items()]
-        return (*images, np.uint32(item[1]))
+        return [os.path.join(self.dataset_dir, name, f"{stem}_{item[0]:05}.jpg")
+                for name, stem in folders.items()]
 
     def get_class_indexing(self) -> dict[str, Any]:
         """The number of each flower."""

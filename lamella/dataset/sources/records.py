@@ -12,7 +12,7 @@ from ..mindrecord.exceptions import MRMOpenError
 from ..mindrecord.reader import as_columns, files_of
 from ..order import Row, Table
 from ..rows import as_array
-from ..samplers import DistributedSampler, PKSampler, RandomSampler, Shuffle
+from ..samplers import DistributedSampler, RandomSampler, Shuffle
 from ..state import Passes, Run
 from .files import FilesDataset
 from .record_order import orders
@@ -30,6 +30,8 @@ class MindDataset(FilesDataset):
         num_samples: read at most this many.
         cache: not supported.
     """
+
+    _modes = True
 
     def __init__(self, dataset_files: Any, columns_list: list[str] | None = None,
                  num_parallel_workers: int | None = None, shuffle: Any = None,
@@ -83,17 +85,21 @@ class MindDataset(FilesDataset):
             starts = np.cumsum([0, *(len(file.rows) for file in self._files)])
             total = int(starts[-1])
             self._rows_table = Table(lambda place: self._at(place, starts, total),
-                                     total + self.num_padded)
+                                     total + self.num_padded,
+                                     lambda place: self._file_of(place, starts))
             self._rows_table.parallel = True
-            if isinstance(self.sampler, PKSampler):
-                name = self.sampler.class_column
-                self.sampler.labels = np.array([v for f in self._files for v in f.field(name)])
+            self.sampler.know(
+                lambda name: np.array([v for f in self._files for v in f.field(name)]))
             if isinstance(self.sampler, DistributedSampler) and self.num_padded and (
                     total + self.num_padded) % self.sampler.num_shards:
                 raise RuntimeError(f"For 'MindDataset', the rows with 'num_padded' must be a "
                                    f"multiple of 'num_shards', {self.sampler.num_shards}, but are "
                                    f"{total + self.num_padded}.")
         return self._rows_table
+
+    def _file_of(self, place: int, starts: np.ndarray) -> list[str]:
+        which = int(np.searchsorted(starts, place, "right")) - 1
+        return [file.path for file in self._files[which:which + 1]]
 
     def _at(self, place: int, starts: np.ndarray, total: int) -> Row:
         schema = self._files[0].schema

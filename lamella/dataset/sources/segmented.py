@@ -55,6 +55,9 @@ class CityscapesDataset(FolderDataset):
                         self.dataset_dir, kind, part, city, f"{stem}_{kind}_{ending}")))
         return found
 
+    def _paths(self, item: tuple[str, str]) -> tuple[str, str]:
+        return item
+
     def _read(self, item: tuple[str, str]) -> Any:
         image = picture(item[0], self.decode)
         if self.task != "polygon":
@@ -88,9 +91,13 @@ class SBDataset(FolderDataset):
         return [name.strip() for part in parts
                 for name in lines(existing_file(os.path.join(self.dataset_dir, f"{part}.txt")))]
 
+    def _paths(self, item: str) -> tuple[str, str]:
+        return (os.path.join(self.dataset_dir, "img", f"{item}.jpg"),
+                os.path.join(self.dataset_dir, "cls", f"{item}.mat"))
+
     def _read(self, item: str) -> Any:
-        image = picture(os.path.join(self.dataset_dir, "img", f"{item}.jpg"), self.decode)
-        path = os.path.join(self.dataset_dir, "cls", f"{item}.mat")
+        photograph, path = self._paths(item)
+        image = picture(photograph, self.decode)
         try:
             found = matrices(path)["GTcls"][self.task].item()
         except (KeyError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from ...tensors.tensor import Tensor
 from ..node import names
 from ..order import ArrayTable, Table
 from ..rows import as_array
-from ..sampler_arguments import select_sampler
 from ..samplers import BuiltinSampler, PKSampler, SequentialSampler
 from ..source import MappableDataset
+from ..source_arguments import select_sampler
 
 
 class ArraysDataset(MappableDataset):
@@ -25,16 +26,25 @@ class ArraysDataset(MappableDataset):
         super().__init__(None, num_parallel_workers, cache)
         self._columns, self.sampler = column_names, sampler
         self._held: ArrayTable | None = None
+        self._origins: list[tuple[Sequence[str], int]] = []  # files, and how many rows they have
 
     def _arrays(self) -> list[np.ndarray]:
         raise NotImplementedError
 
+    def _files_of(self, place: int) -> Sequence[str]:
+        for files, count in self._origins:
+            if place < count:
+                return files
+            place -= count
+        return ()
+
     def _table(self) -> Table | None:
         if self._held is None:
-            self._held = ArrayTable(self._arrays())
-            if isinstance(self.sampler, PKSampler) and self._class_column in self.columns:
+            self._held = ArrayTable(self._arrays(), self._files_of if self._origins else None)
+            if self._class_column in self.columns:
                 place = self.columns.index(self._class_column)  # type: ignore[arg-type]
-                self.sampler.labels = self._held.columns[place]
+                labels = self._held.columns[place]
+                self.sampler.know(lambda _: labels)
         return self._held
 
 

@@ -12,6 +12,9 @@ import numpy as np
 from ..checks import one_of
 from ..errors import in_pipeline, needs
 from .files import FilesDataset, folder
+from .genres import files_of
+
+_LOUDEST = 32767  # what 1.0 is in a file of 16 bits; soundfile itself divides by 32768
 
 
 def waveform(path: str) -> tuple[np.ndarray, int]:
@@ -22,9 +25,12 @@ def waveform(path: str) -> tuple[np.ndarray, int]:
     """
     soundfile = needs("audio", "soundfile")
     try:
-        data, rate = soundfile.read(path, dtype="float32", always_2d=True)
+        short = soundfile.info(path).subtype == "PCM_16"
+        data, rate = soundfile.read(path, dtype="int16" if short else "float32", always_2d=True)
     except (OSError, RuntimeError) as error:
         raise in_pipeline(f"The file {path} can't be read as sound: {error}") from error
+    if short:
+        data = data.astype(np.float32) / np.float32(_LOUDEST)
     return np.ascontiguousarray(data.T), rate
 
 
@@ -50,8 +56,7 @@ class GTZANDataset(SoundsDataset):
 
     Args:
         dataset_dir: the folder with a folder for each genre.
-        usage: ``"all"``; or ``"train"``, ``"valid"``, ``"test"``: of each ten files the first
-            eight, the ninth, the tenth.
+        usage: ``"all"``; or ``"train"``, ``"valid"``, ``"test"``, by a list of names of files.
         num_samples and the rest: as for `MnistDataset`.
     """
 
@@ -64,8 +69,9 @@ class GTZANDataset(SoundsDataset):
             found.append((path, os.path.basename(os.path.dirname(path))))
         if self.usage == "all":
             return found
-        parts = {"train": range(8), "valid": range(8, 9), "test": range(9, 10)}[self.usage]
-        return [item for i, item in enumerate(found) if i % 10 in parts]
+        wanted = files_of(self.usage)
+        return [item for item in found
+                if os.path.splitext(os.path.basename(item[0]))[0] in wanted]
 
     def _read(self, item: Any) -> Any:
         data, rate = waveform(item[0])
@@ -73,14 +79,14 @@ class GTZANDataset(SoundsDataset):
 
 
 class YesNoDataset(SoundsDataset):
-    """Eight times yes or no in Hebrew: `waveform`, `sample_rate` int32, `labels` int32.
+    """Eight times yes or no in Hebrew: `waveform`, `sample_rate` int32, `label` int32.
 
     Args:
         dataset_dir: the folder with files such as ``0_0_1_1_0_1_1_0.wav``.
         num_samples and the rest: as for `MnistDataset`.
     """
 
-    _given = ("waveform", "sample_rate", "labels")
+    _given = ("waveform", "sample_rate", "label")
 
     def __init__(self, dataset_dir: str, num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: bool | None = None,
@@ -101,22 +107,25 @@ class YesNoDataset(SoundsDataset):
 class LJSpeechDataset(YesNoDataset):
     """Sentences read aloud (Ito and Johnson 2017).
 
-    Columns are `waveform`, `sample_rate` int32, `transcription`, `normalized_transcript`.
+    Columns are `waveform`, `sample_rate` int32, `transcription`, `normalized_transcription`.
 
     Args:
         dataset_dir: the folder with ``metadata.csv`` and ``wavs``.
         num_samples and the rest: as for `MnistDataset`.
     """
 
-    _given = ("waveform", "sample_rate", "transcription", "normalized_transcript")
+    _given = ("waveform", "sample_rate", "transcription", "normalized_transcription")
 
     def _list(self) -> list[Any]:
         path = os.path.join(self.dataset_dir, "metadata.csv")
         with open(path, encoding="utf-8", newline="") as opened:
             return [row for row in csv.reader(opened, delimiter="|", quoting=csv.QUOTE_NONE) if row]
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(self.dataset_dir, "wavs", f"{item[0]}.wav"),)
+
     def _read(self, item: Any) -> Any:
-        data, rate = waveform(os.path.join(self.dataset_dir, "wavs", f"{item[0]}.wav"))
+        data, rate = waveform(*self._paths(item))
         return data, np.int32(rate), item[1], item[2]
 
 
@@ -151,7 +160,10 @@ class SpeechCommandsDataset(SoundsDataset):
         wanted = lists["testing" if self.usage == "test" else "validation"]
         return [f for f in found if f in wanted]
 
+    def _paths(self, item: str) -> tuple[str]:
+        return (os.path.join(self.dataset_dir, item),)
+
     def _read(self, item: str) -> Any:
-        data, rate = waveform(os.path.join(self.dataset_dir, item))
+        data, rate = waveform(*self._paths(item))
         speaker, number = os.path.splitext(os.path.basename(item))[0].split("_nohash_")
         return data, np.int32(rate), os.path.dirname(item), speaker, np.int32(number)

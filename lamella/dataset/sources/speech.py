@@ -28,11 +28,11 @@ class CMUArcticDataset(SoundsDataset):
 
     _given = ("waveform", "sample_rate", "transcript", "utterance_id")
     _argument = "name"
-    _usages = ("ahw", "aup", "awb", "axb", "bdl", "clb", "eey", "fem", "gka", "jmk", "ksp", "ljm",
-               "lnh", "rms", "rxr", "slp", "slt", "aew")
+    _usages = ("aew", "ahw", "aup", "awb", "axb", "bdl", "clb", "eey", "fem", "gka", "jmk", "ksp",
+               "ljm", "lnh", "rms", "rxr", "slp", "slt")
 
     def __init__(self, dataset_dir: str, name: str | None = None, *args: Any, **kwargs: Any):
-        super().__init__(dataset_dir, name, *args, **kwargs)
+        super().__init__(dataset_dir, name or "aew", *args, **kwargs)
 
     def _list(self) -> list[Any]:
         root = os.path.join(self.dataset_dir, f"cmu_us_{self.usage}_arctic")
@@ -76,9 +76,12 @@ class LibriTTSDataset(SoundsDataset):
         return [(os.path.dirname(path), *line.split("\t")) for path in listings
                 for line in lines(path)]
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(item[0], f"{item[1]}.wav"),)
+
     def _read(self, item: Any) -> Any:
-        folder, name, original, normalized = item
-        data, rate = waveform(os.path.join(folder, f"{name}.wav"))
+        _, name, original, normalized = item
+        data, rate = waveform(*self._paths(item))
         speaker, chapter = name.split("_")[:2]
         return (data, np.uint32(rate), original, normalized, np.uint32(speaker),
                 np.uint32(chapter), name)
@@ -120,9 +123,12 @@ class TedliumDataset(SoundsDataset):
                 found += [(os.path.join(root, "sph"), line) for line in lines(path)]
         return found
 
+    def _paths(self, item: Any) -> tuple[str]:
+        return (os.path.join(item[0], f"{item[1].partition(' ')[0]}{self.extensions}"),)
+
     def _read(self, item: Any) -> Any:
         talk, _, speaker, start, end, identifier, transcript = item[1].split(" ", 6)
-        data, rate = waveform(os.path.join(item[0], f"{talk}{self.extensions}"))
+        data, rate = waveform(*self._paths(item))
         part = data[:, int(float(start) * rate):int(float(end) * rate)]
         return part, np.int32(rate), transcript, talk, speaker, identifier
 

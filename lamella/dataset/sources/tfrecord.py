@@ -228,10 +228,12 @@ class TFRecordDataset(LinesDataset):
         values = found[name]
         kind = about["type"] if about is not None else None
         if isinstance(values, list):
-            if kind == "string" or (kind is None and len(values) != 1):
+            if kind == "string":
                 words = np.array([v.decode() for v in values])
-                return words if about is None or "shape" in about else words[0]
-            values = np.frombuffer(b"".join(values), np.uint8).copy()
+                return words if about is not None and about.get("shape") else words[0]
+            widest = max(map(len, values), default=0)
+            values = np.frombuffer(b"".join(v.ljust(widest) for v in values),
+                                   np.uint8).copy()
         if kind is not None and kind != str(values.dtype):
             values = values.astype(kind)
         if about is not None and "shape" in about:

@@ -18,10 +18,14 @@ class TextTensorOperation(TensorOperation):
 
         Raises:
             TypeError: if it is neither.
+            RuntimeError: if it is bytes.
         """
         if not isinstance(value, (str, bytes, list, tuple, np.ndarray, np.generic)):
             raise TypeError(f"Input should be 1-D list or string or array of strings, got "
                             f"{type(value)}. For '{type(self).__name__}', a text is expected.")
+        if isinstance(value, (bytes, np.bytes_)):
+            raise RuntimeError(f"{type(self).__name__}: the input shape should be scalar and the "
+                               f"type of input should be string, but got bytes.")
         return np.asarray(value)
 
     def give(self, value: Any) -> Any:

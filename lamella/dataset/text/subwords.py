@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked_call
 from ..checks import existing_file, string
 from ..errors import needs
 from ..transforms.operation import Streams, Values
@@ -134,6 +135,7 @@ class SentencePieceVocab:
         return made
 
     @classmethod
+    @checked_call("SentencePieceVocab.from_dataset")
     def from_dataset(cls, dataset: Any, col_names: list[str], vocab_size: int,
                      character_coverage: float, model_type: Any,
                      params: dict[str, Any]) -> SentencePieceVocab:
@@ -150,6 +152,7 @@ class SentencePieceVocab:
         return cls._trained(sentences, vocab_size, character_coverage, model_type, params)
 
     @classmethod
+    @checked_call("SentencePieceVocab.from_file")
     def from_file(cls, file_path: list[str], vocab_size: int, character_coverage: float,
                   model_type: Any, params: dict[str, Any]) -> SentencePieceVocab:
         """Train on the lines of files; arguments as for `from_dataset`."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import op
-from ..checks import existing_file
+from ..arguments import checked_call
+from ..checks import LARGEST, existing_file, in_interval, of_type
 from ..node import Dataset
 
 
@@ -34,6 +34,7 @@ class Vocab:
         return made
 
     @classmethod
+    @checked_call("Vocab.from_list")
     def from_list(cls, word_list: list[str], special_tokens: list[str] | None = None,
                   special_first: bool = True) -> Vocab:
         """A vocabulary of the words of a list, in that order.
@@ -63,6 +64,7 @@ class Vocab:
         return cls._of({word: number for number, word in enumerate(words)})
 
     @classmethod
+    @checked_call("Vocab.from_dict")
     def from_dict(cls, word_dict: dict[str, int]) -> Vocab:
         """A vocabulary with these ids."""
         if not isinstance(word_dict, dict):
@@ -73,11 +75,13 @@ class Vocab:
                 raise TypeError(f"For 'Vocab.from_dict', words must be str and numbers ints, but "
                                 f"got {word!r}: {number!r}.")
             if number < 0:
-                raise ValueError(f"For 'Vocab.from_dict', numbers must be 0 or more, but got "
+                raise ValueError(f"{in_interval('word_id', 0, LARGEST)} For "
+                                 f"'Vocab.from_dict', numbers must be 0 or more, but got "
                                  f"{word!r}: {number}.")
         return cls._of(dict(word_dict))
 
     @classmethod
+    @checked_call("Vocab.from_file")
     def from_file(cls, file_path: str, delimiter: str = "", vocab_size: int | None = None,
                   special_tokens: list[str] | None = None, special_first: bool = True) -> Vocab:
         """A vocabulary of the words of a file, one on each line.
@@ -107,6 +111,7 @@ class Vocab:
         return cls.from_list(words, special_tokens, special_first)
 
     @classmethod
+    @checked_call("Vocab.from_dataset")
     def from_dataset(cls, dataset: Dataset, columns: Any = None, freq_range: Any = None,
                      top_k: int | None = None, special_tokens: list[str] | None = None,
                      special_first: bool = True) -> Vocab:
@@ -137,25 +142,38 @@ class Vocab:
         """The ids by word."""
         return dict(self._ids)
 
-    @op
+    @checked_call("Vocab.tokens_to_ids")
     def tokens_to_ids(self, tokens: Any) -> Any:
         """The id of a word, or of each in a list; -1 for unknown words."""
+        self._filled("tokens_to_ids")
         if isinstance(tokens, np.ndarray):
             tokens = tokens.tolist()
         if isinstance(tokens, str):
             return self._ids.get(tokens, -1)
+        for place, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise TypeError(f"{of_type(f'tokens[{place}]', token, str, np.str_)} For "
+                                f"'tokens_to_ids', words must be str.")
         return [self._ids.get(token, -1) for token in tokens]
 
-    @op
+    def _filled(self, name: str) -> None:
+        """Raises RuntimeError if there are no words."""
+        if not self._ids:
+            raise RuntimeError(f"Vocab has not been initialized. For '{name}', it must be made by "
+                               f"'from_list', 'from_dict', 'from_file' or 'from_dataset'.")
+
+    @checked_call("Vocab.ids_to_tokens")
     def ids_to_tokens(self, ids: Any) -> Any:
         """The word of an id, or of each in a list; "" for unknown ids."""
+        self._filled("ids_to_tokens")
         if isinstance(ids, np.ndarray):
             ids = ids.tolist()
         if isinstance(ids, int):
             return self._words.get(ids, "")
-        for number in ids:
+        for place, number in enumerate(ids):
             if isinstance(number, bool) or not isinstance(number, int):
-                raise TypeError(f"For 'ids_to_tokens', numbers must be ints, but got {number!r}.")
+                raise TypeError(f"{of_type(f'ids[{place}]', number, int, np.int64)} For "
+                                f"'ids_to_tokens', numbers must be ints, but got {number!r}.")
         return [self._words.get(number, "") for number in ids]
 
 
@@ -170,6 +188,7 @@ class Vectors:
         self.dim = 0
 
     @classmethod
+    @checked_call("Vectors.from_file")
     def from_file(cls, file_path: str, max_vectors: int | None = None) -> Any:
         """The vectors of a file.
 

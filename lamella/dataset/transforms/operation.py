@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from .. import config
+from ..arguments import check_arguments
 from ..described import Described
 from ..numbers import Mt19937
 from ..rows import as_array
 
 Values = tuple[Any, ...]
+_OURS = __name__.removesuffix("transforms.operation")  # operations of programs check themselves
 
 
 class Implementation(IntEnum):
@@ -72,13 +74,26 @@ class TensorOperation(Described):
     def __init__(self) -> None:
         """Takes nothing; without it, Python would take anything and say nothing."""
 
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> None:
+        if arguments and cls.__module__.startswith(_OURS):
+            check_arguments(cls.__module__.split(".")[2], cls.__name__, arguments)
+
     def __call__(self, *values: Any) -> Any:
         if not values:
             raise RuntimeError(f"For '{type(self).__name__}', an input is expected, but got none.")
+        if len(values) > 1 and not self._takes_several():
+            raise RuntimeError(f"The op is OneToOne, can only accept one tensor as input. For "
+                               f"'{type(self).__name__}', got {len(values)} inputs.")
         streams = Streams(config.pipeline_seed())
         out = self.run(tuple(self.accept(value) for value in values), streams)
         out = tuple(self.give(value) for value in out)
         return out[0] if len(out) == 1 else out
+
+    def _takes_several(self) -> bool:
+        """Whether a call may have several inputs; in a `map` each column goes alone then."""
+        own = type(self).run is not TensorOperation.run
+        return own or not type(self).__module__.startswith(_OURS)
 
     def accept(self, value: Any) -> Any:
         """The input as an array, an image of Pillow's as it is.

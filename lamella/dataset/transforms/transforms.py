@@ -42,8 +42,9 @@ def _operations(name: str, operations: Any) -> list[Any]:
         raise ValueError(f"For '{name}', 'transforms' must not be empty.")
     for place, operation in enumerate(operations):
         if not callable(operation):
-            raise TypeError(f"For '{name}', transforms[{place}] must be a transform or a function, "
-                            f"but got {operation!r}.")
+            raise TypeError(f"transforms[{place}] is neither a transforms op (TensorOperation) nor "
+                            f"a callable pyfunc. For '{name}', transforms[{place}] must be a "
+                            f"transform or a function, but got {operation!r}.")
     return operations
 
 

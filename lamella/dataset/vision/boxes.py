@@ -28,13 +28,16 @@ def _checked(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
                            f"columns.")
     image, boxes = is_image(name, np.asarray(values[0])), np.asarray(values[1])
     if boxes.ndim != 2 or boxes.shape[1] < 4:
-        raise RuntimeError(f"BoundingBox: boxes must have the shape <N,M>, M of 4 or more, but got "
-                           f"{list(boxes.shape)}.")
+        raise RuntimeError(f"BoundingBox: bounding boxes must have at least 4 features, but got "
+                           f"the shape {list(boxes.shape)}, not <N,M> with M of 4 or more.")
     height, width = image.shape[:2]
     x, y, w, h = (boxes[:, i] for i in range(4))
-    if ((x < 0) | (y < 0) | (w <= 0) | (h <= 0) | (x + w > width) | (y + h > height)).any():
-        raise RuntimeError(f"BoundingBox: a box is not inside of the image of shape "
-                           f"{list(image.shape)}.")
+    if (boxes[:, :4] < 0).any():
+        raise RuntimeError("BoundingBox: the coordinates of the bounding boxes has negative value: "
+                           "a box must be inside of the image.")
+    if ((x + w > width) | (y + h > height)).any():
+        raise RuntimeError(f"BoundingBox: bounding boxes is out of bounds of the image: a box is "
+                           f"not inside of the image of shape {list(image.shape)}.")
     return image, boxes.astype(np.float32)
 
 

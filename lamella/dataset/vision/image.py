@@ -80,6 +80,10 @@ class RandomImageOperation(ImageOperation):
     """
 
     draws = True
+    several = False  # whether a call may have several images
+
+    def _takes_several(self) -> bool:
+        return self.several or type(self).run is not RandomImageOperation.run
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The images, all changed with the same arguments."""

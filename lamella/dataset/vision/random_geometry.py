@@ -42,6 +42,8 @@ class RandomHorizontalFlip(RandomImageOperation):
         True
     """
 
+    several = True
+
     _horizontally, _side = True, "FLIP_LEFT_RIGHT"
 
     def __init__(self, prob: float = 0.5):
@@ -78,6 +80,8 @@ class RandomVerticalFlip(RandomHorizontalFlip):
         True
     """
 
+    several = True
+
     _horizontally, _side = False, "FLIP_TOP_BOTTOM"
 
 
@@ -97,6 +101,8 @@ class RandomCrop(RandomImageOperation):
         >>> vision.RandomCrop((2, 3))(image).shape
         (2, 3, 3)
     """
+
+    several = True
 
     def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False,
                  fill_value: Any = 0, padding_mode: Border = Border.CONSTANT):
@@ -182,6 +188,8 @@ class RandomResizedCrop(RandomImageOperation):
         (3, 3, 3)
     """
 
+    several = True
+
     def __init__(self, size: Any, scale: Any = (0.08, 1.0), ratio: Any = (3.0 / 4.0, 4.0 / 3.0),
                  interpolation: Inter = Inter.BILINEAR, max_attempts: int = 10):
         name = type(self).__name__
@@ -265,6 +273,8 @@ class RandomResize(RandomImageOperation):
     Args:
         size: as for `Resize`.
     """
+
+    several = True
 
     def __init__(self, size: Any):
         self.size, self._resize = size, Resize(size)

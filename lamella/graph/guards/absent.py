@@ -29,7 +29,7 @@ def sought_by(code: types.CodeType) -> frozenset[str]:
 
 def note_absent(spaces: Spaces, sought: Set[str], modules: Iterable[types.ModuleType],
                 classes: Iterable[type]) -> None:
-    """Add to the names in use, as `Reach.spaces` has them, those that may be there later.
+    """Add to the names in use, as `Reachable.spaces` has them, those that may be there later.
 
     These are the names sought that modules and the built-in ones lack, and those that classes have
     or lack; and in each class the names that it inherits, which it may override.

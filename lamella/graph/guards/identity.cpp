@@ -1,4 +1,4 @@
-// Whether containers hold the very objects that they held: what `watch.py` asks at every call.
+// Whether containers hold the very objects that they held: what guards ask at every call.
 //
 // No code of Python's runs meanwhile, so they are compared as of one moment.
 

@@ -11,8 +11,8 @@ from operator import is_
 from typing import Any
 
 from ...machine.extension import Extension
-from .kinds import is_large
-from .values import DEEPEST, Opened, is_fixed
+from .kinds import LEVELS, is_large
+from .values import Opened, is_fixed
 
 extension = Extension("lamella_identity", pathlib.Path(__file__).with_name("identity.cpp"))
 
@@ -32,7 +32,7 @@ class Identities:
         self.dicts.append((held, list(held), list(held.values())))
         return True
 
-    def add_all(self, container: Any, opened: Opened, depth: int = DEEPEST) -> bool:
+    def add_all(self, container: Any, opened: Opened, depth: int = LEVELS) -> bool:
         """Note a container and those in it; returns whether their identities are a full guard.
 
         As for `values.comparable`, a large container that isn't `opened` doesn't matter.

@@ -33,6 +33,7 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 
 MOST_PARTS = 1000  # of a container; a larger one is compared only if the code read it
+LEVELS = 16  # of containers; those that are deeper inside are compared by identity
 MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)

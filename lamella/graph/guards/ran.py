@@ -8,10 +8,10 @@ from typing import Any
 
 from .bytecode import facts_of, with_inner
 from .kinds import ANY_NAME, is_opaque
-from .reach import Reach
+from .reachable import Reachable
 
 
-def not_found(reach: Reach, codes: Iterable[types.CodeType]) -> set[str]:
+def not_found(reach: Reachable, codes: Iterable[types.CodeType]) -> set[str]:
     """The names of functions that ran although they were not followed.
 
     Their names are computed, or they are some of a large library's.
@@ -20,7 +20,7 @@ def not_found(reach: Reach, codes: Iterable[types.CodeType]) -> set[str]:
     return {code.co_name for code in codes if code not in found}
 
 
-def uninspected(reach: Reach) -> Callable[[types.CodeType], bool]:
+def uninspected(reach: Reachable) -> Callable[[types.CodeType], bool]:
     """A function that says of code, before it runs, whether it may change what no snapshot has.
 
     It may if it wasn't followed, or mentions an object that wasn't inspected.
@@ -29,11 +29,11 @@ def uninspected(reach: Reach) -> Callable[[types.CodeType], bool]:
     return lambda code: code not in followed or bool(was_read(reach, (code,)))
 
 
-def _followed(reach: Reach) -> set[types.CodeType]:
+def _followed(reach: Reachable) -> set[types.CodeType]:
     return {code for function in reach.functions for code in with_inner(function.__code__)}
 
 
-def was_read(reach: Reach, codes: Iterable[types.CodeType]) -> dict[int, Any]:
+def was_read(reach: Reachable, codes: Iterable[types.CodeType]) -> dict[int, Any]:
     """By identity, the objects not inspected that the code which ran may have read."""
     if not reach.closed:
         return {}

@@ -1,6 +1,7 @@
-"""Fingerprints: the values that a run may depend on, in a form that can be compared.
+"""Kinds of values: what each leads to, how it is compared, copied and put back, said once a kind.
 
-Other threads may change containers while they are read: see `parts_of`.
+To add a kind, write a class and a line of `_KINDS`. Other threads may change containers while they
+are read: see `parts_of`.
 """
 
 from __future__ import annotations
@@ -8,154 +9,409 @@ from __future__ import annotations
 import contextvars
 import functools
 import hashlib
-import threading
+import random
 import types
-from collections import deque
-from collections.abc import Mapping
+import weakref
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping
 from operator import is_
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.declared import caches_of
-from ...core.primitive import Primitive
-from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .kinds import (
     ATOMS,
     BUFFERS,
     CACHED,
-    DICTS,
+    LEVELS,
     PLAIN,
+    VIEWS,
     ByIdentity,
-    form_of,
+    FunctionWrapper,
     is_large,
-    is_ours,
     parts_of,
 )
-from .reach import Reach
-from .spots import ABSENT, Free, content_of, state_of
+from .sources import ABSENT, Source, content_of
+
+if TYPE_CHECKING:
+    from .search import Search
 
 LONGEST = 1024  # of a container that is compared part by part
-DEEPEST = 16  # the most levels of containers
+WHOLE = object()  # as a key: the whole content
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
-_MAPPINGS = (dict, types.MappingProxyType)
-_CONTAINERS = (tuple, list, *_MAPPINGS, set, frozenset, deque)
-_CHANGING = (*_CONTAINERS, *BUFFERS, np.ndarray, contextvars.ContextVar, functools.partial, CACHED)
-_PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
-_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _LARGE = "large"
-_ALIKE = (Primitive, CellTree)
 Opened = Mapping[int, Any] | None
 
 
-
-def fingerprint(reach: Reach, free: Free) -> tuple:
-    """The values that a run may depend on: attributes of objects, variables of functions.
-
-    For the spots in `free` only the types count.
-    """
-    opened = reach.opened
-
-    def held(holder: Any, key: Any, value: Any) -> Any:
-        value = free.guarded(holder, key, value) if free else value
-        return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
-
-    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
-    return (
-        [_cell_values(cell, seen, opened, free) for cell in reach.cells],
-        [_values(thing, seen, opened, free) for thing in reach.objects],
-        [held(variable, None, content_of(variable)) for variable in reach.variables],
-        [[held(owner, name, space.get(name, ABSENT)) for name in names]
-         for owner, space, names in reach.spaces.values()],
-        [(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__), _containers(f))
-         for f in reach.functions],
-        [[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
-          for name in names] for thing, names in reach.slotted],
-        [[(name, slot(value, seen)) for name, value in state_of(p)] for p in reach.parameters],
-        [comparable(t.__dict__) for t, slot in reach.tensors if slot is None],
-        kinds_of(reach), [thing.__dict__ is own for thing, own in reach.owners],
-        list(map(len, reach.sized)), _aliases(reach),
-        threading.get_ident() if reach.thread else 0,
-        [kind.settings() for kind in reach.arithmetic])
-
-
-def _aliases(reach: Reach) -> list[int]:
-    """Which names of the program's hold the same list, dict, set or deque, as numbers."""
-    named = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
-             for _, value in state_of(thing)]
-    named += [content_of(variable) for variable in reach.variables]
-    named += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
-    named += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
-    first: dict[int, int] = {}
-    return [first.setdefault(id(value), len(first)) for value in named
-            if type(value) in _SHARED]
-
-
-def _containers(function: types.FunctionType) -> list[ByIdentity]:
-    """The lists and dicts among a function's defaults, which a run may change."""
-    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
-
-
-def kinds_of(reach: Reach) -> list:
-    """The classes of objects and Cells, and the bases of classes."""
-    return [*map(type, reach.cells), *map(type, reach.objects),
-            *[owner.__mro__ for owner, *_ in reach.spaces.values()
-              if issubclass(type(owner), type)]]
-
-
-class Difference(NamedTuple):
-    """What differs between two fingerprints.
+class Kind:
+    """A kind of values; this one is immutable, or its state is its attributes.
 
     Attributes:
-        what: its description in messages.
-        name: the name under which code reads it; empty if it has none.
-        before, now: the two values; empty if they can't be shown.
+        refused: what a run does that changes such a value; empty if a replay can repeat it.
     """
 
-    what: str
-    name: str = ""
-    before: str = ""
-    now: str = ""
+    refused = ""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        """Have a search visit what a value leads to."""
+        search.visit_object(thing)
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        """The value in a form that can be compared (see `comparable`)."""
+        return value if type(value).__eq__ is object.__eq__ else ByIdentity(value)
+
+    def is_fixed(self, value: Any) -> bool:
+        """Whether that form stays the same as long as the object does."""
+        return True
+
+    def copy(self, thing: Any) -> Any:
+        """A copy of what it holds."""
+        raise NotImplementedError
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        """What differs from a copy: keys with the values now, or `WHOLE` with the whole content."""
+        now = self.copy(thing)
+        if now is not before:
+            yield WHOLE, now
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        """Give it the content of a copy again."""
+        raise NotImplementedError
 
 
-def difference(reach: Reach, before: tuple, now: tuple) -> Difference:
-    """The first difference between two fingerprints of a reach."""
-    cells, objects, variables, spaces, *_ = zip(before, now, strict=True)
-    owners = [(cell, a[0], b[0]) for cell, a, b in zip(reach.cells, *cells, strict=True)]
-    owners += list(zip(reach.objects, *objects, strict=True))
-    for thing, old, new in owners:
-        for name in dict(new).keys() | dict(old).keys():
-            a, b = (dict(values).get(name, ABSENT) for values in (old, new))
-            if a != b:
-                return Difference(f"the attribute '{name}' of {type(thing).__name__}", name,
-                                  _shown(a), _shown(b))
-    names = {id(cell): name for function in reach.functions for name, cell in
-             zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)}
-    for variable, old, new in zip(reach.variables, *variables, strict=True):
-        if old != new:
-            name = names.get(id(variable), "")
-            return Difference(f"the variable '{name}'", name, _shown(old), _shown(new))
-    for (owner, _, used), old, new in zip(reach.spaces.values(), *spaces, strict=True):
-        for name, a, b in zip(used, old, new, strict=True):
-            if a != b:
-                whose = f" of {owner.__name__}" if issubclass(type(owner), type) else ""
-                return Difference(f"the {'attribute' if whose else 'global'} '{name}'{whose}",
-                                  name, _shown(a), _shown(b))
-    return Difference("something that it reads")
+class _Changing(Kind):
+    """Mutable values."""
+
+    def is_fixed(self, value: Any) -> bool:
+        return False
 
 
-def _shown(form: Any) -> str:
-    """A plain value, from its form by `comparable`, as text; empty for other values."""
-    if form is ABSENT:
-        return "nothing"
-    if isinstance(form, str):
-        return form
-    if isinstance(form, tuple) and len(form) == 2 and form[0] in ATOMS:
-        return repr(form[1])[:60]
-    return ""
+class _Plain(Kind):
+    """Numbers and texts, of classes derived from Python's."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        """Do nothing: its attributes have been visited, if it has any."""
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return type(value), value
+
+
+class _Scalar(Kind):
+    """NumPy's numbers."""
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return type(value), value.tobytes()
+
+
+class _Container(_Changing):
+    """Lists, tuples and deques."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.visit_items(search.note(thing, source), enumerate(parts_of(thing)))
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        if depth >= LEVELS:
+            return super().comparable(value, depth, opened)
+        parts = parts_of(value)
+        if len(parts) > LONGEST and set(map(type, flat := self._flat(parts))) <= ATOMS:
+            return type(value), _Long(flat)
+        return type(value), self._parts(parts, depth + 1, opened)
+
+    def _flat(self, parts: list[Any]) -> list[Any]:
+        return parts
+
+    def _parts(self, parts: list[Any], depth: int, opened: Opened) -> tuple[Any, ...]:
+        return tuple([comparable(part, depth, opened) for part in parts])
+
+    def copy(self, thing: Any) -> Any:
+        return parts_of(thing)
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        now = parts_of(thing)
+        if [id(v) for v in now] != [id(v) for v in before]:
+            yield WHOLE, now
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        now = list(thing)
+        if len(now) != len(before) or not all(map(is_, now, before)):
+            thing.clear()
+            thing.extend(before)
+
+
+class _Tuple(_Container):
+    def is_fixed(self, value: Any) -> bool:
+        return all(map(is_fixed, value))
+
+
+class _Set(_Container):
+    """Sets; their order is seen, too."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.note(thing, source)
+        search.visit_all(parts_of(thing))
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        thing.clear()
+        thing.update(before)  # one by one, for the order
+
+
+class _FrozenSet(_Set):
+    is_fixed = _Tuple.is_fixed
+
+
+class _Dict(_Container):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        if isinstance(thing, defaultdict):
+            search.note_slots(thing, "default_factory")
+        items = parts_of(thing)
+        search.visit_items(search.note(thing, source), items)
+        search.visit_all([key for key, _ in items if not isinstance(key, PLAIN)])
+
+    def _flat(self, parts: list[Any]) -> list[Any]:
+        return [part for item in parts for part in item]
+
+    def _parts(self, parts: list[Any], depth: int, opened: Opened) -> tuple[Any, ...]:
+        # with the types of keys, since 1 == True
+        return tuple([(type(name), name, comparable(v, depth, opened)) for name, v in parts])
+
+    def copy(self, thing: Any) -> Any:
+        return thing.copy() if type(thing) is dict else dict(parts_of(thing))
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        now = self.copy(thing)
+        if len(now) == len(before) and all(map(is_, now, before)) and all(
+                map(is_, now.values(), before.values())):
+            return
+        if without:
+            now, before = ({key: value for key, value in content.items() if key not in without}
+                           for content in (now, before))
+        another_order = in_another_order(now, before)
+        if another_order and not without:
+            yield WHOLE, now
+            return
+        for key in {**before, **now}:
+            if now.get(key, ABSENT) is not before.get(key, ABSENT):
+                yield key, now.get(key, ABSENT)
+        if another_order:  # each again, at the end
+            for key, value in now.items():
+                yield key, ABSENT
+                yield key, value
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        content = dict(before)
+        thing.clear()
+        thing.update(content)
+
+
+class _Variable(Kind):
+    """Variables of closures."""
+
+    def copy(self, thing: Any) -> Any:
+        return content_of(thing)
+
+
+class _Array(_Changing):
+    refused = "changes a NumPy array"
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.found.arrays.append(thing)
+        if thing.dtype.hasobject:
+            search.visit_all(thing.ravel().tolist())
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        if value.dtype.hasobject:
+            return value.shape, value.flags.writeable, tuple(map(comparable, value.ravel()))
+        content = np.ndarray.tobytes(value)  # the method of a masked array would change it
+        if len(content) > _SHORT:
+            content = hashlib.blake2b(content).digest()
+        return value.shape, value.strides, value.flags.writeable, value.dtype.str, content
+
+    def copy(self, thing: Any) -> Any:
+        return thing.copy()
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        if not np.array_equal(thing, before, equal_nan=thing.dtype.kind in "fc"):
+            yield WHOLE, thing
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        thing[...] = before
+
+
+class _Buffer(_Changing):
+    refused = "changes an array of bytes or numbers"
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.found.buffers.append(thing)
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return type(value), bytes(value)
+
+    def copy(self, thing: Any) -> Any:
+        return bytes(thing)
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        if bytes(thing) != before:
+            yield WHOLE, thing
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        memoryview(thing).cast("B")[:] = before
+
+
+class _Generator(Kind):
+    """Generators of random numbers; their copies are their positions."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.found.streams.append(thing)
+
+    def copy(self, thing: Any) -> Any:
+        if isinstance(thing, random.Random):
+            return thing.getstate()
+        if isinstance(thing, np.random.Generator):
+            return thing.bit_generator.state
+        return thing.state if isinstance(thing, np.random.BitGenerator) else thing.get_state()
+
+    def changes(self, thing: Any, before: Any, without: Collection[str] = ()
+                ) -> Iterator[tuple[Any, Any]]:
+        now = self.copy(thing)
+        if repr(_listed(now)) != repr(_listed(before)):
+            yield WHOLE, now
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        if isinstance(thing, random.Random):
+            thing.setstate(before)
+        elif isinstance(thing, np.random.Generator):
+            thing.bit_generator.state = before
+        elif isinstance(thing, np.random.BitGenerator):
+            thing.state = before
+        else:
+            thing.set_state(before)
+
+
+class _ContextVariable(_Changing):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.visit(thing.get(None))
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return ByIdentity(value), comparable(value.get(ABSENT))
+
+
+class _Partial(_Changing):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.note_slots(thing, "func", "args", "keywords", "__dict__")
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return type(value), *[comparable(v, depth + 1, opened) for v in (
+            value.func, value.args, value.keywords, vars(value))]
+
+
+class _Cached(_Changing):
+    """Functions that cache their results; compared is whether the cache has changed."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.found.has_caches = True
+        search.visit(thing.__wrapped__)
+
+    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+        return ByIdentity(value), *value.cache_info()[1:]
+
+
+class _Weak(Kind):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.note_weak(thing, thing(), source)
+
+
+class _Method(Kind):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.visit_all((thing.__self__, thing.__func__))
+
+
+class _BuiltinMethod(Kind):
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        if not isinstance(thing.__self__, types.ModuleType):
+            search.visit_behind(thing.__self__, source)
+
+
+class _View(Kind):
+    """The keys, values or items of a dict."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.visit_behind(thing.mapping, source)
+
+
+class _Wrapper(Kind):
+    """Functions of Lamella that call one of the program's."""
+
+    def visit(self, thing: Any, source: Source | None, search: Search) -> None:
+        search.visit(thing.fn)
+
+
+# the first whose classes fit; classes derived from these keep attributes besides
+_KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
+    ((types.MethodType,), _Method()),
+    ((FunctionWrapper,), _Wrapper()),
+    ((functools.partial,), _Partial()),
+    ((tuple,), _Tuple()),
+    ((list, deque), _Container()),
+    ((dict, types.MappingProxyType), _Dict()),
+    ((weakref.ReferenceType,), _Weak()),
+    ((set,), _Set()),
+    ((frozenset,), _FrozenSet()),
+    ((np.ndarray,), _Array()),
+    (BUFFERS, _Buffer()),
+    ((types.BuiltinMethodType, types.MethodWrapperType), _BuiltinMethod()),
+    (VIEWS, _View()),
+    ((types.CellType,), _Variable()),
+    ((np.generic,), _Scalar()),
+    ((np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
+     _Generator()),
+    ((contextvars.ContextVar,), _ContextVariable()),
+    ((CACHED,), _Cached()),
+    (PLAIN, _Plain()),
+    ((object,), Kind()))
+
+
+@functools.lru_cache(4096)
+def _kind_of(cls: type) -> Kind:
+    return next(kind for classes, kind in _KINDS if issubclass(cls, classes))
+
+
+def kind_of(thing: Any) -> Kind:
+    """The kind of a value."""
+    return _kind_of(type(thing))
+
+
+def has_changed(thing: Any, before: Any) -> bool:
+    """Whether a value differs from a copy of it."""
+    return any(True for _ in kind_of(thing).changes(thing, before))
+
+
+def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
+    """A value in a form that can be compared: itself if it is plain, its parts, or its identity.
+
+    If `opened` is given, a large container that isn't in it equals any other of its class.
+    """
+    kind = type(value)
+    if kind in ATOMS:
+        if kind is float and (not value or value != value):
+            return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
+        return kind, value
+    if kind is Parameter or kind is Tensor:
+        return ByIdentity(value)
+    if opened is not None and is_large(value) and id(value) not in opened:
+        return kind, _LARGE
+    return _kind_of(kind).comparable(value, depth, opened)
+
+
+def is_fixed(value: Any) -> bool:
+    """Whether the result of `comparable` stays the same as long as the object does."""
+    return _kind_of(type(value)).is_fixed(value)
 
 
 class _Long:
@@ -174,147 +430,18 @@ class _Long:
         return len(self.parts)
 
 
-def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
-    """A value in a form that can be compared: itself if it is plain, its parts, or its identity.
-
-    If `opened` is given, a large container that isn't in it equals any other of its class.
-    """
-    kind = type(value)
-    if kind in ATOMS:
-        if kind is float and (not value or value != value):
-            return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
-        return kind, value
-    if kind is Parameter or kind is Tensor:
-        return ByIdentity(value)
-    if opened is not None and is_large(value) and id(value) not in opened:
-        return kind, _LARGE
-    if isinstance(value, _CONTAINERS) and depth < DEEPEST:
-        return kind, _parts(value, depth + 1, opened)
-    if isinstance(value, np.ndarray):
-        return _array(value)
-    if isinstance(value, np.generic):
-        return kind, value.tobytes()
-    if isinstance(value, BUFFERS):
-        return kind, bytes(value)
-    if isinstance(value, contextvars.ContextVar):
-        return ByIdentity(value), comparable(value.get(ABSENT))
-    if isinstance(value, functools.partial):
-        return kind, *[comparable(v, depth + 1, opened) for v in (
-            value.func, value.args, value.keywords, vars(value))]
-    if isinstance(value, CACHED):  # whether its cache has changed
-        cached: Any = value
-        return ByIdentity(value), *cached.cache_info()[1:]
-    if isinstance(value, PLAIN):  # its class is derived from these
-        return kind, value
-    if kind.__eq__ is object.__eq__:
-        return value
-    return ByIdentity(value)
+def in_another_order(now: dict, before: dict) -> bool:
+    """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
+    kept = [key for key in before if key in now]
+    return len(kept) > 1 and [key for key in now if key in before] != kept or (
+        kept != list(now)[:len(kept)])
 
 
-def is_fixed(value: Any) -> bool:
-    """Whether the result of `comparable` stays the same as long as the object does."""
-    if isinstance(value, (tuple, frozenset)):
-        return all(map(is_fixed, value))
-    return not isinstance(value, _CHANGING)
-
-
-def _parts(value: Any, depth: int, opened: Opened) -> Any:
-    mapping = isinstance(value, _MAPPINGS)
-    parts = parts_of(value)
-    if len(parts) > LONGEST:
-        flat = [p for item in parts for p in item] if mapping else parts
-        if set(map(type, flat)) <= ATOMS:
-            return _Long(flat)
-    if mapping:
-        # with the types of keys, since 1 == True; a set like a list, since its order is seen, too
-        return tuple([(type(name), name, comparable(v, depth, opened)) for name, v in parts])
-    return tuple([comparable(v, depth, opened) for v in parts])
-
-
-def _array(value: np.ndarray) -> tuple:
-    if value.dtype.hasobject:
-        return value.shape, value.flags.writeable, tuple([comparable(v) for v in value.ravel()])
-    content = np.ndarray.tobytes(value)  # the method of a masked array would change it
-    if len(content) > _SHORT:
-        content = hashlib.blake2b(content).digest()
-    return value.shape, value.strides, value.flags.writeable, value.dtype.str, content
-
-
-def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
-    """The value of a name in a form that can be compared; a Tensor by its form and its aliases.
-
-    `seen` numbers the Tensors by identity, so that two names of the same Tensor are recognized.
-    """
-    if type(value) is Tensor:
-        own = value.__dict__
-        return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
-                comparable(own) if own else None)
-    if type(value) in _PLACES and holds_tensors(value):
-        parts = parts_of(value) if type(value) in DICTS else enumerate(value)
-        return type(value), tuple([
-            (type(key), key, slot(part, seen, opened)) for key, part in parts])
-    return comparable(value, 0, opened)
-
-
-def holds_tensors(value: Any, depth: int = 0) -> bool:
-    """Whether there are Tensors in a tuple, list or dict, or in containers inside of it."""
-    if len(value) > LONGEST:
-        return False
-    parts = [part for _, part in parts_of(value)] if type(value) in DICTS else value
-    return any(
-        type(part) is Tensor or type(part) in _PLACES and depth < DEEPEST
-        and holds_tensors(part, depth + 1) for part in parts)
-
-
-def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Free) -> list:
-    own = thing.__dict__
-    return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
-            for name, value in state_of(thing)]
-
-
-def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Free) -> tuple:
-    own = cell.__dict__
-    return (_values(cell, seen, opened, free), list(map(id, own["_cells"].values())),
-            [slot(b, seen) for b in list(own["_buffers"].values())],
-            list(map(id, own["_params"].values())))
-
-
-def contents(value: Any, opened: Opened = None) -> Any:
-    """The content of a mutable value in a form that can be compared; None if it is immutable.
-
-    A Parameter's data don't belong to it.
-    """
-    if type(value) is Tensor:
-        own = value.__dict__
-        return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
-    return None if is_fixed(value) else comparable(value, 0, opened)
-
-
-def kind_of_rule(value: Any) -> Any:
-    """What equal Primitives, or Cells without Parameters, have in common; None for others.
-
-    Only for objects of Lamella's own classes: those of the program's may keep any state.
-    """
-    if not isinstance(value, _ALIKE) or not is_ours(value):
-        return None
-    found = []
-    caches = caches_of(type(value))
-    for name, part in value.__dict__.items():
-        if name != "_create_time" and name not in caches:
-            kind = _part_of_rule(part)
-            if kind is None:
-                return None
-            found.append((name, kind))
-    return type(value), tuple(found)
-
-
-def _part_of_rule(part: Any) -> Any:
-    if isinstance(part, Tensor):
-        return None
-    if isinstance(part, _ALIKE):
-        return kind_of_rule(part)
-    if isinstance(part, (dict, tuple, list)):
-        pairs = part.items() if isinstance(part, dict) else enumerate(part)
-        kinds = tuple([(type(key), key, _part_of_rule(inner)) for key, inner in pairs])
-        return None if any(kind[-1] is None for kind in kinds) else (type(part), kinds)
-    return comparable(part)
+def _listed(position: Any) -> Any:
+    if isinstance(position, np.ndarray):
+        return position.tolist()
+    if isinstance(position, tuple):
+        return [_listed(part) for part in position]
+    if isinstance(position, dict):
+        return {key: _listed(part) for key, part in position.items()}
+    return position

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from torch.fx import GraphModule, Node
 
-from .draft import Draft, Kernels
 from .forms import form_of
+from .lazy_module import KernelGraph, LazyModule
 from .operations import all_written_by, bases_of, effects_of, must_stay
 
 
@@ -100,16 +100,16 @@ def _gives_tensors(node: Node) -> bool:
 
 
 def _graph(joint: GraphModule, nodes: Sequence[Node], results: Sequence[Node]) -> GraphModule:
-    own, copies = Kernels(), {}
+    own, copies = KernelGraph(), {}
     for node in nodes:
         copies[node] = own.node_copy(node, copies.__getitem__)
     own.output([copies[n] for n in results])
-    return Draft(joint, own)
+    return LazyModule(joint, own)
 
 
 def _of_pass(joint: GraphModule, part: _Part, starts: Sequence[Node | None],
              wanted: Sequence[Node]) -> GraphModule:
-    own, copies = Kernels(), {}
+    own, copies = KernelGraph(), {}
     for node in (*part.takes, *starts):
         made = own.create_node("placeholder", f"input_{len(own.nodes)}")
         if node is not None:
@@ -118,7 +118,7 @@ def _of_pass(joint: GraphModule, part: _Part, starts: Sequence[Node | None],
     for node in part.body:
         copies[node] = own.node_copy(node, copies.__getitem__)
     own.output([copies[n] for n in wanted])
-    return Draft(joint, own)
+    return LazyModule(joint, own)
 
 
 def changes_what_it_takes(graph: GraphModule) -> bool:

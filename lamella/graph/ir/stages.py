@@ -18,7 +18,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
-from .draft import Draft, Kernels
+from .lazy_module import KernelGraph, LazyModule
 from .operations import (
     bases_of,
     is_exchange,
@@ -124,12 +124,12 @@ class Part:
     @cached_property
     def module(self) -> GraphModule:
         """The part as a graph of its own."""
-        graph = Kernels()
+        graph = KernelGraph()
         copies = {n: graph.placeholder(f"in_{n.name}") for n in self.inputs}
         for node in self.nodes:
             copies[node] = graph.node_copy(node, copies.__getitem__)
         graph.output([copies[n] for n in self.results])
-        return Draft(self.root, graph)
+        return LazyModule(self.root, graph)
 
 
 class Cut:
@@ -279,7 +279,7 @@ def _constants(graph: GraphModule) -> dict[Node, torch.Tensor]:
 
 def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]:
     """The graph with its attributes' tensors as its last inputs, and these tensors."""
-    lifted, copies = Kernels(), {}
+    lifted, copies = KernelGraph(), {}
     found: dict[str, tuple[Node, torch.Tensor]] = {}
     nodes = list(graph.graph.nodes)
     if not any(n.op == "get_attr" for n in nodes):
@@ -301,7 +301,7 @@ def lift_constants(graph: GraphModule) -> tuple[GraphModule, list[torch.Tensor]]
             lifted.output(map_arg(node.args[0], lambda n: copies[n]))
         else:
             copies[node] = lifted.node_copy(node, lambda n: copies[n])
-    return Draft(graph, lifted), [value for _, value in found.values()]
+    return LazyModule(graph, lifted), [value for _, value in found.values()]
 
 
 def written_inputs(graph: GraphModule) -> list[int]:

@@ -20,8 +20,8 @@ from torch.fx import GraphModule, Node
 
 from ...machine.memory import returning_freed_memory
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
-from ..ir.draft import Kernels
 from ..ir.forms import form_of, form_of_value
+from ..ir.lazy_module import KernelGraph
 from ..ir.operations import all_written_by, last_uses
 from ..ir.stages import ending_of
 from ..ir.streams import generators_restored, streams_of
@@ -97,7 +97,7 @@ class _Rewriting:
                  wanting: dict[Any, tuple[int, ...]]):
         self.module = module
         self.wanting = wanting
-        self.graph = Kernels()
+        self.graph = KernelGraph()
         self.memory = Memory(module.graph)
         self.new: dict[Node, Node] = {}
         self.values: dict[Node, Any] = {}

@@ -17,8 +17,8 @@ from torch.fx import GraphModule, Node
 
 from ...machine.measured import Key, Measured
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
-from ..ir.draft import copied
 from ..ir.forms import Form, form_of
+from ..ir.lazy_module import copied
 from . import winograd
 from .insert import inserted
 from .memory import Memory

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.draft import copied
 from ..ir.forms import form_of
+from ..ir.lazy_module import copied
 from .insert import inserted
 
 aten = torch.ops.aten

@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 from ...machine import cache
 from ...machine.memory import release
 from ..ir import logs
-from ..ir.draft import copied
+from ..ir.lazy_module import copied
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text

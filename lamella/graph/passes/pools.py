@@ -9,8 +9,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ...machine.planes import suits
-from ..ir.draft import copied
 from ..ir.forms import Form, form_of
+from ..ir.lazy_module import copied
 from .memory import Liveness
 
 aten = torch.ops.aten

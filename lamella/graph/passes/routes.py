@@ -8,8 +8,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ...machine.products import available, routes
-from ..ir.draft import copied
 from ..ir.forms import Form, form_of
+from ..ir.lazy_module import copied
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default

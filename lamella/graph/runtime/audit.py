@@ -17,7 +17,7 @@ import torch
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
+from ..guards.search import reachable_from_call
 from ..tracing.copies import copied, copies_of
 from ..tracing.lines import NOWHERE
 from ..tracing.results import New
@@ -39,7 +39,7 @@ class Audit:
     """
 
     def __init__(self, call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict):
-        self.reach = Reach.of_call(fn, args, kwargs)
+        self.reach = reachable_from_call(fn, args, kwargs)
         with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
             own_args, own_kwargs = copied((args, kwargs))
             self.wanted = copies_of(call(own_args, own_kwargs))

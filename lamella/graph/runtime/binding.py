@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards.kinds import FunctionWrapper
-from .kept import Kept
+from .methods import CompiledMethods
 
 
 class Bindable(FunctionWrapper):
@@ -58,7 +58,7 @@ class Bindable(FunctionWrapper):
         if isinstance(owner, type) or not hasattr(owner, "__dict__"):
             bound: Any = self
             return types.MethodType(bound, owner)
-        kept = owner.__dict__.setdefault("_compiled", Kept())
+        kept = owner.__dict__.setdefault("_compiled", CompiledMethods())
         found = kept.get(self)
         if found is None or found.fn.args[0] is not owner:  # the object is a shallow copy
             found = kept[self] = self._of(functools.partial(self.fn, owner))

@@ -17,7 +17,7 @@ from ...core.forking import Lock
 from ...device import kinds
 from ..ir.forms import Form
 from ..ir.streams import generators_restored
-from .choice import Run, Values
+from .autotuner import Run, Values
 
 MOST = 256  # captured stages of a device: each keeps its inputs and results in memory
 WARM = 3  # runs before the capture, in which libraries make their workspaces

@@ -12,32 +12,36 @@ import torch
 from ...communication.repeated import started_over
 from ...core.forking import Lock
 from ...core.state import state
+from ...core.threads import compiled_calls
 from ...core.tracebacks import user_stacklevel
 from ...machine.collector import not_collecting
 from ..guards.bytecode import facts_of
+from ..guards.guard import Guard
 from ..guards.kinds import form_of
 from ..guards.ran import not_found, was_read
-from ..guards.reach import Reach
-from ..guards.spots import Free
-from ..guards.watch import Watch
+from ..guards.reachable import Reachable
+from ..guards.search import reachable_from_call
+from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.inspected import NotInspected
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.taping import may_be_taped
+from ..tracing.threads import alone, other_thread
 from ..tracing.trace import CannotTrace, Trace, run_traced
 from . import audit as audit_module
 from .audit import Audit
 from .binding import Bindable
+from .cache_entry import CacheEntry
 from .direct import direct
-from .gate import gate
+from .dry_run import dry_run
 from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of, settings
 from .limits import MOST_NEW, MOST_WARNINGS, Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
 from .replay import GuardTooLate, Path, result_of
 from .reporting import Reporting
-from .sizes import MOST_RECORDED, ResultSizes, Sizes, kind_of, symbolic_path
-from .varying import Rehearsal, Varying
+from .scalar_profile import ScalarProfile
+from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_path
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
@@ -65,13 +69,13 @@ class Compiled(Bindable, Reporting):
                  dynamic: list[Any] | None = None):
         super().__init__(fn, fullgraph, level, dynamic)
         self.name = name_of(fn)
-        self._entries: dict[Any, list[tuple[Watch, Any, Path]]] = {}
+        self._entries: dict[Any, list[CacheEntry]] = {}
         self._eager: dict[Any, str] = {}
-        self._sizes: dict[Any, Sizes] = {}
+        self._sizes: dict[Any, SizeProfile] = {}
         self._waiting: set[Any] = set()  # keys of calls that run eagerly until symbols can be used
         self._said: set[str] = set()
         self._warned = self._made = 0
-        self._varying: dict[Any, Varying] = {}
+        self._varying: dict[Any, ScalarProfile] = {}
         self._opened: dict[int, Any] = {}
         self._ran: set[str] = set()  # names of functions that ran, and were found by no name
         self._by_identity = False  # whether it may compare arguments by identity
@@ -119,9 +123,9 @@ class Compiled(Bindable, Reporting):
             place, applying = self._of_any_size(key, args, kwargs)
         audit = None
         if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying \
-                and not any(path.communicates for *_, path in applying):
+                and not any(entry.path.communicates for entry in applying):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             found = self._replayed(place, applying or (), inputs, numbers, args, kwargs)
         except KernelFailed:
@@ -130,7 +134,7 @@ class Compiled(Bindable, Reporting):
                 return self._eagerly(args, kwargs)  # raises the error that the user should see
         finally:
             if entered:
-                gate.leave()
+                compiled_calls.leave()
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
@@ -139,10 +143,10 @@ class Compiled(Bindable, Reporting):
             audit.check(given, found[0], self.name)
         return given
 
-    def _go_directly(self, path: Path, watch: Watch, seen: Any, args: tuple) -> None:
+    def _go_directly(self, path: Path, guard: Guard, seen: Any, args: tuple) -> None:
         """Let the next call use the short path in C++ (`direct`), if this graph still applies."""
         if path.direct[1] is not seen:
-            path.direct = direct(path, watch.values, seen, args), seen
+            path.direct = direct(path, guard.fingerprint, seen, args), seen
         elif path.direct[0] is None and self._direct is None:
             return
         self._direct, self._direct_for = path.direct[0], settings()
@@ -150,23 +154,23 @@ class Compiled(Bindable, Reporting):
             path.forget_data()
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             with self.meaning():
                 return self.fn(*args, **kwargs)
         finally:
             if entered:
-                gate.leave()
+                compiled_calls.leave()
 
     def _of_any_size(self, key: Any, args: tuple, kwargs: dict
-                     ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None]:
+                     ) -> tuple[Any, list[CacheEntry] | None]:
         """The key and the graphs that hold for several sizes of these arguments."""
         place = key_of(args, kwargs, form_of_any_size)
         sizes = self._sizes.get(place)
         return place, None if sizes is None or sizes.is_frequent(key) else self._entries.get(place)
 
     def _of_any_number(self, key: Any, args: tuple, kwargs: dict
-                       ) -> tuple[Any, list[tuple[Watch, Any, Path]] | None, Sequence[Any]]:
+                       ) -> tuple[Any, list[CacheEntry] | None, Sequence[Any]]:
         """The key of the graphs with these arguments' numbers as inputs, these, and the numbers."""
         kind, given = key_without_numbers(args, kwargs)
         varying = self._varying.get(kind)
@@ -175,42 +179,41 @@ class Compiled(Bindable, Reporting):
             return key, None, ()
         return place, self._entries.get(place), varying.inputs(given)
 
-    def _replayed(self, key: Any, entries: Sequence[tuple[Watch, Any, Path]],
-                  inputs: list[torch.Tensor], numbers: Sequence[Any], args: tuple, kwargs: dict
-                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+    def _replayed(self, key: Any, entries: Sequence[CacheEntry], inputs: list[torch.Tensor],
+                  numbers: Sequence[Any], args: tuple, kwargs: dict
+                  ) -> tuple[Path, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
-        watched, values = None, None
+        checked, values = None, None
         for entry in entries:
-            watch, seen, path = entry
-            if watch is not watched:
-                watched, values = watch, watch.values()
+            guard, seen, path = entry
+            if guard is not checked:
+                checked, values = guard, guard.fingerprint()
             if seen is not values and seen != values:
                 continue
-            found = None
-            if path.pattern is None or path.holds_for(args, kwargs, watch.reach):
-                found = path.run(inputs, numbers)
+            holds = path.pattern is None or path.holds_for(args, kwargs, guard.reach)
+            found = path.run(inputs, numbers) if holds else None
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
-                self._put_first(key, (watch, values, path))
+                self._put_first(key, CacheEntry(guard, values, path))  # type: ignore[arg-type]
             if path.is_final and not kwargs and not audit_module.EVERY:
-                self._go_directly(path, watch, values, args)
+                self._go_directly(path, guard, values, args)
             path.assign(found)
-            return path, watch.reach, found
+            return path, found
         return None
 
-    def _put_first(self, key: Any, entry: tuple[Watch, Any, Path]) -> None:
+    def _put_first(self, key: Any, entry: CacheEntry) -> None:
         with self._changing:  # other threads keep using the old list
-            others = [e for e in self._entries.get(key, ()) if e[2] is not entry[2]]
+            others = [e for e in self._entries.get(key, ()) if e.path is not entry.path]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
                 del self._entries[next(iter(self._entries))]
 
-    def _recorded(self, key: Any, entries: list[tuple[Watch, Any, Path]] | None,
+    def _recorded(self, key: Any, entries: list[CacheEntry] | None,
                   inputs: list[torch.Tensor], args: tuple, kwargs: dict,
-                  applying: Sequence[tuple[Watch, Any, Path]] | None) -> Any:
+                  applying: Sequence[CacheEntry] | None) -> Any:
         """Run the function while recording it; eagerly, if it can't be recorded.
 
         `entries` are the graphs for this kind of arguments, `applying` those whose guards failed.
@@ -224,13 +227,13 @@ class Compiled(Bindable, Reporting):
         known = entries or []
         last = (list(self._entries.values()) or [()])[-1]
         self._recompilations.diagnose(applying or last, bool(applying), inputs, args, kwargs)
-        self._by_name |= any(watch.values() != seen for watch, seen, _ in applying or known)
+        self._by_name |= not all(entry.holds() for entry in applying or known)
         if self._varying and not self.fullgraph:
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
                 return varied[0]
         if len(known) >= MOST_PATHS:
-            if any(path.sizes is not None for *_, path in known):
+            if any(entry.path.sizes is not None for entry in known):
                 return self._eagerly(args, kwargs)  # most calls use the graph for several sizes
             failed = failure(known, inputs)
             return self._give_up(
@@ -253,7 +256,7 @@ class Compiled(Bindable, Reporting):
         if self._entries.get(key) is not entries:  # another thread has recorded it meanwhile
             self._recording.release()
             return self._called(args, kwargs)
-        entered = gate.enter()
+        entered = compiled_calls.enter()
         try:
             return self._record(key, known, inputs, args, kwargs)
         except BaseException:
@@ -265,9 +268,9 @@ class Compiled(Bindable, Reporting):
         finally:
             self._recording.release()
             if entered:
-                gate.leave()
+                compiled_calls.leave()
 
-    def _record(self, key: Any, known: list[tuple[Watch, Any, Path]], inputs: list[torch.Tensor],
+    def _record(self, key: Any, known: list[CacheEntry], inputs: list[torch.Tensor],
                 args: tuple, kwargs: dict) -> Any:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         with not_collecting():
@@ -277,19 +280,18 @@ class Compiled(Bindable, Reporting):
         for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
-            watch = next((w for w, *_ in known if w.reach.same(reach)), None) or Watch(reach)
-            values, before = watch.values(), Snapshot(watch.reach)
+            same = [entry.guard for entry in known if entry.guard.reach.same(reach)]
+            guard = same[0] if same else Guard(reach)
+            values, before = guard.fingerprint(), Snapshot(guard.reach)
         kind, given = key_without_numbers(args, kwargs)
-        varying = self._varying.get(kind) or Varying()
-        varying.note(key, given, watch.reach)
+        varying = self._varying.get(kind) or ScalarProfile()
+        varying.note(key, given, guard.reach)
         if varying.was_recorded_too_often:
-            return self._give_up(key, "it is called with other numbers again and again, and decides"
-                                 f" by them what to compute {varying.refused}".rstrip(),
-                                 args, kwargs)
+            return self._give_up(key, varying.why_recorded, args, kwargs)
         if varying.draws and varying.refused:
             return self._give_up(key, varying.refused_draws, args, kwargs)
         place = key_of(args, kwargs, form_of_any_size)  # of the arguments before the run
-        trace = run_traced(self._recorded_as(inputs), args, kwargs, watch.reach, before=before)
+        trace = run_traced(self._recorded_as(inputs), args, kwargs, guard.reach, before=before)
         inspected = self._inspected(trace)
         varying.note_reads(trace.reads)
         self._limits.succeeded(args, kwargs)
@@ -320,7 +322,7 @@ class Compiled(Bindable, Reporting):
                 self._note_recorded(trace)
                 if inspected:
                     if path.applies_again:
-                        self._put_first(key, (watch, values, path))
+                        self._put_first(key, CacheEntry(guard, values, path))
                     elif self._limits.left(args, kwargs):
                         reason = "changes an argument that shares memory with what it uses"
                 path.kind = kind_of(trace.observed)
@@ -340,10 +342,10 @@ class Compiled(Bindable, Reporting):
             while len(table) > MOST_KINDS:
                 del table[next(iter(table))]
 
-    def _sizes_of(self, place: Any) -> Sizes:
+    def _sizes_of(self, place: Any) -> SizeProfile:
         found = self._sizes.get(place)
         if found is None:
-            found = Sizes(self.dynamic)
+            found = SizeProfile(self.dynamic)
             self._keep(self._sizes, place, found)
         return found
 
@@ -351,8 +353,9 @@ class Compiled(Bindable, Reporting):
         """What a recorded run calls; `apart` if the run will be discarded."""
         return self.fn
 
-    def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reach:
-        return Reach.of_call(self.fn, args, kwargs, self._opened, without, self._by_name, self._ran)
+    def _reach(self, args: tuple, kwargs: dict, without: Any = None) -> Reachable:
+        return reachable_from_call(self.fn, args, kwargs, self._ran, opened=self._opened,
+                                   without=without, by_name=self._by_name)
 
     def _note_recorded(self, trace: Trace) -> None:
         self.traces += 1
@@ -383,16 +386,17 @@ class Compiled(Bindable, Reporting):
         place = varying.place(kind, given) or key
         if len(self._entries.get(place, ())) >= MOST_PATHS:
             return None
-        watch = Watch(reach, Free([*varying.spots.values(), *varying.lists.values()]))
-        values = watch.values()
-        with gate.closed(0.0) as alone:
-            if not alone:
+        guard = Guard(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
+        values = guard.fingerprint()
+        with alone() as is_alone:
+            if not is_alone:
+                varying.waits_for = other_thread()
                 return None
             try:
-                rehearsal = Rehearsal(self._recorded_as(inputs, apart=True), args, kwargs, reach,
-                                      varying, given)
-                level = "O0" if rehearsal.numbers.tensors else self.level
-                path = self._path(rehearsal.trace, inputs, level)
+                tried = dry_run(self._recorded_as(inputs, apart=True), args, kwargs, reach,
+                                varying, given)
+                level = "O0" if tried.numbers.tensors else self.level
+                path = self._path(tried.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
@@ -403,17 +407,17 @@ class Compiled(Bindable, Reporting):
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             self._refuse(key, f"it {trace.refused}")
-        elif not rehearsal.agrees(trace):
+        elif not tried.agrees(trace):
             varying.refuse("computes something else with stand-ins")
         else:
-            self._note_recorded(rehearsal.trace)
+            self._note_recorded(tried.trace)
             if path.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
-                        self._entries[place] = [e for e in old if e[2].compute is not None]
+                        self._entries[place] = [e for e in old if e.path.compute is not None]
                 varying.keys.clear()
-                self._put_first(place, (watch, values, path))
+                self._put_first(place, CacheEntry(guard, values, path))
         return (trace.value,)
 
     def _record_sizes(self, key: Any, place: Any, inputs: list[torch.Tensor], args: tuple,
@@ -439,23 +443,23 @@ class Compiled(Bindable, Reporting):
         if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
-        watch = Watch(self._reach(args, kwargs))
-        with gate.closed(0.0) as alone:
-            if not alone:
-                return None  # other threads are running, and would see fake tensors
+        guard = Guard(self._reach(args, kwargs))
+        with alone() as is_alone:
+            if not is_alone:
+                return None  # other threads may run, and would see fake tensors
             if due is not None:
                 sizes.results.tried(due)
-            found = self._symbolic(place, watch, Symbolic(varying, answers), about, inputs, args,
+            found = self._symbolic(place, guard, Symbolic(varying, answers), about, inputs, args,
                                    kwargs)
         return None if found is None else (result_of(*found, args, kwargs),)
 
-    def _symbolic(self, place: Any, watch: Watch, symbolic: Symbolic, about: Sizes | ResultSizes,
-                  inputs: list[torch.Tensor], args: tuple, kwargs: dict
-                  ) -> tuple[Path, Reach, list[torch.Tensor]] | None:
+    def _symbolic(self, place: Any, guard: Guard, symbolic: Symbolic,
+                  about: SizeProfile | ResultProfile, inputs: list[torch.Tensor], args: tuple,
+                  kwargs: dict) -> tuple[Path, list[torch.Tensor]] | None:
         """Record a graph for several sizes, and run it: it and its results, or None."""
-        values = watch.values()
+        values = guard.fingerprint()
         try:
-            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, watch.reach,
+            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, guard.reach,
                                  inputs, symbolic, self._path)
             given = path.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
@@ -471,23 +475,19 @@ class Compiled(Bindable, Reporting):
         self.traces += 1
         self._recompilations.recorded()
         known = self._entries.get(place, ())
-        self._entries[place] = [e for e in known if e[2].sizes or e[2].kind != path.kind]
-        self._put_first(place, (watch, values, path))
+        self._entries[place] = [e for e in known if e.path.sizes or e.path.kind != path.kind]
+        self._put_first(place, CacheEntry(guard, values, path))
         if given is None:
             return None
         path.assign(given)
-        return path, watch.reach, given
+        return path, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
         self._refuse(key, reason)
         return self._eagerly(args, kwargs)
 
     def _refuse(self, key: Any, reason: str) -> None:
-        """Run calls of this kind eagerly from now on; say why, once.
-
-        Raises:
-            RuntimeError: if the function must be one graph.
-        """
+        """Run such calls eagerly from now on; say why, once; an error for `fullgraph`."""
         if self.fullgraph:
             raise RuntimeError(f"For 'jit', '{self.name}' can't be one graph: {reason}.")
         self._direct = None

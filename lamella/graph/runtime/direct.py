@@ -23,7 +23,7 @@ def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
 
     Args:
         path: the graph, which applied to the last call.
-        guards: returns the fingerprint of what the graph read (`Watch.values`).
+        guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
         expected: the object that `guards` must return.
         args: the arguments of the last call.
 

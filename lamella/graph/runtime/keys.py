@@ -11,9 +11,10 @@ from ...core import context
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import apart, given_tensors, with_leaves
+from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ATOMS, ByIdentity, form_of
-from ..guards.values import comparable, kind_of_rule
-from .varying import input_kind
+from ..guards.values import comparable
+from .scalar_profile import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
 PARTS = 4  # of a key where no argument is given twice

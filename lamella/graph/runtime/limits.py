@@ -10,7 +10,7 @@ from typing import Any
 from ..guards.arguments import with_leaves
 from .keys import form_of_any_size, key_of
 from .recompilations import called
-from .varying import input_kind
+from .scalar_profile import input_kind
 
 MOST_OBJECTS = 32  # different objects or texts as arguments, for each of which there are graphs
 MOST_RAISED = 2  # recorded runs that raised, before such calls run eagerly until one succeeds

@@ -24,8 +24,8 @@ from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
 from ..tracing.recorder import Recomputation
 from ..xla.native import Native as Xla
+from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
-from .choice import Choice, Run
 from .density import dense_share
 from .program import program
 
@@ -245,7 +245,7 @@ class Stage:
     def waits(self) -> bool:
         """Whether there is nothing to do before a compilation has ended."""
         return any(code is not None and code.requested and not code.finished
-                   for code in (self.xla, self.native)) and not isinstance(self.run, Choice)
+                   for code in (self.xla, self.native)) and not isinstance(self.run, Autotuner)
 
     def settle(self, values: list[torch.Tensor], heat: Heat,
                results: list[torch.Tensor] | None = None) -> None:
@@ -258,7 +258,7 @@ class Stage:
             heat: which compilers are worth their time.
             results: what it has made of them, if another run would make the same.
         """
-        if self.settled or isinstance(self.run, Choice):
+        if self.settled or isinstance(self.run, Autotuner):
             return
         if self.native is None:
             self._look_up(values)
@@ -339,8 +339,8 @@ class Stage:
         if len(ways) == 1:
             self._finish("replay", self.replay, {})
         else:
-            self.run = choice = Choice(ways, lambda fastest: self._finish(
-                fastest, ways[fastest], choice.shares))
+            self.run = tuner = Autotuner(ways, lambda fastest: self._finish(
+                fastest, ways[fastest], tuner.shares))
 
     def _finish(self, fastest: str, run: Run, shares: dict[str, float]) -> None:
         """Run by the fastest backend; Inductor isn't tried where XLA wins by far."""

@@ -18,11 +18,11 @@ from ...core.structures import container_leaves as leaves
 from ...core.tracebacks import user_stacklevel
 from ...nn.cell_tree import CellTree
 from ...tensors.tensor import Tensor
+from ..guards.fingerprint import difference
 from ..guards.kinds import PLAIN, has_value, is_ours_function
-from ..guards.values import difference
-from ..guards.watch import Watch
 from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading
+from .cache_entry import CacheEntry
 from .replay import Path
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
@@ -90,7 +90,7 @@ class Recompilations:
         self._arguments: list[_Argument] = []  # of the last recorded call
         self._now: list[_Argument] = []
 
-    def diagnose(self, known: Sequence[tuple[Watch, Any, Path]], same_kind: bool,
+    def diagnose(self, known: Sequence[CacheEntry], same_kind: bool,
                  inputs: list[torch.Tensor], args: tuple, kwargs: dict) -> None:
         """Find the guard that has failed, before a graph is recorded.
 
@@ -161,19 +161,19 @@ def called(fn: Any) -> Any:
     return fn.construct if isinstance(fn, CellTree) else fn
 
 
-def failure(known: Sequence[tuple[Watch, Any, Path]], inputs: list[torch.Tensor]) -> Failure:
+def failure(known: Sequence[CacheEntry], inputs: list[torch.Tensor]) -> Failure:
     """The guard that failed, of the graph that passed the most guards.
 
     Args:
-        known: graphs, each with the fingerprint at its recording.
+        known: graphs that didn't apply.
         inputs: the arguments' data.
     """
-    begun = [path for watch, seen, path in known if watch.values() == seen]
+    begun = [entry.path for entry in known if entry.holds()]
     if begun:
         return Failure(*max(begun, key=_last_guard).failed_guard(inputs))
-    watch, seen, path = known[0]
-    now = watch.values()
-    found = difference(watch.reach, seen, now)
+    guard, seen, path = known[0]
+    now = guard.fingerprint()
+    found = difference(guard.reach, seen, now)
     line = line_reading(path.codes, found.name) if found.name else NOWHERE
     return Failure(f"{found.what}{line}", found.before, found.now)
 

@@ -24,8 +24,7 @@ from ..guards import identity
 from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
-from ..guards.reach import Reach
-from ..guards.spots import found_at
+from ..guards.reachable import Reachable
 from ..ir import logs
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
@@ -71,14 +70,15 @@ class Path:
     """A recorded run prepared for replay, in stages (see `ir.stages`).
 
     Attributes:
-        held: the Tensors it reads or mutates other than as arguments.
+        held: the Tensors it reads or mutates other than as arguments, of those that have to be the
+            same objects; `sources` are those of the others.
         changes: its assignments to Python's objects.
         fresh: the generators of random numbers that it makes, with their seeds.
         deferred: the calls that it makes at its end, such as `print`.
         gives_one: whether it returns one Tensor, and has no other effect in Python.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
-        spots: where the program keeps such numbers.
-        sources: the generators of Python and NumPy that it draws from.
+        scalars: the sources of such numbers in the program's objects.
+        generators: those of Python and NumPy that it draws from.
         expected: the expected values of the guards, with their `lines`.
         codes: the code objects of the program that ran.
         nodes: how many operations were recorded.
@@ -103,19 +103,21 @@ class Path:
         self.sizes = sizes
         self.kind: Any = None
         self.arguments = len(inputs)
-        self.held = [t for t, slot in zip(trace.held, trace.slots, strict=True) if slot is None]
+        self.held = [t for t, source in zip(trace.held, trace.sources, strict=True)
+                     if source is None]
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
-        self.slots = [slot for slot in trace.slots if slot is not None]
-        self.forms = [form_of(raw) for raw, slot in zip(trace.data, trace.slots, strict=True)
-                      if slot is None]
+        self.sources = [source for source in trace.sources if source is not None]
+        self.forms = [form_of(raw) for raw, source in zip(trace.data, trace.sources, strict=True)
+                      if source is None]
         self.constants = trace.constants
         self._assigned = trace.assigned
         self.queries = trace.outside.queries
         numbers = trace.numbers
         self.compute = None if numbers is None else numbers.function()
-        self.spots = [] if numbers is None else numbers.spots
-        self.sources = [] if numbers is None or numbers.draws is None else numbers.draws.sources
+        self.scalars = [] if numbers is None else numbers.sources
+        self.generators = [] if numbers is None or numbers.draws is None else (
+            numbers.draws.generators)
         self._number_inputs = [] if numbers is None else [
             (place, which, kind) for place, raw in enumerate(self.constants)
             for own, which, kind in numbers.tensors if own is raw]
@@ -197,7 +199,7 @@ class Path:
         """The numbers of a replay, computed from those that vary; None if a condition fails."""
         assert self.compute is not None
         try:
-            return self.compute(*numbers, *[spot.get() for spot in self.spots])
+            return self.compute(*numbers, *[source.get() for source in self.scalars])
         except (ArithmeticError, LookupError, TypeError, ValueError):
             return None  # the function itself then raises it at its line
 
@@ -217,7 +219,7 @@ class Path:
                 if form_of(raw) != form:
                     return None
             self._seen = data
-        others.extend([found_at(slot)._raw for slot in self.slots])
+        others.extend([source.get()._raw for source in self.sources])
         if self._same and not all([given[i] is (data[j] if j < len(data) else others[j - len(data)])
                                    for i, j in self._same]):
             return None  # an argument is no longer the Tensor that it was found as elsewhere
@@ -235,7 +237,7 @@ class Path:
                     return None
         return None if self._sharing.found(values, moved) else values
 
-    def holds_for(self, args: tuple, kwargs: dict, reach: Reach) -> bool:
+    def holds_for(self, args: tuple, kwargs: dict, reach: Reachable) -> bool:
         """Whether its changes and results are those for the objects among these arguments."""
         if self.pattern is None:
             return True
@@ -262,7 +264,7 @@ class Path:
     def found(self, number: int) -> Tensor:
         """A Tensor that the run reads or changes other than as an argument, by its number."""
         known = len(self.held)
-        return self.held[number] if number < known else found_at(self.slots[number - known])
+        return self.held[number] if number < known else self.sources[number - known].get()
 
     def run(self, given: list[torch.Tensor], numbers: Sequence[Any] = ()) -> list[Any] | None:
         """The graph's results from the arguments' data and the numbers that vary.
@@ -270,9 +272,9 @@ class Path:
         None if a guard fails; then there were no side effects. If the run computes Python numbers,
         the last result is a list of these.
         """
-        if not self.sources:
+        if not self.generators:
             return self._run(given, numbers)
-        begun, found = Positions(self.sources), None
+        begun, found = Positions(self.generators), None
         try:
             found = self._run(given, numbers)
         finally:
@@ -401,7 +403,7 @@ class Path:
             if now != form:
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
                         f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
-        if self.sources and (self.plan is None or self.plan.failed is None):
+        if self.generators and (self.plan is None or self.plan.failed is None):
             return "a random number that decides what it computes", "", ""
         if self.plan is None or self.plan.failed is None:
             return "a number that it computes with, or memory that Tensors share", "", ""
@@ -417,8 +419,8 @@ class Path:
         """Whether it returns one Tensor, computed from arguments and from fixed objects."""
         return self.gives_one and not (
             self._by_identity and self.others or self.expected or self.queries or self.fresh
-            or self.streams or self.slots or self._assigned or self.sizes or self.compute
-            or self.spots or self._same)
+            or self.streams or self.sources or self._assigned or self.sizes or self.compute
+            or self.scalars or self._same)
 
     def graphs(self) -> list[GraphModule]:
         """The graphs of its stages, in order."""
@@ -431,17 +433,16 @@ class Path:
         return next((s.backend for s in stages if s.backend != "replay"), "replay")
 
 
-def result_of(path: Path, reach: Reach, found: list[torch.Tensor], args: tuple, kwargs: dict
-              ) -> Any:
+def result_of(path: Path, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
     """The result for the caller; first the replay's changes and deferred calls are made."""
     if path.gives_one:
         return wrap(found[0])
     given = list(given_tensors((args, kwargs)))
     things = list(things_of((args, kwargs))) if path.pattern is not None else []
     numbers: Any = found[-1] if path.compute is not None else ()
-    rebuilding = Rebuilding(found, given, path.found, reach, things, numbers)
+    rebuilding = Rebuilding(found, given, path.found, things, numbers)
     out, noted, printed = rebuilding.value_of(path.out_tree)
-    holders = [change.holder_now(reach, things) for change in path.changes]
+    holders = [change.holder_now(things) for change in path.changes]
     for change, holder, value in zip(path.changes, holders, noted, strict=True):
         assign(holder, change.key, value)
     for call, values in zip(path.deferred, printed, strict=True):

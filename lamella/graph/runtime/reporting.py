@@ -41,7 +41,7 @@ class Reporting:
 
     def _paths(self) -> list[Path]:
         """All recorded graphs."""
-        own = [path for several in list(self._entries.values()) for *_, path in several]
+        own = [entry.path for several in list(self._entries.values()) for entry in several]
         return own if self._taped is None else own + self._taped._paths()
 
     @property
@@ -53,4 +53,4 @@ class Reporting:
         """The graphs recorded for arguments of this kind, or else those for any size."""
         found = (self._entries.get(key_of(args, kwargs))
                  or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [path for *_, path in found]
+        return [entry.path for entry in found]

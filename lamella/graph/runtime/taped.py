@@ -22,10 +22,9 @@ from torch.fx.node import map_arg
 from ...autodiff.level import batching
 from ...core.state import state
 from ...machine.collector import not_collecting
-from ..guards.spots import found_at
 from ..ir import partition
-from ..ir.draft import copied
 from ..ir.forms import Form
+from ..ir.lazy_module import copied
 from ..tracing.recorder import CannotTrace
 from ..tracing.results import New
 from ..tracing.taping import Pull, on_tape, with_pulls
@@ -107,7 +106,7 @@ class TapedPath(Path):
     def _roots(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """What the tape knows of the inputs; None if it is other than in the recording."""
         others = [t._raw for t in self.others]
-        others.extend([found_at(slot)._raw for slot in self.slots])
+        others.extend([source.get()._raw for source in self.sources])
         roots, known = [*given, *map(on_tape, self.parameters), *others], self.known
         if len(roots) != len(known):
             return None

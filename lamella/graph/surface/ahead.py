@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..guards.reach import Reach
+from ..guards.search import reachable_from
 from ..tracing.copies import copied
 from ..tracing.undo import undone
 from .config import declared_arguments, varies
@@ -18,5 +18,5 @@ def compile_ahead(cell: Any, args: tuple, kwargs: dict) -> None:
         cell.set_inputs(*args)
         return
     args, kwargs = copied((args, kwargs))
-    with undone(Reach(cell, args, kwargs)):
+    with undone(reachable_from(cell, args, kwargs)):
         compiled_cell(cell)(*args, **kwargs)

@@ -17,7 +17,7 @@ from ...core import context
 from ...core.state import state
 from ...nn.cell import Cell
 from ..runtime.compiled import Compiled
-from ..runtime.kept import Kept
+from ..runtime.methods import CompiledMethods
 from .as_asked import CompiledAsAsked
 from .config import choices
 from .redefined import redefined
@@ -90,7 +90,7 @@ def compiled_gradient(request: Any) -> Compiled:
     holder = getattr(_owner(request.fn), "__dict__", None)
     kept = {} if holder is None else holder.get("_graph_gradients")
     if kept is None:
-        kept = holder["_graph_gradients"] = Kept()  # type: ignore[index]
+        kept = holder["_graph_gradients"] = CompiledMethods()  # type: ignore[index]
     key = request.key()
     found = kept.get(key)
     if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy

@@ -1,8 +1,8 @@
 """NumPy arrays among the arguments as inputs of a graph.
 
-In a rehearsal the program gets a stand-in for such an array. A Tensor made of it is an input;
+In a dry run the program gets a stand-in for such an array. A Tensor made of it is an input;
 NumPy's arithmetic on it is recorded as source text, which a replay evaluates again. Its shape and
-type are part of the call's key. Any other use needs the array itself, and ends the rehearsal.
+type are part of the call's key. Any other use needs the array itself, and ends the dry run.
 """
 
 from __future__ import annotations

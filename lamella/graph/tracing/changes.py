@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import types
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -19,24 +19,22 @@ from ...tensors.random import is_as_before, kept, place_of_numpy
 from ...tensors.tensor import Tensor
 from ..guards.arguments import DEEPEST, fields_of, holds_values, is_record
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
+from ..guards.fingerprint import kinds_of
 from ..guards.kinds import (
     PLAIN,
     has_tensors_as_keys,
-    has_value,
     is_no_parameter,
     is_ours,
     is_users,
     parts_of,
 )
-from ..guards.reach import Reach
-from ..guards.spots import Spot
-from ..guards.values import kinds_of
+from ..guards.reachable import Reachable
+from ..guards.sources import ABSENT, Source
+from ..guards.values import WHOLE, has_changed, in_another_order, kind_of
 from .recorder import CannotTrace
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
 APPENDED = object()  # as a key: values are appended to a list
-_DELETED = object()  # as a value: there is none any more
-WHOLE = object()  # as a key: the holder's whole content
 
 
 class KeepsNew(CannotTrace):
@@ -44,7 +42,7 @@ class KeepsNew(CannotTrace):
 
 
 class DrawsRandom(CannotTrace):
-    """The run has drawn from generators that are not Lamella's, which a rehearsal can hold."""
+    """The run has drawn from generators that are not Lamella's, which a dry run can repeat."""
 
 
 class GivenThing(NamedTuple):
@@ -58,14 +56,14 @@ class Change(NamedTuple):
 
     Attributes:
         holder: a dict, class, list or other container, a variable of a closure, or an object with
-            slots; the number of its place in the reach; or the spot of a list that is appended to.
+            slots; or the source of one.
         key: the key or name assigned; `WHOLE` if the holder's whole content was.
     """
 
     holder: Any
     key: Any
 
-    def holder_now(self, reach: Reach, things: list[Any]) -> Any:
+    def holder_now(self, things: list[Any]) -> Any:
         """The holder in a replay, as long as it has repeated no assignment.
 
         Args:
@@ -73,9 +71,7 @@ class Change(NamedTuple):
         """
         if isinstance(self.holder, GivenThing):
             return holder_of(things[self.holder.number])
-        if isinstance(self.holder, int):
-            return reach.places.current(self.holder)
-        return self.holder.get() if isinstance(self.holder, Spot) else self.holder
+        return self.holder.get() if isinstance(self.holder, Source) else self.holder
 
 
 def holder_of(thing: Any) -> Any:
@@ -94,20 +90,20 @@ def assign(holder: Any, key: Any, value: Any) -> None:
     if key is APPENDED:
         holder.extend(value)
     elif isinstance(holder, types.CellType):
-        if value is _DELETED:
+        if value is ABSENT:
             del holder.cell_contents
         else:
             holder.cell_contents = value
     elif isinstance(holder, type):
-        delattr(holder, key) if value is _DELETED else setattr(holder, key, value)
+        delattr(holder, key) if value is ABSENT else setattr(holder, key, value)
     elif isinstance(holder, dict) and key is not WHOLE:
-        if value is _DELETED:
+        if value is ABSENT:
             holder.pop(key, None)
         else:
             holder[key] = value
     elif key is WHOLE:
-        _refill(holder, value)
-    elif value is _DELETED:
+        kind_of(holder).put_back(holder, value)
+    elif value is ABSENT:
         object.__delattr__(holder, key)
     else:
         object.__setattr__(holder, key, value)
@@ -121,23 +117,23 @@ class Snapshot:
         may_draw: whether the run may draw from Python's and NumPy's generators.
     """
 
-    def __init__(self, reach: Reach, may_draw: bool = False):
+    def __init__(self, reach: Reachable, may_draw: bool = False):
         self.reach, self._may_draw = reach, may_draw
-        self.places = [(number, place, copy_of(place.thing))
-                       for number, place in enumerate(reach.places)
-                       if isinstance(place.thing, (dict, list, set, deque, types.CellType))]
+        self.containers = [
+            (thing, source, kind_of(thing).copy(thing)) for thing, source in reach.containers
+            if isinstance(thing, (dict, list, set, deque, types.CellType))]
         self._caches = {id(thing.__dict__): caches_of(type(thing))
                         for thing in (*reach.cells, *reach.objects, *reach.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.spaces.values()]
-        self.slots = [(thing, name, getattr(thing, name, _DELETED))
+        self.slots = [(thing, name, getattr(thing, name, ABSENT))
                       for thing, names in reach.slotted for name in names]
         self.kinds = kinds_of(reach)
         self.functions = [_parts_of_function(function) for function in reach.functions]
-        self.buffers = [(buffer, bytes(buffer)) for buffer in reach.buffers]
-        self.arrays = [(array, array.copy()) for array in reach.arrays]
+        self.contents = [(thing, kind_of(thing).copy(thing))
+                         for thing in (*reach.arrays, *reach.buffers)]
         self.random, self.of_numpy = random.getstate(), place_of_numpy()
-        self.streams = [(stream, position(stream)) for stream in reach.streams]
+        self.streams = [(stream, kind_of(stream).copy(stream)) for stream in reach.streams]
         self.put_streams_back = kept()
         self.signals = signals_of_decimals() if DECIMALS in reach.arithmetic else {}
         self.arithmetic = [(kind, kind.settings()) for kind in reach.arithmetic]
@@ -149,40 +145,36 @@ class Snapshot:
             CannotTrace: if something has been changed in a way that a replay can't repeat.
         """
         self._check()
-        for number, place, before in self.places:
-            is_found = place.around is not None or id(place.thing) in self.reach.places.roots
-            holder = number if is_found else place.thing
-            for key, value in self._differences(place.thing, before):
-                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(place.thing):
+        for thing, source, before in self.containers:
+            for key, value in self._differences(thing, before):
+                if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
                     raise KeepsNew(f"makes a new {type(value).__name__}")
-                yield Change(holder, key), value
+                yield Change(source, key), value
         for owner, space, before in self.spaces:
             for key, now in _changed_names(owner, space, before):
                 yield Change(owner, key), now
         for thing, name, before in self.slots:
-            now = getattr(thing, name, _DELETED)
+            now = getattr(thing, name, ABSENT)
             if now is not before:
                 yield Change(thing, name), now
 
     def _differences(self, thing: Any, before: Any) -> Iterator[tuple[Any, Any]]:
-        return differences(thing, before, self._caches.get(id(thing), ()))
+        return kind_of(thing).changes(thing, before, self._caches.get(id(thing), ()))
 
     def _check(self) -> None:
         if not self._may_draw and (
                 random.getstate() != self.random or not is_as_before(self.of_numpy)
-                or any(differ(position(stream), before) for stream, before in self.streams)):
+                or any(has_changed(*stream) for stream in self.streams)):
             raise DrawsRandom("draws random numbers that are not Lamella's")
         if any(kind.settings() != before for kind, before in self.arithmetic):
             raise CannotTrace("changes the settings of decimal numbers or NumPy")
         if self.signals and self.signals != signals_of_decimals():
             raise KeepsNew("raises a signal of decimal numbers, which stays")
-        if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
-               for array, before in self.arrays):
-            raise CannotTrace("changes a NumPy array")
-        if any(bytes(buffer) != before for buffer, before in self.buffers):
-            raise CannotTrace("changes an array of bytes or numbers")
+        for thing, before in self.contents:
+            if has_changed(thing, before):
+                raise CannotTrace(kind_of(thing).refused)
         if any(thing.__dict__ is not own for thing, own in self.reach.owners):
             raise CannotTrace("assigns __dict__ of an object")
         if not all(map(is_, kinds_of(self.reach), self.kinds)):
@@ -196,29 +188,26 @@ class Snapshot:
 
         Only what differs is touched: other threads may use the rest meanwhile.
         """
-        for _, place, before in self.places:
-            thing = place.thing
+        for thing, _, before in self.containers:
             for key, _ in list(self._differences(thing, before)):
-                old = before if key is WHOLE else before.get(key, _DELETED)
+                old = before if key is WHOLE else before.get(key, ABSENT)
                 assign(thing, key, old)
-            if isinstance(thing, dict) and _in_another_order(dict(parts_of(thing)), before):
-                _refill(thing, {**before, **{key: value for key, value in parts_of(thing)
-                                             if key in self._caches.get(id(thing), ())}})
+            if isinstance(thing, dict) and in_another_order(dict(parts_of(thing)), before):
+                caches = self._caches.get(id(thing), ())
+                kind_of(thing).put_back(thing, {**before, **{
+                    key: value for key, value in parts_of(thing) if key in caches}})
         for owner, space, before in self.spaces:
             for key, _ in _changed_names(owner, space, before):
-                assign(owner, key, before.get(key, _DELETED))
+                assign(owner, key, before.get(key, ABSENT))
         for thing, name, value in self.slots:
-            if getattr(thing, name, _DELETED) is not value:
+            if getattr(thing, name, ABSENT) is not value:
                 assign(thing, name, value)
-        for array, before in self.arrays:
-            if not np.array_equal(array, before):
-                array[...] = before
-        for buffer, before in self.buffers:
-            if bytes(buffer) != before:
-                memoryview(buffer).cast("B")[:] = before
+        for thing, before in self.contents:
+            if has_changed(thing, before):
+                kind_of(thing).put_back(thing, before)
         random.setstate(self.random)
-        for stream, position in self.streams:
-            reposition(stream, position)
+        for stream, before in self.streams:
+            kind_of(stream).put_back(stream, before)
         self.put_streams_back()
 
 
@@ -252,7 +241,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
             check_givable(inner, knows, what, error, depth + 1)
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
-              or value is _DELETED or knows(value) or _is_settled(value)):
+              or value is ABSENT or knows(value) or _is_settled(value)):
         raise error(f"{what} a new {value.__class__.__name__}")
 
 
@@ -270,116 +259,15 @@ def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dic
     module = owner.__module__ if isinstance(owner, type) else owner.get("__name__")
     every = {name: value for name, value in parts_of(space) if name[:2] != "__"} if is_users(
         module) else {}
-    return {**every, **{name: space.get(name, _DELETED) for name in names}}
+    return {**every, **{name: space.get(name, ABSENT) for name in names}}
 
 
 def _changed_names(owner: Any, space: Mapping[str, Any], before: dict[str, Any]
                    ) -> list[tuple[str, Any]]:
     """The names of a class or module whose values differ from `before`, with the values now."""
     now = _names_in(owner, space, before)
-    return [(name, now[name]) for name in now if now[name] is not before.get(name, _DELETED)]
+    return [(name, now[name]) for name in now if now[name] is not before.get(name, ABSENT)]
 
 
 def _parts_of_function(function: types.FunctionType) -> tuple[Any, ...]:
     return function.__code__, function.__defaults__, function.__kwdefaults__
-
-
-def copy_of(thing: Any) -> Any:
-    """A copy of what a container or a variable holds."""
-    if isinstance(thing, types.CellType):
-        return thing.cell_contents if has_value(thing) else _DELETED
-    if type(thing) is dict:
-        return thing.copy()
-    return dict(parts_of(thing)) if isinstance(thing, dict) else parts_of(thing)
-
-
-def _refill(thing: Any, content: Any) -> None:
-    if isinstance(thing, (list, deque)):
-        now = list(thing)
-        if len(now) != len(content) or any(a is not b for a, b in zip(now, content, strict=True)):
-            thing.clear()
-            thing.extend(content)
-    elif isinstance(thing, dict):
-        content = dict(content)
-        thing.clear()
-        thing.update(content)
-    else:
-        thing.clear()
-        thing.update(content)  # one by one, for the order
-
-
-def differences(thing: Any, before: Any, caches: Collection[str] = ()
-                ) -> Iterator[tuple[Any, Any]]:
-    """The keys of a container whose values differ from those in a copy, with the values now."""
-    if isinstance(thing, types.CellType):
-        now = copy_of(thing)
-        if now is not before:
-            yield WHOLE, now
-    elif isinstance(thing, dict):
-        now = copy_of(thing)
-        if len(now) == len(before) and all(map(is_, now, before)) and all(
-                map(is_, now.values(), before.values())):
-            return
-        if caches:
-            now, before = ({key: value for key, value in content.items() if key not in caches}
-                           for content in (now, before))
-        another_order = _in_another_order(now, before)
-        if another_order and not caches:
-            yield WHOLE, now
-            return
-        for key in {**before, **now}:
-            if now.get(key, _DELETED) is not before.get(key, _DELETED):
-                yield key, now.get(key, _DELETED)
-        if another_order:  # each again, at the end
-            for key, value in now.items():
-                yield key, _DELETED
-                yield key, value
-    else:
-        now = parts_of(thing)
-        if [id(v) for v in now] != [id(v) for v in before]:
-            yield WHOLE, now
-
-
-def _in_another_order(now: dict, before: dict) -> bool:
-    """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
-    kept = [key for key in before if key in now]
-    return len(kept) > 1 and [key for key in now if key in before] != kept or (
-        kept != list(now)[:len(kept)])
-
-
-def position(stream: Any) -> Any:
-    """Where a generator of random numbers is."""
-    if isinstance(stream, random.Random):
-        return stream.getstate()
-    if isinstance(stream, np.random.Generator):
-        return stream.bit_generator.state
-    if isinstance(stream, np.random.BitGenerator):
-        return stream.state
-    return stream.get_state()
-
-
-def reposition(stream: Any, position: Any) -> None:
-    """Put a generator of random numbers where it was."""
-    if isinstance(stream, random.Random):
-        stream.setstate(position)
-    elif isinstance(stream, np.random.Generator):
-        stream.bit_generator.state = position
-    elif isinstance(stream, np.random.BitGenerator):
-        stream.state = position
-    else:
-        stream.set_state(position)
-
-
-def differ(now: Any, before: Any) -> bool:
-    """Whether two positions in a stream of random numbers differ."""
-    return repr(_listed(now)) != repr(_listed(before))
-
-
-def _listed(position: Any) -> Any:
-    if isinstance(position, np.ndarray):
-        return position.tolist()
-    if isinstance(position, tuple):
-        return [_listed(part) for part in position]
-    if isinstance(position, dict):
-        return {key: _listed(part) for key, part in position.items()}
-    return position

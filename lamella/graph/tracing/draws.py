@@ -1,6 +1,6 @@
 """Random numbers of Python and NumPy that a run draws, as inputs of a graph.
 
-In a rehearsal the program's calls of `random`, of `numpy.random` and of generators that it finds by
+In a dry run the program's calls of `random`, of `numpy.random` and of generators that it finds by
 name give stand-ins. Each replay makes the same calls first, in the program's order, and computes
 with what they give. Where a guard fails the generators are put back, so the stream of numbers is
 always the one that the program draws eagerly. A number that decides a branch is a guard, and so
@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from ...core.state import state
-from ..guards.reach import Reach
-from ..guards.spots import Spot, kept_in
+from ..guards.reachable import Reachable
+from ..guards.sources import Source, kept_in
+from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
-from .changes import differ, position, reposition
 from .lines import NOWHERE, nearest_line
-from .numbers import NUMBERS, Number, Numbers
 from .recorder import CannotTrace
+from .scalars import NUMBERS, ScalarEnvironment, SymbolicScalar
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
@@ -47,36 +47,37 @@ _COMPARED = (bool, str, bytes, type(None), np.bool_)
 
 
 class Draws:
-    """The random numbers that a rehearsed run draws.
+    """The random numbers that a dry run draws.
 
     Args:
         numbers: the numbers of the run, to which they belong.
 
     Attributes:
-        sources: the generators that were drawn from, each once.
+        generators: those that were drawn from, each once.
         lines: the statements by which a replay draws them and checks what was known before.
         given: the values of names in these statements.
         line: the line of the first draw.
     """
 
-    def __init__(self, numbers: Numbers):
-        self.sources: list[Any] = []
+    def __init__(self, numbers: ScalarEnvironment):
+        self.generators: list[Any] = []
         self.lines: list[str] = []
         self.given: dict[str, Any] = {}
         self.line = NOWHERE
         self._numbers, numbers.draws = numbers, self
         self._checked = self._count = 0
-        self._standing: dict[int, Source] = {}
+        self._standing: dict[int, Generator] = {}
 
-    def stand_in(self, own: Any) -> Source:
+    def stand_in(self, own: Any) -> Generator:
         """The stand-in for a generator, always the same."""
-        return self._standing.setdefault(id(own), Source(self, own))
+        return self._standing.setdefault(id(own), Generator(self, own))
 
-    def spots(self, reach: Reach) -> list[tuple[Spot, Any]]:
+    def sources(self, reach: Reachable) -> list[tuple[Source, Any]]:
         """Where the program finds generators and their methods, with their stand-ins."""
-        return [*((spot, self.stand_in(own)) for spot, own in kept_in(reach, GENERATORS).values()),
-                *((spot, self.stand_in(found.__self__).method(found.__name__, found))
-                  for spot, found in kept_in(reach, _METHODS).values()
+        return [*((source, self.stand_in(own))
+                  for source, own in kept_in(reach, GENERATORS).values()),
+                *((source, self.stand_in(found.__self__).method(found.__name__, found))
+                  for source, found in kept_in(reach, _METHODS).values()
                   if type(getattr(found, "__self__", None)) in GENERATORS)]
 
     def are_recorded(self) -> bool:
@@ -110,8 +111,8 @@ class Draws:
         self._count += 1
         if self._count > MOST_DRAWS:
             raise CannotTrace(f"draws more than {MOST_DRAWS} random numbers")
-        if not any(own is source for own in self.sources):
-            self.sources.append(source)
+        if not any(own is source for own in self.generators):
+            self.generators.append(source)
         name = f"d{self._count}"
         self.given[f"draw{self._count}"] = function
         if self.line is NOWHERE:
@@ -130,9 +131,9 @@ class Draws:
 
     def _source(self, value: Any) -> str:
         """The source text of an operand."""
-        if type(value) is Number or type(value) is GivenArray:
+        if type(value) is SymbolicScalar or type(value) is GivenArray:
             return value.text
-        if isinstance(value, Number):  # it was read off a tensor
+        if isinstance(value, SymbolicScalar):  # it was read off a tensor
             value = value.plain()
         if type(value) in (list, tuple):
             parts = "".join(f"{self._source(part)}, " for part in value)
@@ -160,10 +161,10 @@ class Draws:
         if type(value) not in NUMBERS:
             raise CannotTrace(f"draws a {type(value).__name__}")
         numbers.condition(f"type({text}) is {type(value).__name__}")
-        return Number(numbers, value, text)
+        return SymbolicScalar(numbers, value, text)
 
 
-class Source:
+class Generator:
     """A stand-in for a generator; other threads that meet it meanwhile use the generator itself.
 
     Args:
@@ -187,7 +188,7 @@ class Source:
         return self.method(name, found) if callable(found) else found
 
     def method(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A method that draws and gives stand-ins; others end the rehearsal."""
+        """A method that draws and gives stand-ins; others end the dry run."""
         def called(*args: Any, **kwargs: Any) -> Any:
             if not self._draws.are_recorded():
                 return function(*args, **kwargs)
@@ -200,7 +201,7 @@ class Source:
 
 def _real(value: Any) -> Any:
     """A value without stand-ins."""
-    if type(value) is GivenArray or isinstance(value, Number):
+    if type(value) is GivenArray or isinstance(value, SymbolicScalar):
         return value.value
     if type(value) in (list, tuple):
         return type(value)(map(_real, value))
@@ -208,7 +209,7 @@ def _real(value: Any) -> Any:
 
 
 @contextmanager
-def draws_recorded(draws: Draws, reach: Reach) -> Iterator[None]:
+def draws_recorded(draws: Draws, reach: Reachable) -> Iterator[None]:
     """A block in which the program's calls of `random` and `numpy.random` give stand-ins."""
     table = {id(found): draws.stand_in(found.__self__).method(name, found)
              for space in _SPACES for name, found in space.items()
@@ -230,18 +231,16 @@ class Positions:
     """Where generators are, to put them back there."""
 
     def __init__(self, sources: Sequence[Any]):
-        self._sources = sources
-        self._positions = list(map(position, sources))
+        self._positions = [(source, kind_of(source).copy(source)) for source in sources]
 
     def put_back(self) -> None:
         """Put the generators back."""
-        for source, before in zip(self._sources, self._positions, strict=True):
-            reposition(source, before)
+        for source, before in self._positions:
+            kind_of(source).put_back(source, before)
 
     def differ(self) -> bool:
         """Whether any of them is elsewhere now."""
-        return any(differ(position(source), before)
-                   for source, before in zip(self._sources, self._positions, strict=True))
+        return any(has_changed(source, before) for source, before in self._positions)
 
 
 def global_generators() -> list[Any]:

@@ -9,19 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
+from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ByIdentity
-from ..guards.reach import Reach
-from ..guards.values import kind_of_rule
-from .changes import (
-    WHOLE,
-    Change,
-    GivenThing,
-    assign,
-    compared,
-    copy_of,
-    differences,
-    holder_of,
-)
+from ..guards.reachable import Reachable
+from ..guards.values import WHOLE, has_changed, kind_of
+from .changes import Change, GivenThing, assign, compared, holder_of
 from .recorder import CannotTrace
 
 
@@ -50,7 +42,7 @@ class Given:
         """Whether an object is one of the things."""
         return id(thing) in self._known
 
-    def changes(self, reach: Reach) -> Iterator[tuple[Change, Any]]:
+    def changes(self, reach: Reachable) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
 
         Raises:
@@ -67,17 +59,17 @@ class Given:
                 if len(now) != len(before) or not all(map(is_, now, before)):
                     raise CannotTrace("changes a function that it was given")
             elif self.pattern[number] == number and not reach.knows(thing):
-                for key, value in differences(compared(thing), before):
+                for key, value in kind_of(now := compared(thing)).changes(now, before):
                     yield Change(GivenThing(number), key), value
 
-    def found_elsewhere(self, reach: Reach) -> list[tuple[int, Any]]:
+    def found_elsewhere(self, reach: Reachable) -> list[tuple[int, Any]]:
         """The things that the run also finds otherwise, with their numbers.
 
         Raises:
             CannotTrace: if they aren't inspected there.
         """
         found = [(number, thing) for number, thing in enumerate(self.things) if reach.knows(thing)]
-        inspected = {id(place.thing) for place in reach.places}
+        inspected = {id(thing) for thing, _ in reach.containers}
         if any(type(before := self._before[number]) is not tuple and before is not None
                and id(compared(thing)) not in inspected for number, thing in found):
             raise CannotTrace("is given what it may also find elsewhere")
@@ -86,20 +78,20 @@ class Given:
     def restore(self) -> None:
         """Restore what has been changed."""
         for thing, before in zip(self.things, self._before, strict=True):
-            if type(before) is tuple or not any(differences(compared(thing), before)):
+            if type(before) is tuple or not has_changed(compared(thing), before):
                 continue
             holder = holder_of(thing)
             if isinstance(holder, (list, dict)):
                 assign(holder, WHOLE, before)
             else:
-                for key, _ in list(differences(compared(thing), before)):
+                for key, _ in list(kind_of(now := compared(thing)).changes(now, before)):
                     assign(holder, key, before[key])
 
 
 def _content(thing: Any) -> Any:
     """A copy of what a thing holds; the parts of a function or a method, as a tuple."""
     if isinstance(thing, (list, dict)) or is_record(thing):
-        return copy_of(compared(thing))
+        return kind_of(now := compared(thing)).copy(now)
     found = apart(thing)
     return tuple([part.thing if type(part) is ByIdentity else part
                   for part in found.parts]) if found is not None else ()

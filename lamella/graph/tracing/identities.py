@@ -10,7 +10,7 @@ from typing import Any
 from ...core.state import state
 from ...tensors.parameter import Parameter
 from ..guards.kinds import is_no_parameter, is_users
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 
 
 def identity(thing: Any) -> int:
@@ -22,7 +22,7 @@ def identity(thing: Any) -> int:
     return id(thing)
 
 
-def _is_fixed(thing: Any, reach: Reach) -> bool:
+def _is_fixed(thing: Any, reach: Reachable) -> bool:
     """Whether a graph holds only for calls that find the same object.
 
     Guards compare containers and arrays by content, and Tensors that have a name by their form.
@@ -36,7 +36,7 @@ def _is_fixed(thing: Any, reach: Reach) -> bool:
 
 
 @contextmanager
-def identities_checked(reach: Reach) -> Iterator[None]:
+def identities_checked(reach: Reachable) -> Iterator[None]:
     """A block in which the program's modules find `identity` as `id`.
 
     Where two threads record the same module, one of them may find `id` itself, which is refused.

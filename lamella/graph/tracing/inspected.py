@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType
 
 from ..guards.ran import uninspected
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from .recorder import CannotTrace
 
 
@@ -23,7 +23,7 @@ class Inspection:
         NotInspected: by a call, if the function may change anything else.
     """
 
-    def __init__(self, reach: Reach):
+    def __init__(self, reach: Reachable):
         self._is_unknown = uninspected(reach)
         self._failed = False
 

@@ -20,7 +20,7 @@ from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..guards.kinds import ATOMS, is_users
 from .copies import copied
-from .numbers import Number
+from .scalars import SymbolicScalar
 from .texts import joined, parts_of_text, printing
 
 _original = logging.Logger._log
@@ -75,7 +75,7 @@ def _is_value(part: Any) -> bool:
         return all(map(_is_value, part))
     if kind is dict:
         return all(map(_is_value, (*part, *part.values())))
-    return kind is Tensor or kind in ATOMS or isinstance(part, (Number, np.generic))
+    return kind is Tensor or kind in ATOMS or isinstance(part, (SymbolicScalar, np.generic))
 
 
 def _has_others_handlers(logger: logging.Logger) -> bool:

@@ -19,8 +19,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ...communication.functional import IMPLEMENTATIONS
 from ...core.state import state
 from ..guards.kinds import form_of
-from ..ir.draft import Draft, Kernels
 from ..ir.forms import Form, form_of_value
+from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
 
@@ -38,7 +38,7 @@ class CannotTrace(BaseException):
     """The function does something that no graph can hold, which the message names."""
 
 
-class RehearsalStopped(BaseException):
+class DryRunStopped(BaseException):
     """A backward pass that the program didn't ask for would do what the message says."""
 
 
@@ -63,7 +63,7 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
-        self.graph = Kernels()
+        self.graph = KernelGraph()
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
@@ -169,7 +169,7 @@ class Recorder(TorchDispatchMode):
                 if isinstance(raw, torch.Tensor) and type(raw) is torch.Tensor:
                     own = raw.untyped_storage()
                     if own._cdata in self._given and state.trace is not None:
-                        state.trace.stop_rehearsal("changes a Tensor")
+                        state.trace.stop_dry_run("changes a Tensor")
                     if own._cdata in self._given and own._cdata not in self._saved:
                         self._saved[own._cdata] = own, own.clone()
 
@@ -193,7 +193,7 @@ class Recorder(TorchDispatchMode):
             node.meta["again"] = self._again
         known = effects_of(func)
         if known.is_random and state.trace is not None:
-            state.trace.stop_rehearsal("draws random numbers")
+            state.trace.stop_dry_run("draws random numbers")
         if known.written or known.is_impure:
             self._known.clear()
             self._save(known, args, kwargs)
@@ -286,7 +286,7 @@ class Recorder(TorchDispatchMode):
     def finished(self, raws: Iterable[torch.Tensor]) -> GraphModule:
         """The graph, with these tensors as its results."""
         self.graph.output([self._node_of(raw) for raw in raws])
-        return Draft(self.root, self.graph)
+        return LazyModule(self.root, self.graph)
 
     def _described(self, value: Any) -> Any:
         """Arguments with their tensors replaced by nodes."""

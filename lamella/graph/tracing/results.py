@@ -16,7 +16,8 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import fields_of, holds_values, made_of
 from ..guards.kinds import PLAIN
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
+from ..guards.sources import Source
 from .changes import SIZES, GivenThing
 from .recorder import CannotTrace
 from .texts import joined, parts_of_text
@@ -50,11 +51,11 @@ class Known(NamedTuple):
     """A list or dict of the program that existed before the run.
 
     Attributes:
-        place: the number of its place, where a replay finds it; None if it has none.
+        source: where a replay finds it; None if it is always the same object.
     """
 
     thing: Any
-    place: int | None
+    source: Source | None
 
 
 class Made(NamedTuple):
@@ -110,7 +111,7 @@ class Results:
         uses_things: whether any of the things was found among the results.
     """
 
-    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reach,
+    def __init__(self, given: Sequence[Tensor], held: Sequence[Tensor], reach: Reachable,
                  things: Sequence[Any] = (), numbers: Any = None):
         self._numbers = numbers
         self._things: dict[int, GivenThing] = {}
@@ -165,8 +166,8 @@ class Results:
             self.new.append(value._raw)
             return New(len(self.new) - 1, own)
         if isinstance(value, (list, dict)) and self._reach.knows(value):
-            return Known(value, next((number for number, place in enumerate(self._reach.places)
-                                      if place.thing is value), None))
+            return Known(value, next((source for thing, source in self._reach.containers
+                                      if thing is value), None))
         if isinstance(value, tuple):
             parts = [self.described(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -195,17 +196,15 @@ class Rebuilding:
         new: the graph's results.
         given: the arguments' Tensors.
         held: returns a Tensor found elsewhere, by its number.
-        reach: the objects that the run could reach.
         things: the arguments' lists, dicts and other objects.
         numbers: those that a replay has computed.
     """
 
     def __init__(self, new: Sequence[torch.Tensor], given: Sequence[Tensor],
-                 held: Callable[[int], Tensor], reach: Reach, things: Sequence[Any] = (),
+                 held: Callable[[int], Tensor], things: Sequence[Any] = (),
                  numbers: Sequence[Any] = ()):
         self._new, self._given, self._held, self._numbers = new, given, held, numbers
         self._things = things
-        self._reach = reach
         self._made: dict[int, Any] = {}
 
     def value_of(self, form: Any) -> Any:
@@ -233,7 +232,7 @@ class Rebuilding:
         if type(form) is Computed:
             return self._numbers[form.number]
         if type(form) is Known:
-            return form.thing if form.place is None else self._reach.places.current(form.place)
+            return form.thing if form.source is None else form.source.get()
         if type(form) is Text:
             return joined([self.value_of(piece) for piece in form.pieces])
         if type(form) is Read:

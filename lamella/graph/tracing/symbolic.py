@@ -21,7 +21,7 @@ from torch.utils._mode_utils import no_dispatch
 
 from ...core.structures import container_leaves as leaves
 from ...machine import background
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard
 from .changes import Snapshot
 from .effects import DeferredCall
@@ -153,9 +153,9 @@ class Symbolic:
         """A recorder of kernels whose arguments may be sizes."""
         return SymbolicRecorder(inputs, self)
 
-    def trace(self, reach: Reach, held: list, slots: list, recorder: Recorder) -> Trace:
+    def trace(self, reach: Reachable, held: list, sources: list, recorder: Recorder) -> Trace:
         """A run on fake tensors."""
-        trace = SymbolicTrace(reach, held, slots, recorder)
+        trace = SymbolicTrace(reach, held, sources, recorder)
         trace.symbolic = self
         return trace
 
@@ -323,7 +323,7 @@ class SymbolicTrace(Trace):
         self.deferred.append(DeferredCall(function, args, kwargs, keep))
 
 
-def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach, symbolic: Symbolic,
+def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, symbolic: Symbolic,
            before: Snapshot) -> Trace:
     """Run `fn` on fake tensors for its arguments; nothing real is computed or changed.
 

@@ -2,7 +2,7 @@
 
 The run stays what it is eagerly, on the tape of the gradient call. Its inputs are views of what the
 tape knows, so that afterwards the tape can be followed from the results to exactly these. That pass
-is a rehearsal: it starts from ones instead of gradients, and is given up before any side effect.
+is a dry run: it starts from ones instead of gradients, and is given up before any side effect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
 from ..guards.ran import uninspected
 from .changes import Snapshot
-from .recorder import CannotTrace, RehearsalStopped
+from .recorder import CannotTrace, DryRunStopped
 
 
 class Pull(NamedTuple):
@@ -119,7 +119,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
         pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
-        _rehearse(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
+        _run_dry(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
     if pulls.refused is not None:
         if apart:
             raise CannotTrace(pulls.refused)
@@ -188,7 +188,7 @@ def _has_recorded(things: list[Tensor], known: list[bool], changed: Sequence[Ten
     return found
 
 
-def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: Set[str],
+def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: Set[str],
               before: Snapshot | None) -> None:
     """Run the backward passes from what the run returned.
 
@@ -214,10 +214,10 @@ def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran:
             chosen.append(of_first)
     marks = _marks(trace)
     try:
-        with _rehearsing(trace, ran):
+        with _running_dry(trace, ran):
             for number, starts in enumerate(chosen):
                 _pull(pulls, number, starts, raws, aliases)
-    except RehearsalStopped as reason:
+    except DryRunStopped as reason:
         pulls.refused = f"{reason} when it is differentiated"
     if pulls.refused is None and marks != _marks(trace):
         pulls.refused = "does more than computing when it is differentiated"
@@ -227,8 +227,8 @@ def _rehearse(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran:
 
 
 @contextmanager
-def _rehearsing(trace: Any, ran: Set[str]) -> Iterator[None]:
-    """A block that is left by `RehearsalStopped` before the program's code has a side effect.
+def _running_dry(trace: Any, ran: Set[str]) -> Iterator[None]:
+    """A block that is left by `DryRunStopped` before the program's code has a side effect.
 
     Code that may change what wasn't inspected doesn't run either. The next recording may know it.
     """
@@ -239,17 +239,17 @@ def _rehearsing(trace: Any, ran: Set[str]) -> Iterator[None]:
         if unknown(code):
             codes[code] = {}
             if code.co_name not in ran:
-                trace.rehearses = False
+                trace.runs_dry = False
                 trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
-                raise RehearsalStopped(trace.refused)
-            trace.stop_rehearsal(f"may use in {code.co_name!r} what can't be found")
+                raise DryRunStopped(trace.refused)
+            trace.stop_dry_run(f"may use in {code.co_name!r} what can't be found")
 
-    outside.codes, outside.meets, trace.rehearses = {}, check, True
+    outside.codes, outside.meets, trace.runs_dry = {}, check, True
     try:
         yield
     finally:
         codes.update(outside.codes)
-        outside.codes, outside.meets, trace.rehearses = codes, meets, False
+        outside.codes, outside.meets, trace.runs_dry = codes, meets, False
 
 
 def _has_changed(before: Snapshot) -> bool:

@@ -2,7 +2,7 @@
 
 In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text, and in a call of a logger only
 the log. So a recorded run puts a mark into it, and each replay prints the text with the value that
-it has then; so do a rehearsal's texts that the compiled function itself returns, or appends to a
+it has then; so do a dry run's texts that the compiled function itself returns, or appends to a
 list that it only appends to. In any other place the program could compute with the text, which no
 graph can hold.
 """

@@ -30,7 +30,8 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.bytecode import facts_of
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
+from ..guards.sources import Source
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
@@ -42,7 +43,7 @@ from .inspected import Inspection
 from .lines import Line, nearest_line
 from .logged import logs_recorded
 from .outside import OURS, Outside, origin_of
-from .recorder import CannotTrace, Recorder, RehearsalStopped
+from .recorder import CannotTrace, DryRunStopped, Recorder
 from .results import Results
 from .texts import is_only_logged, is_only_printed, marked
 
@@ -58,8 +59,8 @@ class Trace:
             data are inputs of the graph after the arguments.
         data: for each of them, the data before the run.
         begun: for each of them, the data as the run began, maybe stand-ins, and their version.
-        slots: for each of them, the dict and name under which a later call finds its Tensor, or
-            None where that is always the same object.
+        sources: for each of them, where a later call finds its Tensor, or None where that is always
+            the same object.
         constants: raw tensors that the run used, or made from numbers; inputs after those.
         assigned: which of `held` got other data in the run.
         guards: the raw tensors that were turned into Python values, with the values; those with
@@ -80,20 +81,20 @@ class Trace:
         given: the arguments as the run began.
         recorded: for each new Tensor among the results, whether the tape has recorded it.
         pulls: the backward passes that belong to the run (see `taping`); None if there are none.
-        rehearses: whether such a pass runs, which the program didn't ask for: it is given up
+        runs_dry: whether such a pass runs, which the program didn't ask for: it is given up
             before any side effect.
         uses_things: whether it changes or returns lists, dicts or objects that it was given, or
             finds them elsewhere, too, as `found_elsewhere` does.
     """
 
-    def __init__(self, reach: Reach, held: list[Tensor], slots: list[tuple[dict, str] | None],
+    def __init__(self, reach: Reachable, held: list[Tensor], sources: list[Source | None],
                  recorder: Recorder):
         self.reach = reach
         self.recorder = recorder
         self.held = held
         self.data: list[torch.Tensor] = []
         self.begun: list[tuple[torch.Tensor, int]] = []
-        self.slots = slots
+        self.sources = sources
         self.constants: list[torch.Tensor] = []
         self.guards: list[tuple[torch.Tensor, Any]] = []
         self.lines: list[Line] = []
@@ -115,7 +116,7 @@ class Trace:
         self.given: Given | None = None
         self.recorded: list[bool] = []
         self.pulls: Any = None
-        self.rehearses = False
+        self.runs_dry = False
         self.uses_things = False
         self.found_elsewhere: list[tuple[int, Any]] = []
         self.numbers: Any = None  # that may change from call to call: see `numbers`
@@ -128,7 +129,7 @@ class Trace:
 
     def guard(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor, which becomes a guard."""
-        self.stop_rehearsal("turns a tensor into a Python value")
+        self.stop_dry_run("turns a tensor into a Python value")
         value = self.peek(raw)
         self.observed.append(value)
         self.note_guard(physical(raw.detach()), value)
@@ -159,14 +160,14 @@ class Trace:
 
     def guard_shape(self, raw: torch.Tensor) -> None:
         """Add a guard on a data-dependent shape."""
-        self.stop_rehearsal("has a data-dependent shape")
+        self.stop_dry_run("has a data-dependent shape")
         self.note_guard(raw, ShapeGuard.of(raw))
 
     def refuse(self, what: str) -> None:
         """End the recording, since no graph can hold what the run does; it continues eagerly."""
         if self.refused is not None:
             return
-        self.stop_rehearsal(what)
+        self.stop_dry_run(what)
         self.refused = f"{what}{nearest_line(sys._getframe(1))}"
         self.outside.stop()
         self.recorder.stop()
@@ -176,15 +177,15 @@ class Trace:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
 
-    def stop_rehearsal(self, what: str) -> None:
+    def stop_dry_run(self, what: str) -> None:
         """Give up a backward pass that the program didn't ask for, before it does something.
 
         Raises:
-            RehearsalStopped: if there is one.
+            DryRunStopped: if there is one.
         """
-        if self.rehearses:
-            self.rehearses = False
-            raise RehearsalStopped(what)
+        if self.runs_dry:
+            self.runs_dry = False
+            raise DryRunStopped(what)
 
     def refuse_once(self, what: str) -> None:
         """As `refuse`, for a rare reason: the next call is recorded again."""
@@ -220,7 +221,7 @@ class Trace:
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
               keep: Callable[[Any], Any] | None = None) -> None:
         """Print or log now, and at the end of every replay; `keep` as in `DeferredCall`."""
-        self.stop_rehearsal("prints or logs")
+        self.stop_dry_run("prints or logs")
         self.deferred.append(DeferredCall(function, args, kwargs, keep))
         self.outside.stop()
         state.trace = None
@@ -264,7 +265,7 @@ def _weakly(method: Callable[[str], None]) -> Callable[[str], None]:
     return call
 
 
-def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
+def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
                symbolic: Symbolic | None = None, before: Snapshot | None = None,
                kind: type[Trace] | None = None, numbers: Any = None) -> Trace:
     """Run `fn` and record the run.
@@ -275,7 +276,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
         symbolic: the fake tensors, for a symbolic run.
         before: a snapshot of the objects in `reach`.
         kind: the class of the run.
-        numbers: the stand-ins for numbers, for a rehearsal.
+        numbers: the stand-ins for numbers, for a dry run.
 
     Returns:
         The run; without a graph if `Trace.refused` gives a reason.
@@ -289,8 +290,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     allocator.load()
     if before is None:
         before = Snapshot(reach)
-    others = sorted(((t, None if id(t) in reach.known_tensors else slot)
-                     for t, slot in reach.tensors), key=lambda found: found[1] is not None)
+    others = sorted(((t, None if id(t) in reach.known_tensors else source)
+                     for t, source in reach.tensors), key=lambda found: found[1] is not None)
     held = [*reach.parameters, *(t for t, _ in others)]
     plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(t) for t in held})
@@ -302,7 +303,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reach,
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
-        reach, held, [*(None for _ in reach.parameters), *(slot for _, slot in others)], recorder)
+        reach, held, [None] * len(reach.parameters) + [source for _, source in others], recorder)
     if numbers is not None:
         trace.numbers, numbers.recorder = numbers, recorder
     inspection = Inspection(reach) if symbolic or numbers is not None else None
@@ -465,7 +466,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
     made = list(before.changes())
     to_given = list(things.changes(before.reach))
     if trace.numbers is not None:
-        made.extend((Change(spot, APPENDED), grown.items) for spot, grown in trace.numbers.lists
+        made.extend((Change(source, APPENDED), grown.items) for source, grown in trace.numbers.lists
                     if grown.items)
     kept = [value for _, value in made]
     made += to_given

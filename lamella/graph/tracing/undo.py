@@ -8,13 +8,13 @@ from contextlib import contextmanager
 import torch
 
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from .changes import Snapshot
 from .trace import data_of, set_data
 
 
 @contextmanager
-def undone(reach: Reach) -> Iterator[None]:
+def undone(reach: Reachable) -> Iterator[None]:
     """A block after which all objects that a function can reach, and generators, are restored."""
     held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
     data = [(t, raw, raw.clone()) for t in held for raw in [data_of(t)]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...graph.guards.reach import Reach
+from ...graph.guards.search import reachable_from
 from ...tensors.parameter import Parameter
 from ...tensors.random import kept
 
@@ -32,15 +32,15 @@ class Rehearsal:
     """
 
     def __init__(self, *roots: Any):
-        self.reach = Reach(*roots)
+        self.reach = reachable_from(*roots)
         self.parameters = _once(self.reach.parameters)
-        self.tensors = [(t, place) for t, place in self.reach.tensors
+        self.tensors = [(t, source) for t, source in self.reach.tensors
                         if type(t._raw) is torch.Tensor]
 
     def __enter__(self) -> Rehearsal:
         self._kept = [(p, p._data, p._data._version, p._data.clone()) for p in self.parameters]
-        self._others = [(t, place, t._raw, t._raw._version, t._raw.clone())
-                        for t, place in self.tensors]
+        self._others = [(t, source, t._raw, t._raw._version, t._raw.clone())
+                        for t, source in self.tensors]
         self._numbers = kept()
         return self
 
@@ -50,13 +50,12 @@ class Rehearsal:
             if parameter._data is not raw:
                 parameter._data = raw
             _put_back(raw, version, copy)
-        for tensor, place, raw, version, copy in self._others:
+        for tensor, source, raw, version, copy in self._others:
             if tensor._raw is not raw:
                 tensor._raw = raw
             _put_back(raw, version, copy)
-            if place is not None and isinstance(place[1], str) and (
-                    place[0].get(place[1]) is not tensor):
-                place[0][place[1]] = tensor
+            if source is not None and source.get() is not tensor:
+                source.set(tensor)
         self._numbers()
 
     def __exit__(self, *error: Any) -> None:

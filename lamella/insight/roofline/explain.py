@@ -13,12 +13,13 @@ import torch
 
 from ...core import context
 from ...core.state import state
-from ...graph.guards.reach import Reach
+from ...core.threads import compiled_calls
+from ...graph.guards.reachable import Reachable
+from ...graph.guards.search import reachable_from_call
 from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
-from ...graph.runtime.choice import Choice
+from ...graph.runtime.autotuner import Autotuner
 from ...graph.runtime.compiled import Compiled
-from ...graph.runtime.gate import gate
 from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.plan import Heat
 from ...graph.runtime.recompilations import name_of
@@ -83,7 +84,7 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     compiled, args = _compiled(step, args)
     args, kwargs = copied((args, kwargs))
     function = step if compiled is None else compiled.fn
-    reach = Reach.of_call(function, args, kwargs)
+    reach = reachable_from_call(function, args, kwargs)
     with undone(reach):
         if compiled is not None:
             try:
@@ -114,7 +115,7 @@ def _compiled(step: Any, args: tuple) -> tuple[Compiled | None, tuple]:
     return (step if isinstance(step, Compiled) else None), args
 
 
-def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Path:
+def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) -> Path:
     """The graph that such a call runs; recorded, if there is none yet.
 
     Raises:
@@ -127,10 +128,10 @@ def _path_of(compiled: Compiled, reach: Reach, args: tuple, kwargs: dict) -> Pat
     entries = compiled._entries.get(key)
     if entries is None:
         _, entries = compiled._of_any_size(key, args, kwargs)
-    for watch, seen, path in entries or ():
-        if watch.values() == seen and _applies(path, inputs):
-            return path
-    with gate.closed() as alone:
+    for entry in entries or ():
+        if entry.holds() and _applies(entry.path, inputs):
+            return entry.path
+    with compiled_calls.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
         # its output has been printed before
@@ -168,7 +169,7 @@ def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
     for stage in plan.stages:
         # a stage that changes nothing gets the data themselves: it may be made for where they lie
         own = values if written_inputs(stage.module) else original
-        run = stage.replay if isinstance(stage.run, Choice) else stage.run
+        run = stage.replay if isinstance(stage.run, Autotuner) else stage.run
         runs.append((run, stage.takes, [*own, *plan.constants]))
 
     def whole() -> None:

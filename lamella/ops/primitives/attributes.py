@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...compat.arguments import of_mismatch
 from ...core.primitive import Primitive, examples_with
 
+Check = Callable[[str, str, Any], None]
+
+
+def positive_int(name: str, attribute: str, value: Any) -> None:
+    """Refuse what isn't an int above 0, see `with_attributes`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"For '{name}', '{attribute}' must be an int, but got {value!r} of type "
+                        f"{type(value).__name__}.")
+    if value <= 0:
+        raise ValueError(f"For '{name}', '{attribute}' must be above 0, but got {value}.")
+
+
+def positive_ints(name: str, attribute: str, value: Any) -> None:
+    """Refuse what is neither an int above 0 nor a tuple or list of such."""
+    for one in value if isinstance(value, (tuple, list)) else (value,):
+        positive_int(name, attribute, one)
+
+
+def positive_number(name: str, attribute: str, value: Any) -> None:
+    """Refuse what isn't a number above 0."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise TypeError(f"For '{name}', '{attribute}' must be a number, but got {value!r} of type "
+                        f"{type(value).__name__}.")
+    if not value > 0:
+        raise ValueError(f"For '{name}', '{attribute}' must be above 0, but got {value}.")
+
 
 def with_attributes(name: str, function: Callable[..., Any], *required: str,
-                    **defaults: Any) -> type[Primitive]:
+                    checks: Mapping[str, Check] | None = None, **defaults: Any
+                    ) -> type[Primitive]:
     """A Primitive class that takes attributes when built and passes them to `function` by name.
 
     Its docstring has the examples of `function`, if they make an object of the class.
@@ -20,6 +47,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
         name: the class's name.
         function: what an object computes when called with tensors.
         required: names of attributes without a default.
+        checks: what refuses wrong values of an attribute, such as `positive_int`.
         defaults: the other attributes; one whose default is a bool must be a bool or 0 or 1.
 
     Examples:
@@ -49,6 +77,8 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
                         isinstance(value, (bool, int)) and value in (0, 1)):
                     raise TypeError(f"For '{name}', '{attribute}' must be a bool, "
                                     f"but got {value!r} of type {type(value).__name__}.")
+                if checks is not None and attribute in checks:
+                    checks[attribute](name, attribute, value)
                 self.add_prim_attr(attribute, value)
             self._names = tuple(signature.parameters)
 

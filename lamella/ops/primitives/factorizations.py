@@ -26,13 +26,20 @@ def _square(raw: torch.Tensor, name: str) -> torch.Tensor:
     return raw
 
 
+def of_triangle(raw: torch.Tensor, lower: bool) -> torch.Tensor:
+    """The Hermitian matrix with the lower or the upper triangle of another, through which alone
+    gradients flow."""
+    half = raw.tril(-1) if lower else raw.triu(1)
+    return half + half.mH + torch.diag_embed(raw.diagonal(dim1=-2, dim2=-1))
+
+
 @op
 def eigh_of(A: Tensor, *, compute_eigenvectors: bool, lower: bool) -> Any:  # noqa: N803
     """Eigenvalues, ascending, of Hermitian matrices, and their vectors if they are wanted."""
-    raw, side = _square(A._raw, "Eigh"), "L" if lower else "U"
+    raw = of_triangle(_square(A._raw, "Eigh"), lower)
     if not compute_eigenvectors:
-        return wrap(torch.linalg.eigvalsh(raw, side).to(raw.dtype))
-    values, vectors = torch.linalg.eigh(raw, side)
+        return wrap(torch.linalg.eigvalsh(raw).to(raw.dtype))
+    values, vectors = torch.linalg.eigh(raw)
     return wrap(values.to(raw.dtype)), wrap(vectors)
 
 
@@ -70,6 +77,9 @@ def solve_triangular(a: Tensor, b: Tensor, trans: Any = 0, lower: bool = False,
     one_of(form, (0, 1, 2), "trans", "SolveTriangular")
     raw, rhs = _square(a._raw, "SolveTriangular"), b._raw
     vector = rhs.dim() == raw.dim() - 1
+    if rhs.shape[:rhs.dim() - (1 if vector else 2)] != raw.shape[:-2]:
+        raise ValueError(f"For 'SolveTriangular', all dimensions of 'a' and 'b' but the last ones "
+                         f"must be the same, but got shapes {a.shape} and {b.shape}.")
     rhs = rhs.unsqueeze(-1) if vector else rhs
     matrix = raw if form == 0 else raw.mT if form == 1 else raw.mH
     out = torch.linalg.solve_triangular(matrix, rhs, upper=bool(lower) == (form != 0),

@@ -18,7 +18,7 @@ from ..activation import fast_gelu, gelu, glu, softplus
 from ..arithmetic import abs as absolute
 from ..elementary import logit
 from ..extrema import maximum, minimum
-from ..loss import binary_cross_entropy, kl_div
+from ..loss import binary_cross_entropy
 from ..margin_loss import multi_margin_loss, smooth_l1_loss
 from ..norm import cdist
 from ..piecewise import hardshrink, hardsigmoid, hardswish, prelu, relu, relu6, softshrink
@@ -65,8 +65,8 @@ def pulled_back(forward: Callable[..., Tensor], dout: Tensor, *inputs: Tensor
     raw = dout._raw
     if raw.shape != result.shape:  # `dout` of a loss may have one element in one dimension
         if raw.numel() != result.numel():
-            raise ValueError(f"the gradient must have the shape {tuple(result.shape)} of the "
-                             f"forward result, but got {tuple(raw.shape)}.")
+            raise ValueError(f"the gradient's shape {tuple(raw.shape)} is not equal to that of the "
+                             f"forward result, {tuple(result.shape)}.")
         raw = raw.reshape(result.shape)
     return tuple(wrap(gradient) for gradient in pull(raw.to(result.dtype)))
 
@@ -164,7 +164,9 @@ def _prelu_grad(dy: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
 
 @op
 def _kl_div_grad(grad: Tensor, x: Tensor, target: Tensor, *, reduction: str) -> Tensor:
-    return pulled_back(lambda t: kl_div(t, target, reduction), grad, x)[0]
+    # of negative targets, too, for which the loss is 0
+    shares = {"mean": max(x.size, 1), "batchmean": max(x.shape[0] if x.ndim else 1, 1)}
+    return wrap(-target._raw * grad._raw / shares.get(reduction, 1))
 
 
 @op

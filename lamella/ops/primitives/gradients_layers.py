@@ -214,8 +214,9 @@ def _of_resize(name: str, forward: type[Primitive], from_image: bool) -> type[Pr
         return pulled_back(lambda x: made(x, grads.shape[2:]), grads, none)[0]
 
     gradient.__name__ = "_gradient"
-    defaults = ({"coordinate_transformation_mode": "align_corners"} if forward is ResizeLinear1D
-                else {"align_corners": False, "half_pixel_centers": False})
+    defaults: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
+    if forward is ResizeLinear1D:
+        defaults = {"coordinate_transformation_mode": "align_corners"}
     return with_attributes(name, op(gradient, name), **defaults)
 
 

@@ -9,7 +9,7 @@ import torch
 from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
-from .attributes import with_attributes
+from .attributes import positive_int, positive_ints, positive_number, with_attributes
 from .gradients import pulled_back
 
 __all__ = ["BatchNormGrad", "GroupNorm", "GroupNormGrad", "LayerNormGrad", "LayerNormGradGrad",
@@ -179,7 +179,9 @@ BatchNormGrad = with_attributes("BatchNormGrad", _batch_norm_grad, is_training=F
                                 epsilon=1e-5, data_format="NCHW")
 GroupNorm = primitive("GroupNorm", _group_norm)
 GroupNormGrad = primitive("GroupNormGrad", _group_norm_grad)
+_CELLS = {"input_size": positive_ints, "spatial_scale": positive_number,
+          "group_size": positive_int, "output_dim": positive_int}
 PSROIPooling = with_attributes("PSROIPooling", _ps_roi_pooling, "spatial_scale", "group_size",
-                               "output_dim")
+                               "output_dim", checks=_CELLS)
 PSROIPoolingGrad = with_attributes("PSROIPoolingGrad", _ps_roi_pooling_grad, "input_size",
-                                   "spatial_scale", "group_size", "output_dim")
+                                   "spatial_scale", "group_size", "output_dim", checks=_CELLS)

@@ -142,11 +142,11 @@ def qr_of(x: Tensor, *, full_matrices: bool) -> tuple[Tensor, Tensor]:
 
 @op
 def eig_of(x: Tensor, *, compute_v: bool) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors; without `compute_v` the vectors are empty."""
+    """Eigenvalues and eigenvectors; without `compute_v` a 0 stands for the vectors."""
     if compute_v:
         return eig(x)
     values = eigvals(x)._raw
-    return wrap(values), wrap(values.new_zeros(0))
+    return wrap(values), wrap(values.new_zeros(()))
 
 
 @op

@@ -176,7 +176,7 @@ class DynamicGRUV2(Attributed):
         return _stacked(kept, kind)
 
 
-def _unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Tensor]:
+def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Tensor]:
     """The weights of each layer and direction, as PyTorch's kernels take them.
 
     One after the other lie for each layer and direction the weights for the input and for the
@@ -201,7 +201,7 @@ def _unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.T
     return found
 
 
-class _Packed(Attributed):
+class Packed(Attributed):
     """A network of several layers whose weights are one Tensor."""
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int, has_bias: bool,
@@ -243,7 +243,7 @@ class _Packed(Attributed):
     def _run(self, kernel: Any, gates: int, input: Tensor, w: Tensor, **states: Tensor
              ) -> list[Tensor]:
         self._check_sizes(input, w, **states)
-        weights = _unpacked(self.name, w, gates, self)
+        weights = unpacked(self.name, w, gates, self)
         raws = [given._raw for given in states.values()]
         state = raws if len(raws) > 1 else raws[0]
         with recurrent_kernels():
@@ -257,7 +257,7 @@ class _Packed(Attributed):
                 wrap(torch.zeros(1, 1, device=context.current_device())))
 
 
-class LSTM(_Packed):
+class LSTM(Packed):
     """Layers of LSTM, see `nn.LSTM`, with all weights in one Tensor.
 
     Args:
@@ -297,7 +297,7 @@ class LSTM(_Packed):
                 *self._unused())
 
 
-class CudnnGRU(_Packed):
+class CudnnGRU(Packed):
     """Layers of GRU, see `nn.GRU`, with all weights in one Tensor; arguments as `LSTM`.
 
     Inputs:

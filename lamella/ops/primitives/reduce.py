@@ -297,7 +297,13 @@ def bin_count(array: Tensor, size: Tensor, weights: Tensor) -> Tensor:
 
 @op
 def square_sum_all(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """The sums of the squares of two tensors."""
+    """The sums of the squares of two tensors of one shape and type, float16 or float32."""
+    if x.dtype != y.dtype or x._raw.dtype not in (torch.float16, torch.float32):
+        raise TypeError(f"For 'SquareSumAll', 'x' and 'y' must both be float16 or float32, but got "
+                        f"{x.dtype} and {y.dtype}.")
+    if x.shape != y.shape:
+        raise ValueError(f"For 'SquareSumAll', 'x' and 'y' must have one shape, but got {x.shape} "
+                         f"and {y.shape}.")
     return wrap(torch.square(x._raw).sum()), wrap(torch.square(y._raw).sum())
 
 

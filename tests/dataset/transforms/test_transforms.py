@@ -82,7 +82,7 @@ def test_all_are_applied_in_any_order():
     (lambda: T.TypeCast(3), TypeError, "must be a data type of Lamella's or NumPy's, but got 3"),
     (lambda: T.Compose([3]), TypeError, r"transforms\[0\] must be a transform or a function"),
     (lambda: T.Compose([]), ValueError, "must not be empty"),
-    (lambda: T.Fill(None), TypeError, "'fill_value' must be a number"),
+    (lambda: T.Fill(None), TypeError, "'fill_value' must be a str or float"),
     (lambda: T.PadEnd([2, 2])(np.array([1])), RuntimeError, "2 dimensions, but the input has 1"),
     (lambda: T.Slice(-7)(np.array([1, 2, 3])), RuntimeError,
      r"must be in \[-3, 3\) in dimension 0, but got -7"),

@@ -199,7 +199,7 @@ def test_files(tmp_path):
 @pytest.mark.parametrize("call, error, message", [
     (lambda: vision.Resize(0), ValueError, "'size' must be in"),
     (lambda: vision.Resize("3"), TypeError, "'size' must be an int or a list of two ints"),
-    (lambda: vision.Resize(3, 2), TypeError, "'interpolation' must be a Inter"),
+    (lambda: vision.Resize(3, 2), TypeError, "'interpolation' must be an Inter"),
     (lambda: vision.Normalize([1.0], [0.0]), ValueError, "'std' must be greater than 0"),
     (lambda: vision.Normalize([1.0, 2.0], [1.0, 1.0])(IMAGE), RuntimeError,
      "number of channels, 3, is not that of 'mean', 2"),
@@ -210,7 +210,7 @@ def test_files(tmp_path):
     (lambda: vision.GaussianBlur(4), ValueError, "must be odd, but got 4"),
     (lambda: vision.Invert()("x"), TypeError, "Input should be NumPy or PIL image"),
     (lambda: vision.Grayscale()(IMAGE), TypeError, "img should be PIL image"),
-    (lambda: vision.Pad([1, 2, 3]), ValueError, "must be an int or a list of 2 or 4"),
+    (lambda: vision.Pad([1, 2, 3]), ValueError, "'padding' must have 2 or 4 values"),
     (lambda: vision.AdjustHue(0.6), ValueError, r"must be in \[-0.5, 0.5\]"),
     (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0.5]] * 4), TypeError,
      "'end_points' must be an"),

@@ -20,7 +20,7 @@ from lamella.graph.aoti import native, worker
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
 from lamella.graph.runtime import plan, replay
-from lamella.graph.runtime.choice import ROUNDS, Choice
+from lamella.graph.runtime.autotuner import ROUNDS, Autotuner
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import cache
 
@@ -320,7 +320,7 @@ def test_choice_takes_the_faster():
         return values
 
     decided = []
-    choice = Choice({"slow": slow, "fast": fast}, decided.append)
+    choice = Autotuner({"slow": slow, "fast": fast}, decided.append)
     for _ in range(2 * ROUNDS):
         assert choice([]) == []
     assert decided == ["fast"]

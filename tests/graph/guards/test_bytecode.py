@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lamella as ms
-from lamella.graph.guards import bytecode, reach
+from lamella.graph.guards import bytecode, search
 from lamella.graph.guards.bytecode import facts_of
 
 
@@ -82,8 +82,8 @@ def library(tmp_path, monkeypatch):
 
 
 def test_functions_of_a_large_library_count_once_they_ran(library, monkeypatch):
-    monkeypatch.setattr(reach, "MANY_FUNCTIONS", 50)
-    monkeypatch.setattr(reach, "MOST_FUNCTIONS", 60)
+    monkeypatch.setattr(search, "MANY_FUNCTIONS", 50)
+    monkeypatch.setattr(search, "MOST_FUNCTIONS", 60)
     scaler = library.Scaler()
 
     @ms.jit
@@ -105,8 +105,8 @@ def test_functions_of_a_large_library_count_once_they_ran(library, monkeypatch):
 
 
 def test_a_function_that_reaches_too_many_others_runs_eagerly_and_says_why(monkeypatch):
-    monkeypatch.setattr(reach, "MANY_FUNCTIONS", 40)
-    monkeypatch.setattr(reach, "MOST_FUNCTIONS", 50)
+    monkeypatch.setattr(search, "MANY_FUNCTIONS", 40)
+    monkeypatch.setattr(search, "MOST_FUNCTIONS", 50)
     space = {"table": []}
     exec("\n".join(f"def f{i}(x): return x + {i}\ntable.append(f{i})" for i in range(60)), space)
     table = space["table"]

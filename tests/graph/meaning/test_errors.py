@@ -6,7 +6,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
-from lamella.graph.runtime import varying
+from lamella.graph.runtime import dry_run
 
 from .agreement import W, X, close
 
@@ -64,7 +64,7 @@ def test_an_exit_or_interrupt_of_the_program_leaves_what_it_has_done(kind, last)
     assert outcomes(jit) == outcomes(lambda step: step)
 
 
-def test_ctrl_c_in_a_rehearsal_comes_after_the_real_run(monkeypatch):
+def test_ctrl_c_in_a_dry_run_comes_after_the_real_run(monkeypatch):
     count = {"n": 0}
 
     def step(x):
@@ -75,10 +75,10 @@ def test_ctrl_c_in_a_rehearsal_comes_after_the_real_run(monkeypatch):
         run_traced(*args, **kwargs)
         raise KeyboardInterrupt
 
-    run_traced = varying.run_traced
+    run_traced = dry_run.run_traced
     compiled = jit(step)
     compiled(X)
-    monkeypatch.setattr(varying, "run_traced", interrupted)
+    monkeypatch.setattr(dry_run, "run_traced", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compiled(X)
     assert count["n"] == 2

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.draft import copied
+from lamella.graph.ir.lazy_module import copied
 from lamella.graph.passes import trial
 from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
 from lamella.graph.passes.order import simplify

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.draft import copied
 from lamella.graph.ir.forms import Form
+from lamella.graph.ir.lazy_module import copied
 from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
 from lamella.graph.passes.order import simplify

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.draft import copied
+from lamella.graph.ir.lazy_module import copied
 from lamella.graph.passes.halves import halves
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.draft import copied
+from lamella.graph.ir.lazy_module import copied
 from lamella.graph.passes.memory import Liveness
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.recomputation import recompute_casts

@@ -161,7 +161,7 @@ def test_an_interrupt_is_no_guard_failure(monkeypatch):
         raise KeyboardInterrupt
 
     (entry,), = compiled._entries.values()
-    monkeypatch.setattr(type(entry[0]._snapshot), "holds", interrupted)
+    monkeypatch.setattr(type(entry.guard._state), "holds", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compiled(x)
 
@@ -174,7 +174,7 @@ def test_an_error_of_a_guard_is_raised_by_the_long_path(monkeypatch):
     def failing(self):
         raise ValueError("while comparing")
 
-    monkeypatch.setattr(type(entry[0]._snapshot), "holds", failing)
+    monkeypatch.setattr(type(entry.guard._state), "holds", failing)
     with pytest.raises(ValueError, match="while comparing"):
         compiled(x)
 

@@ -1,10 +1,10 @@
 """Compiled functions called by several threads, and arguments that share memory."""
 
-import copy
 import itertools
 import sys
 import threading
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -12,10 +12,10 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.runtime.gate import Gate
-from lamella.graph.tracing.growing import Growing
-from lamella.graph.tracing.recorder import CannotTrace
+from lamella.core.threads import ReadersWriterLock
+from lamella.dataset.threads import Lanes
 from lamella.graph.tracing.symbolic import preparation
+from lamella.graph.tracing.threads import alone
 
 THREADS = 4
 
@@ -229,15 +229,15 @@ def test_a_call_is_recorded_while_another_thread_stays_inside():
 
 
 def test_two_readers_may_both_become_writers():
-    gate = Gate()
+    lock = ReadersWriterLock()
 
     def cross():
         for _ in range(50):
-            entered = gate.enter()
-            with gate.closed():
-                assert not gate.enter()
+            entered = lock.enter()
+            with lock.closed():
+                assert not lock.enter()
             if entered:
-                gate.leave()
+                lock.leave()
         return True
 
     assert together(cross, cross, cross) == [True] * 3
@@ -295,17 +295,75 @@ def test_what_another_thread_appends_is_not_lost():
     assert [each for each in log if each != "step"] == list(range(next(count)))
 
 
-def test_other_threads_use_the_list_that_a_stand_in_stands_for():
-    own = [1]
-    stand_in = Growing(own)
-    stand_in.append(2)
+class Counted:
+    """An object whose state two threads change."""
 
-    def use():
-        stand_in.append(3)
-        return [len(stand_in), [*stand_in], stand_in + [4], [0] + stand_in, stand_in[1:],
-                copy.deepcopy(stand_in), bool(stand_in), stand_in == own, stand_in.index(3)]
+    def __init__(self):
+        self.seen, self.names, self.latest = {}, set(), -1
 
-    assert together(use) == [[2, [1, 3], [1, 3, 4], [0, 1, 3], [3], [1, 3], True, True, 1]]
-    assert own == [1, 3] and stand_in.items == [2]
-    with pytest.raises(CannotTrace, match="__len__"):
-        len(stand_in)
+
+def test_what_another_thread_changes_meanwhile_is_not_undone():
+    own, over, changed = Counted(), threading.Event(), 0
+
+    def change():
+        nonlocal changed
+        while not over.is_set():
+            own.seen[changed] = True
+            own.names.add(changed)
+            own.latest = changed
+            if (len(own.seen), len(own.names), own.latest) != (changed + 1, changed + 1, changed):
+                return False
+            changed += 1
+            time.sleep(1e-4)
+        return True
+
+    def run():
+        try:
+            for _ in range(8):
+                @ms.jit
+                def step(x, scale):
+                    return x * scale + own.seen.get("scale", 0) + len(own.names & {"a"}) + (
+                        own.latest == "a")
+
+                for number in range(5):
+                    np.testing.assert_array_equal(step(Tensor([1.0]), number).asnumpy(), [number])
+        finally:
+            over.set()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert together(change, run)[0]
+
+
+def test_numbers_become_inputs_once_no_other_thread_is_alive():
+    over = threading.Event()
+    other = threading.Thread(target=over.wait, name="beside")
+    step = ms.jit(lambda x, scale: x * scale)
+
+    def call(numbers):
+        for number in numbers:
+            np.testing.assert_array_equal(step(Tensor([1.0]), number).asnumpy(), [number])
+
+    other.start()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        call(range(30))
+    assert any("while the thread 'beside' runs" in str(warning.message) for warning in found)
+    over.set()
+    other.join()
+    call(range(100, 103))
+    traces = step.report()["traces"]
+    call(range(200, 210))
+    assert step.report()["traces"] == traces
+
+
+def test_threads_of_a_pipeline_wait_while_a_run_is_tried():
+    lanes = Lanes(1)
+    lanes.submit(0, int).result(60)  # the thread is alive
+    with alone() as is_alone:
+        assert is_alone
+        row = lanes.submit(0, lambda: 3)
+        with pytest.raises(TimeoutError):
+            row.result(0.05)
+    assert row.result(60) == 3
+    lanes.close()

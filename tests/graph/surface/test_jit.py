@@ -285,7 +285,8 @@ def test_autotuning_draws_no_random_numbers(monkeypatch, tmp_path):
     np.testing.assert_allclose(runs[1], runs[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("use", [print, lambda t: t.asnumpy(), lambda t: t.tolist(), repr])
+@pytest.mark.parametrize("use", [print, lambda t: t.asnumpy(), repr,
+                                 lambda t: ops.tile(t, (20,)).tolist()])
 def test_what_no_graph_can_hold_runs_eagerly_with_one_warning(use, capsys):
     @jit
     def f(x):

@@ -1,4 +1,4 @@
-"""A rehearsal is undone, so it may only change what was inspected; nothing happens twice."""
+"""A dry run is undone, so it may only change what was inspected; nothing happens twice."""
 
 import weakref
 
@@ -48,7 +48,7 @@ def large_dict():
 @pytest.mark.filterwarnings("ignore:For 'jit'")
 @pytest.mark.parametrize("make", [weak_keys, large_array, large_dict])
 def test_another_branch_that_uses_what_was_not_inspected(make, executor):
-    """The third call is rehearsed with its number, and only the sixth calls the other function."""
+    """The third call is tried with a stand-in, and only the sixth calls the other function."""
     found = []
     for way in (lambda f: f, jit):
         change, value = make()
@@ -70,7 +70,7 @@ def test_another_branch_that_uses_what_was_not_inspected(make, executor):
 
 @pytest.mark.filterwarnings("ignore:For 'jit'")
 def test_after_a_run_whose_guard_came_too_late(executor):
-    """That run has no graph, and the next is rehearsed with the number as a stand-in."""
+    """That run has no graph, and the next is a dry run with the number as a stand-in."""
     change, value = weak_keys()
     buffer = Tensor(np.zeros(3, np.float32))
 

@@ -13,7 +13,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
-from lamella.graph.guards.reach import Reach
+from lamella.graph.guards.search import reachable_from
 
 from .agreement import Plain, agree, x
 
@@ -228,9 +228,9 @@ def test_classes_without_a_module_are_the_users():
 def test_another_reach_is_not_searched():
     """It holds whole modules, and through these every object."""
     thing = Factors()
-    other = Reach(lambda: thing)
+    other = reachable_from(lambda: thing)
     assert other.knows(thing)
-    assert not Reach(lambda: other).knows(thing)
+    assert not reachable_from(lambda: other).knows(thing)
 
 
 def test_a_network_in_a_module_is_trained(monkeypatch):

@@ -272,3 +272,11 @@ def test_kept_numbers_come_back():
 def test_normalizations_in_every_order_of_modes(cell, shape):
     # the reverse derivative of PyTorch's forward derivative of these kernels is wrong
     check_grads(cell(), Tensor(np.random.default_rng(0).standard_normal(shape), ms.float32))
+
+
+@pytest.mark.parametrize("function", [
+    ops.mish, lambda x: ops.huber_loss(x, 0.5 * x, "sum", 0.3),
+    lambda x: ops.huber_loss(x, 0.5 * x, "none", 0.3),
+], ids=["mish", "huber", "huber by element"])
+def test_functions_whose_gradient_kernels_have_no_forward_derivative(function):
+    check_grads(function, Tensor([[0.3, -1.2], [0.9, 2.5]], ms.float64))

@@ -1,10 +1,10 @@
-"""Numbers that a run reads off its tensors, such as ``float(loss)``, and that vary between runs.
+"""Symbolic scalars that a run reads off its tensors, such as ``float(loss)``, and that vary.
 
-A rehearsal gives the program a stand-in: the number stays in the graph, as a tensor of one element
+A dry run gives the program a stand-in: the number stays in the graph, as a tensor of one element
 in float64 or int64, which hold every such number exactly. Arithmetic on it and its use beside a
 tensor are kernels, or calls of Python's own functions where kernels would round otherwise. A
 comparison is a guard on its outcome, and where the program returns, keeps or prints it, each replay
-reads it off the results. Any other use needs the value itself, and ends the rehearsal.
+reads it off the results. Any other use needs the value itself, and ends the dry run.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ import torch
 
 from ...core.state import state
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
+from .append_only import AppendOnly
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
-from .growing import Growing
-from .numbers import MOST, Number, Numbers, value_of
 from .outside import OURS, origin_of
 from .recorder import CannotTrace
+from .scalars import MOST, ScalarEnvironment, SymbolicScalar, value_of
 from .texts import appended_to, is_only_returned
 from .trace import Trace, run_traced
 
 _PYTHONS = {int, float, bool}
+_KERNELS = frozenset(("add", "sub", "mul", "truediv"))  # operators that round as Python's do
 SMALL = 2**31  # ints below it can be added and multiplied in int64
 
 
-class ReadNumber(Number):
+class ReadScalar(SymbolicScalar):
     """A stand-in for a number that was read off a tensor, or computed of such numbers."""
 
     __slots__ = ("trace", "held", "_is_small")
     held: torch.Tensor
 
-    def __init__(self, trace: NumberTrace, value: Any, held: torch.Tensor):
+    def __init__(self, trace: DryTrace, value: Any, held: torch.Tensor):
         assert trace.numbers is not None
         super().__init__(trace.numbers, value, "")
         self.trace, self.held, self._is_small = trace, held, False
@@ -84,38 +85,65 @@ class ReadNumber(Number):
         return bool(self.trace.guard(self.held != 0))
 
     def __neg__(self) -> Any:
-        return ReadNumber(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
+        return ReadScalar(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
 
     def __abs__(self) -> Any:
         if not self.is_small():
             return self.plain()
-        return ReadNumber(self.trace, abs(self.value), self.held.abs())
+        return ReadScalar(self.trace, abs(self.value), self.held.abs())
+
+    def combined(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator for two numbers: a kernel, or Python where that rounds."""
+        function = getattr(operator, name)
+        if name not in _KERNELS:
+            return self.function_of(function, name, left, right)
+        operand = _operand(self, right if left is self else left) if self.is_small() else None
+        if operand is None or name == "truediv" and not right:  # it is guarded not to be 0
+            return self.plain()
+        value = function(value_of(left), value_of(right))
+        held = self.held if type(value) is int else self.held.double()
+        both = (held, operand) if left is self else (operand, held)
+        return ReadScalar(self.trace, value, function(*both))
+
+    def decided(self, name: str, other: Any) -> bool:
+        """The outcome of a comparison with a number, which is guarded."""
+        operand, both = _operand(self, other), {type(self.value), type(value_of(other))}
+        if operand is None or both == {int, float} and not self.is_small():
+            return self.plain()
+        held = self.held if both == {int} else self.held.double()
+        return bool(self.trace.guard(getattr(operator, name)(held, operand)))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
     def as_float(self) -> Any:
         """`float` of it."""
         if not self.is_small():
             return self.plain()
-        return ReadNumber(self.trace, float(self.value), self.held.double())
+        return ReadScalar(self.trace, float(self.value), self.held.double())
 
     def as_int(self) -> Any:
         """`int` of it, if it is not too large for int64."""
         if not self.trace.guard(self.held.abs() < MOST):
             return self.plain()
-        return ReadNumber(self.trace, int(self.value), self.held.long())
+        return ReadScalar(self.trace, int(self.value), self.held.long())
 
 
 def _scalar(operand: Any) -> Any:
     """What stands for an operand of a function that Python computes."""
-    if isinstance(operand, ReadNumber):
+    if isinstance(operand, ReadScalar):
         return operand.held
-    return operand.scalar(WIDE[type(operand.value)]) if type(operand) is Number else operand
+    return operand.scalar(WIDE[type(operand.value)]) if type(operand) is SymbolicScalar else operand
 
 
-def _operand(number: ReadNumber, other: Any) -> Any:
+def _operand(number: ReadScalar, other: Any) -> Any:
     """What stands for the other operand beside `held`; None if it has to be a plain number."""
-    if isinstance(other, ReadNumber):
+    if isinstance(other, ReadScalar):
         return other.held if other.is_small() else None
-    if type(other) is Number and type(other.value) in WIDE:
+    if type(other) is SymbolicScalar and type(other.value) in WIDE:
         beside: Any = other  # whose comparisons are guards
         if type(other.value) is int and not -SMALL < beside < SMALL:
             return None
@@ -125,85 +153,10 @@ def _operand(number: ReadNumber, other: Any) -> Any:
     return None
 
 
-def _arithmetic(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
+class DryTrace(Trace):
+    """A dry run: it is undone, so side effects outside of the process are refused."""
 
-    def result(a: Any, b: Any, self: ReadNumber, other: Any) -> Any:
-        operand = _operand(self, other) if self.is_small() else None
-        if operand is None or name == "truediv" and not b:  # `b` is guarded not to be 0
-            return self.plain()
-        value = function(value_of(a), value_of(b))
-        held = self.held if type(value) is int else self.held.double()
-        left, right = (held, operand) if a is self else (operand, held)
-        return ReadNumber(self.trace, value, function(left, right))
-
-    def forward(self: ReadNumber, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[0](self, other)
-        return result(self, other, self, other)
-
-    def backward(self: ReadNumber, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[1](self, other)
-        return result(other, self, self, other)
-
-    setattr(ReadNumber, f"__{name}__", forward)
-    setattr(ReadNumber, f"__r{name}__", backward)
-
-
-def _by_python(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__"), getattr(Number, f"__r{name}__")
-
-    def forward(self: ReadNumber, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[0](self, other)
-        return self.function_of(function, name, self, other)
-
-    def backward(self: ReadNumber, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors[1](self, other)
-        return self.function_of(function, name, other, self)
-
-    setattr(ReadNumber, f"__{name}__", forward)
-    setattr(ReadNumber, f"__r{name}__", backward)
-
-
-def _comparison(name: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-    for_tensors = getattr(Number, f"__{name}__")
-
-    def compare(self: ReadNumber, other: Any) -> Any:
-        if isinstance(other, (torch.Tensor, Tensor)):
-            return for_tensors(self, other)
-        operand = _operand(self, other)
-        both = {type(self.value), type(value_of(other))}
-        if operand is None or both == {int, float} and not self.is_small():
-            return self.plain()
-        held = self.held if both == {int} else self.held.double()
-        return bool(self.trace.guard(function(held, operand)))
-
-    setattr(ReadNumber, f"__{name}__", compare)
-
-
-for _name in ("add", "sub", "mul", "truediv"):
-    _arithmetic(_name)
-for _name in ("floordiv", "mod", "pow"):
-    _by_python(_name)
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    _comparison(_name)
-ReadNumber.__divmod__ = lambda self, other: (  # type: ignore[attr-defined]
-    self // other, self % other)
-ReadNumber.__rdivmod__ = lambda self, other: (  # type: ignore[attr-defined]
-    other // self, other % self)
-ReadNumber.__hash__ = Number.__hash__  # type: ignore[method-assign]
-
-
-class NumberTrace(Trace):
-    """A rehearsal: it is undone, so side effects outside of the process are refused."""
-
-    numbers: Numbers | None = None
+    numbers: ScalarEnvironment | None = None
 
     def refuse(self, what: str) -> None:
         if self.refused is None:
@@ -216,9 +169,9 @@ class NumberTrace(Trace):
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         if super().only_passes(frame, value):
             return True
-        if not isinstance(value, Number):
+        if not isinstance(value, SymbolicScalar):
             return False
-        if type(appended_to(frame)) is Growing:
+        if type(appended_to(frame)) is AppendOnly:
             return True
         return is_only_returned(frame) and _is_outermost(frame)
 
@@ -228,7 +181,7 @@ class NumberTrace(Trace):
             return self.refuse("needs the value of a number that it reads off a tensor")
         held, holds = self.recorder.call(number_function(function, type(value)), operands)
         self.guard(holds)
-        return ReadNumber(weakref.proxy(self), value, held)
+        return ReadScalar(weakref.proxy(self), value, held)
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
               keep: Callable[[Any], Any] | None = None) -> None:
@@ -243,7 +196,7 @@ class NumberTrace(Trace):
         # a copy, since the tensor may be changed after it was read
         held = raw.detach().reshape(()).to(wide, copy=True)
         # in no cycle: a trace holds copies of all that the run has changed
-        self.reads.append(ReadNumber(weakref.proxy(self), self.peek(held), held))
+        self.reads.append(ReadScalar(weakref.proxy(self), self.peek(held), held))
         return self.reads[-1]
 
 
@@ -260,7 +213,7 @@ def _is_outermost(frame: FrameType) -> bool:
 
 
 def _kept(arg: Any) -> Any:
-    return arg if isinstance(arg, Number) else kept(arg)
+    return arg if isinstance(arg, SymbolicScalar) else kept(arg)
 
 
 class _AsNumbers(type):
@@ -273,11 +226,11 @@ class _AsNumbers(type):
             arg: Any = args[0]
             if isinstance(arg, Tensor) and arg._raw.numel() == 1 and not arg._raw.is_complex():
                 arg = arg.item()
-            if isinstance(arg, ReadNumber):
+            if isinstance(arg, ReadScalar):
                 if type(arg.value) is cls.own:
                     return arg
                 return arg.as_float() if cls.own is float else arg.as_int()
-            if type(arg) is Number:
+            if type(arg) is SymbolicScalar:
                 return arg.converted(cls.own)
         return cls.own(*args, **kwargs)
 
@@ -303,7 +256,7 @@ def _running_elsewhere() -> set[int]:
 
 
 @contextmanager
-def conversions_recorded(reach: Reach) -> Iterator[None]:
+def conversions_recorded(reach: Reachable) -> Iterator[None]:
     """A block in which the program's `float` and `int` of stand-ins give stand-ins.
 
     Not in a module whose code another thread is running: `float` would not be the class of its

@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.runtime import compiled, sizes
+from lamella.graph.runtime import compiled, size_profile
 from lamella.graph.tracing.symbolic import Symbolic, preparation
 
 
@@ -264,7 +264,7 @@ def test_sizes_marked_as_varying_need_two_of_them():
 
 
 def test_a_size_that_comes_often_gets_a_graph_of_its_own(monkeypatch):
-    monkeypatch.setattr(sizes, "OFTEN", 3)
+    monkeypatch.setattr(size_profile, "OFTEN", 3)
     compiled = ms.jit(lambda x: x * 2)
     for n in (2, 3, 4, 5):
         compiled(data(n))

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..guards.reach import Reach
+from ..guards.reachable import Reachable
 from ..tracing.changes import Snapshot
 from ..tracing.given import Given
 from ..tracing.recorder import CannotTrace
@@ -22,7 +22,7 @@ MOST_KINDS = 8  # of runs whose observed values differ in more than sizes
 OFTEN = 64  # calls with the same sizes, after which these get a graph of their own
 
 
-class Sizes:
+class SizeProfile:
     """The sizes of arguments that differ in nothing else.
 
     Args:
@@ -44,7 +44,7 @@ class Sizes:
         self.seen: list[list[torch.Size]] = []
         self.calls: Counter[Any] = Counter()
         self.refused = ""
-        self.results = ResultSizes()
+        self.results = ResultProfile()
         self.recorded = 0
 
     @property
@@ -75,7 +75,7 @@ class Sizes:
         return self.calls[key] > OFTEN
 
 
-class ResultSizes:
+class ResultProfile:
     """Data-dependent shapes in recorded runs, for arguments that differ in nothing but sizes.
 
     Runs whose observed values differ in sizes only are of one kind; each kind may have a graph for
@@ -171,7 +171,7 @@ def kind_of(observed: list[Any]) -> tuple[Any, ...]:
                   if isinstance(answer, tuple) else repr(answer) for answer in observed])
 
 
-def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reach, inputs: list[torch.Tensor],
+def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reachable, inputs: list[torch.Tensor],
                   symbolic: Symbolic, kind: type[Path] = Path) -> Path:
     """A graph of a function for several sizes, of this class.
 

@@ -12,8 +12,8 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.guards.reach import Reach
-from lamella.graph.guards.watch import Watch
+from lamella.graph.guards.guard import Guard
+from lamella.graph.guards.search import reachable_from
 
 SCALE = [2.0]
 TABLE = {"a": 1.0}
@@ -69,25 +69,25 @@ CHANGES = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_gives_another_fingerprint(what):
     net, step, change = reachable()
-    watch = Watch(Reach(step))
-    before = watch.values()
-    assert watch.values() is before
+    guard = Guard(reachable_from(step))
+    before = guard.fingerprint()
+    assert guard.fingerprint() is before
     CHANGES[what](net, change)
-    assert watch.values() != before
-    assert watch.values() is watch.values()
+    assert guard.fingerprint() != before
+    assert guard.fingerprint() is guard.fingerprint()
 
 
 def test_globals_defaults_and_classes_are_watched(monkeypatch):
     net, step, _ = reachable()
-    watch = Watch(Reach(step, net.construct))
-    seen = [watch.values()]
+    guard = Guard(reachable_from(step, net.construct))
+    seen = [guard.fingerprint()]
     for change in (lambda: monkeypatch.setitem(TABLE, "a", 4.0),
                    lambda: monkeypatch.setattr(Net, "bias", 4.0),
                    lambda: monkeypatch.setattr(step, "__defaults__", (4,)),
                    lambda: monkeypatch.setitem(globals(), "SCALE", [3.0])):
         change()
-        assert watch.values() not in seen
-        seen.append(watch.values())
+        assert guard.fingerprint() not in seen
+        seen.append(guard.fingerprint())
 
 
 def test_a_global_with_the_name_of_an_attribute(monkeypatch):
@@ -96,10 +96,10 @@ def test_a_global_with_the_name_of_an_attribute(monkeypatch):
     for name in ("attribute", "around"):
         monkeypatch.setitem(globals(), "fixed", (0, 0))
         function = by_name.get(name, lambda x: net(x) * net.fixed[0])
-        watch = Watch(Reach(function))
-        before = watch.values()
+        guard = Guard(reachable_from(function))
+        before = guard.fingerprint()
         monkeypatch.setitem(globals(), "fixed", (1, 0))
-        assert (watch.values() is before) == (name == "attribute")
+        assert (guard.fingerprint() is before) == (name == "attribute")
     compiled, x = ms.jit(by_name["around"]), Tensor([1.0, 1.0, 1.0])
     with pytest.warns(UserWarning, match="calls globals"):
         compiled(x)
@@ -109,18 +109,18 @@ def test_a_global_with_the_name_of_an_attribute(monkeypatch):
 
 def test_an_equal_value_in_another_object_is_no_change():
     net, step, _ = reachable()
-    watch = Watch(Reach(step))
-    before = watch.values()
+    guard = Guard(reachable_from(step))
+    before = guard.fingerprint()
     net.sizes = [1.0, 2.0]
     net.kept = Tensor([4.0, 5.0, 6.0])
-    assert watch.values() == before
+    assert guard.fingerprint() == before
 
 
 def test_containers_that_hold_themselves():
     net, step, _ = reachable()
     net.sizes.append(net.sizes)
-    watch = Watch(Reach(step))
-    assert watch.values() is watch.values()
+    guard = Guard(reachable_from(step))
+    assert guard.fingerprint() is guard.fingerprint()
 
 
 @pytest.mark.parametrize("what", [w for w in CHANGES if w != "a name"])
@@ -215,7 +215,7 @@ def test_expressions_of_sympy_are_constants():
             return v * len(self.terms)
 
     equation = Equation()
-    reach = Reach(equation.residual)
+    reach = reachable_from(equation.residual)
     assert equation in reach.objects
     assert not [f for f in reach.functions if f.__module__.startswith(("sympy", "mpmath"))]
     step = ms.jit(equation.residual)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-class Kept(dict):
+class CompiledMethods(dict):
     """The compiled functions of one object; its copies and pickles start without any."""
 
-    def __copy__(self) -> Kept:
-        return Kept()
+    def __copy__(self) -> CompiledMethods:
+        return CompiledMethods()
 
-    def __deepcopy__(self, memo: dict) -> Kept:
-        return Kept()
+    def __deepcopy__(self, memo: dict) -> CompiledMethods:
+        return CompiledMethods()
 
     def __reduce__(self) -> tuple:
-        return Kept, ()
+        return CompiledMethods, ()

@@ -8,18 +8,19 @@ from typing import Any
 
 from ...nn.cell_tree import REGISTRIES
 from ...tensors.tensor import Tensor
+from .fingerprint import Fingerprint, contents, fingerprint, kinds_of
 from .identity import Identities
 from .kinds import ATOMS, parts_of
-from .reach import Reach
-from .spots import ABSENT, Free, Spot, content_of, state_of
-from .values import comparable, contents, fingerprint, kinds_of
+from .reachable import Reachable
+from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
+from .values import comparable
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 
 _order = attrgetter("__mro__")
 
 
-class Watch:
+class Guard:
     """A reach and its fingerprint, which is computed again only if an object has been replaced.
 
     That is checked by comparing identities, in a fraction of the time that a fingerprint takes.
@@ -27,28 +28,28 @@ class Watch:
 
     Args:
         reach: the objects that are watched.
-        free: the spots in it whose values may change; only their types are compared.
+        free: the sources in it whose values may change; only their types are compared.
     """
 
-    def __init__(self, reach: Reach, free: Free | None = None):
+    def __init__(self, reach: Reachable, free: Unguarded | None = None):
         self.reach = reach
-        self.free = free or Free()
-        self._snapshot = _Snapshot(reach, self.free)
+        self.free = free or Unguarded()
+        self._state = _State(reach, self.free)
 
-    def values(self) -> tuple:
+    def fingerprint(self) -> Fingerprint:
         """The current fingerprint."""
-        snapshot = self._snapshot
-        if not snapshot.holds():
-            self._snapshot = snapshot = _Snapshot(self.reach, self.free)
-        return snapshot.values
+        state = self._state
+        if not state.holds():
+            self._state = state = _State(self.reach, self.free)
+        return state.fingerprint
 
 
-class _Snapshot:
+class _State:
     """The values of all names in a reach at one time, and their fingerprint."""
 
-    def __init__(self, reach: Reach, free: Free):
+    def __init__(self, reach: Reachable, free: Unguarded):
         self._free = free
-        self._freely: list[tuple[Any, Any, Any]] = []  # names, guarded parts of values
+        self._freely: list[tuple[Source, Any]] = []  # with the guarded parts of their values
         self._partly: list[tuple[dict, list, list]] = []
         self._opened = reach.opened
         self._dicts = Identities()  # of objects, Cells and Parameters
@@ -62,37 +63,37 @@ class _Snapshot:
         self.names: list[tuple[Any, str, Any]] = []
         for cell in reach.cells:
             own = cell.__dict__
-            self._dict(own, state_of(cell))
+            self._dict(own, state_of(cell), cell)
             for registry in REGISTRIES:
                 self._dict(own[registry], list(own[registry].items()))
         for thing in reach.objects:
-            self._dict(thing.__dict__, state_of(thing))
+            self._dict(thing.__dict__, state_of(thing), thing)
         for function in reach.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._attribute(function, name)
         for thing, names in reach.slotted:
             for name in names:
                 if free.has(thing, name):
-                    self._note(thing, name)
+                    self._note(Slot(thing, name))
                 else:
                     self._attribute(thing, name)
         for variable in reach.variables:
-            if free.has(variable, None):
-                self._note(variable, None)
+            if free.has(variable.root, variable.key):
+                self._note(variable)
                 continue
-            self.variables.append((variable, content_of(variable)))
+            self.variables.append((variable.root, variable.get()))
             self._contents(self.variables[-1][1])
         for owner, space, names in reach.spaces.values():
             for name in names:
                 if free.has(owner, name):
-                    self._note(owner, name)
+                    self._note(named(owner, name))
                     continue
                 self.names.append((space, name, space.get(name, ABSENT)))
                 self._contents(self.names[-1][2])
         for parameter in reach.parameters:
-            self._dict(parameter.__dict__, state_of(parameter))
-        for tensor, slot in reach.tensors:
-            if slot is None:
+            self._dict(parameter.__dict__, state_of(parameter), parameter)
+        for tensor, source in reach.tensors:
+            if source is None:
                 self._contents(tensor)
         self.typed = [*reach.cells, *reach.objects]
         self.classes = [owner for owner, *_ in reach.spaces.values()
@@ -103,7 +104,7 @@ class _Snapshot:
         self.sizes = list(map(len, self.sized))
         self.thread = reach.thread and threading.get_ident()
         self.arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
-        self.values = fingerprint(reach, free)
+        self.fingerprint = fingerprint(reach, free)
 
     def holds(self) -> bool:
         """Whether nothing has changed."""
@@ -144,23 +145,24 @@ class _Snapshot:
             if list(own) != names or len(now) != len(values) or not all(
                     a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
-        return all(self._guarded(holder, key) == form for holder, key, form in self._freely)
+        return all(self._guarded(source) == form for source, form in self._freely)
 
-    def _note(self, holder: Any, key: Any) -> None:
-        """Note the guarded part of a name that has free spots."""
-        self._freely.append((holder, key, self._guarded(holder, key)))
+    def _note(self, source: Source) -> None:
+        """Note the guarded part of a name whose value may change in other parts."""
+        self._freely.append((source, self._guarded(source)))
 
-    def _guarded(self, holder: Any, key: Any) -> Any:
-        return comparable(self._free.guarded(holder, key, Spot(holder, key).get()), 0, self._opened)
+    def _guarded(self, source: Source) -> Any:
+        value = self._free.guarded(source.holder, source.key, source.get())
+        return comparable(value, 0, self._opened)
 
-    def _dict(self, own: dict, counted: list[tuple[Any, Any]]) -> None:
+    def _dict(self, own: dict, counted: list[tuple[Any, Any]], owner: Any = None) -> None:
         if not own:
             self.empty.append(own)
             return
         free = self._free if self._free else None
         for name, value in counted:
             if free is not None and free.has(own, name):
-                self._note(own, name)
+                self._note(Attribute(owner, name))
             elif type(value) not in ATOMS:
                 self._contents(value)
         varies = free is not None and any(free.has(own, name) for name in list(own))

@@ -34,7 +34,7 @@ class _Search:
                 if node.op == op and (target is None or node.target == target)]
 
 
-class Kernels(Graph):
+class KernelGraph(Graph):
     """A graph of kernels, whose nodes are named by numbers.
 
     PyTorch's own class searches all arguments for symbols, makes a readable name for each node and
@@ -65,7 +65,7 @@ class Kernels(Graph):
         """Do nothing: PyTorch would check the whole graph each time dead code is removed."""
 
 
-class Draft(GraphModule):
+class LazyModule(GraphModule):
     """A graph with its tensors; its Python code is generated when it is first called.
 
     Most intermediate graphs are never called, and generating their code takes longer than most
@@ -84,7 +84,7 @@ class Draft(GraphModule):
 
 def copied(graph: GraphModule) -> GraphModule:
     """A graph with the same nodes, and the same tensors as attributes."""
-    own = Kernels()
+    own = KernelGraph()
     result = own.graph_copy(graph.graph, {})
     own.output(result)
-    return Draft(graph, own)
+    return LazyModule(graph, own)

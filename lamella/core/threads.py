@@ -1,9 +1,10 @@
-"""A lock between threads: many compiled calls at a time, or one recording on fake tensors.
+"""Threads beside each other: which of them are the program's, and a readers-writer lock.
 
-A recording for arguments of any size (`tracing.symbolic`) puts fake tensors, which have no data,
-into the Parameters it can reach, until it ends; no other thread may read them. It begins only when
-no compiled function runs in another thread. Calls that start meanwhile wait here, for at most
-`PATIENCE` seconds, which no recording should take. All other runs use the real data.
+A recording for arguments of any size puts fake tensors, which have no data, into the Parameters it
+can reach, until it ends; no other thread may read them. It begins only when no compiled function
+runs in another thread. Calls that start meanwhile wait, for at most `PATIENCE` seconds, which no
+recording should take. A run whose side effects are undone begins only when no other thread may
+change what it undoes.
 """
 
 from __future__ import annotations
@@ -11,15 +12,33 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 PAUSE = 5e-5  # seconds between two checks whether all threads have left
 PATIENCE = 60.0  # seconds
+_own: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
 
 
-class Gate:
-    """A readers-writer lock: compiled calls enter it, a recording on fake tensors closes it."""
+def own(thread: threading.Thread) -> threading.Thread:
+    """Note that a thread is Lamella's own: without `workers` it runs no code of the program."""
+    _own.add(thread)
+    return thread
+
+
+def own_this() -> None:
+    """Note that this thread is Lamella's own."""
+    own(threading.current_thread())
+
+
+def is_own(thread: threading.Thread | None) -> bool:
+    """Whether a thread is Lamella's own."""
+    return thread in _own
+
+
+class ReadersWriterLock:
+    """Many threads may be inside of it, or one that has closed it."""
 
     def __init__(self) -> None:
         self._closing = threading.RLock()
@@ -50,7 +69,7 @@ class Gate:
 
     @contextmanager
     def closed(self, patience: float | None = None) -> Iterator[bool]:
-        """A block with no other thread inside; a thread may close the gate while it is inside.
+        """A block with no other thread inside; a thread may close it while it is inside.
 
         Gives whether it is closed: if not, a thread stayed inside for longer than `patience`
         (default `PATIENCE`) seconds.
@@ -77,7 +96,7 @@ class Gate:
             self._closing.release()
 
     def _wait(self) -> None:
-        """Take the lock that the thread which closes the gate holds."""
+        """Take the lock that the thread which has closed it holds."""
         if not self._closing.acquire(timeout=PATIENCE):
             raise RuntimeError(
                 f"For 'jit', a call waited {PATIENCE:g} s for another thread to record a function. "
@@ -104,6 +123,8 @@ class Gate:
             self._closing, self._closed_by = threading.RLock(), None
 
 
-gate = Gate()
-os.register_at_fork(before=gate.before_fork, after_in_parent=gate.after_fork,
-                    after_in_child=gate.forget)
+compiled_calls = ReadersWriterLock()  # threads that run compiled functions are inside of it
+workers = ReadersWriterLock()  # Lamella's own threads are, while they run functions of the program
+for _lock in (compiled_calls, workers):
+    os.register_at_fork(before=_lock.before_fork, after_in_parent=_lock.after_fork,
+                        after_in_child=_lock.forget)

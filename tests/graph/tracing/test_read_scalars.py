@@ -11,7 +11,7 @@ import pytest
 
 import lamella as ms
 from lamella import nn, ops
-from lamella.graph.tracing.reads import conversions_recorded
+from lamella.graph.tracing.read_scalars import conversions_recorded
 
 CALLS = 10
 
@@ -246,7 +246,7 @@ def test_lists_of_numbers():
 
 def test_a_long_list_of_numbers_runs_eagerly():
     step = ms.jit(lambda x: sum(x.tolist()))
-    with pytest.warns(UserWarning, match=r"makes Python numbers of a tensor .*test_read_numbers"):
+    with pytest.warns(UserWarning, match=r"makes Python numbers of a tensor .*test_read_scalars"):
         assert step(ops.ones(100)) == 100
 
 

@@ -1,9 +1,10 @@
-"""Python numbers that change from call to call, as inputs of one graph.
+"""Symbolic scalars: Python numbers that change from call to call, as inputs of one graph.
 
-A run is rehearsed with stand-ins for such numbers. Python's arithmetic on them is recorded as
-source text, which a replay evaluates again; an argument of a kernel becomes a tensor of one
-element. A comparison becomes a guard. Any other use of a stand-in's value guards this value, so a
-result never depends on a number that is neither guarded nor computed again.
+A dry run has stand-ins for such numbers. What a use does to one: arithmetic stays symbolic, and is
+recorded as source text, which a replay evaluates again; an argument of a kernel becomes a tensor of
+one element; a comparison is a guard on its outcome. Any other use is a guard on the value, or, if
+that was read off a tensor (`read_scalars`), refuses the run. So a result never depends on a number
+that is neither guarded nor computed again.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import torch
 from ...autodiff.tree import dict_like
 from ...core.state import state
 from ...tensors.tensor import Tensor
-from ..guards.reach import Reach
-from ..guards.spots import Spot
+from ..guards.reachable import Reachable
+from ..guards.sources import Source
+from .append_only import AppendOnly
 from .arrays import GivenArray, may_be_input
-from .growing import Growing
 from .recorder import CannotTrace
 
 # the types of numbers that stand-ins stand for
@@ -59,25 +60,26 @@ _FUNCTIONS_OF_NUMPY = frozenset([getattr(np, name) for name in """
     floor ceil trunc rint absolute sign minimum maximum""".split()])
 
 
-class Numbers:
+class ScalarEnvironment:
     """The numbers of a run: its inputs, the expressions of them, and the guards on these.
 
     Args:
         given: the arguments' numbers that vary.
-        spots: the places of numbers that vary in the program's objects.
-        lists: the places of lists that the program only appends to.
+        sources: those of numbers that vary in the program's objects.
+        lists: the sources of lists that the program only appends to.
         reads: which of the numbers that the run reads off tensors get stand-ins, by their order.
     """
 
-    def __init__(self, given: Sequence[Any], spots: Sequence[Spot], lists: Sequence[Spot] = (),
-                 reads: Collection[int] = ()):
+    def __init__(self, given: Sequence[Any], sources: Sequence[Source],
+                 lists: Sequence[Source] = (), reads: Collection[int] = ()):
         self.reads = reads
-        self.lists = [(spot, Growing(spot.get())) for spot in lists]
-        self.given = [(GivenArray if may_be_input(value) else Number)(self, value, f"n{i}")
+        self.lists = [(source, AppendOnly(source.get())) for source in lists]
+        self.given = [(GivenArray if may_be_input(value) else SymbolicScalar)(self, value, f"n{i}")
                       for i, value in enumerate(given)]
-        self.spots = list(spots)
-        self.held = [Number(self, spot.get(), f"n{len(given) + i}") for i, spot in enumerate(spots)]
-        self.recorder: Any = None  # of the rehearsal
+        self.sources = list(sources)
+        self.held = [SymbolicScalar(self, source.get(), f"n{i}")
+                     for i, source in enumerate(sources, len(given))]
+        self.recorder: Any = None  # of the dry run
         self.draws: Any = None  # random numbers that the run draws: see `draws`
         self.conditions: dict[str, None] = {}
         self.computed: list[str] = []
@@ -94,9 +96,9 @@ class Numbers:
 
         None for anything else.
         """
-        if type(number) is Growing:
+        if type(number) is AppendOnly:
             raise CannotTrace("gives a list that it appends to")
-        if not isinstance(number, Number):
+        if not isinstance(number, SymbolicScalar):
             return None
         return number.held if number.held is not None else self.index_of(number.text)
 
@@ -115,13 +117,13 @@ class Numbers:
         """The stand-in for a number; for nested lists of numbers, lists of stand-ins."""
         if type(value) is list:
             return [self.standing(part, f"{text}[{i}]") for i, part in enumerate(value)]
-        return Number(self, value, text)
+        return SymbolicScalar(self, value, text)
 
     def guarded(self, value: Any) -> Any:
         """A value that no replay computes: numbers in it are guarded."""
         return without(value)
 
-    def tensor(self, number: Number, like: torch.Tensor) -> Any:
+    def tensor(self, number: SymbolicScalar, like: torch.Tensor) -> Any:
         """The argument of a kernel for a number beside a tensor: a tensor if the kernel takes one.
         """
         kind = torch.result_type(like, number.value)
@@ -133,7 +135,7 @@ class Numbers:
         wanted = wide if like.dim() and like.is_floating_point() else kind
         return number.scalar(wanted)
 
-    def scalar(self, number: Number, kind: torch.dtype) -> torch.Tensor:
+    def scalar(self, number: SymbolicScalar, kind: torch.dtype) -> torch.Tensor:
         """The input of the graph for a number."""
         found = self._known.get((number.text, kind))
         if found is None:
@@ -161,17 +163,20 @@ class Numbers:
 
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 _SHORT = (torch.float16, torch.bfloat16)
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+              "pow": "**"}
+_COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _TESTS = ("isnan", "isinf", "isfinite")
 _TESTS_OF_NUMPY = frozenset([getattr(np, name) for name in _TESTS])
 
 
-class Number:
+class SymbolicScalar:
     """A stand-in for a number: computes as the number does, and records this."""
 
     __slots__ = ("run", "value", "text")
     held: torch.Tensor | None = None  # the tensor that holds it, if the run has read it there
 
-    def __init__(self, run: Numbers, value: Any, text: str):
+    def __init__(self, run: ScalarEnvironment, value: Any, text: str):
         self.run, self.value, self.text = run, value, text
 
     @property
@@ -199,8 +204,41 @@ class Number:
             return value
         if of_any_type:
             self.run.condition(f"type({text}) is {type(value).__name__}")
-        found = Number(self.run, value, text)
+        found = SymbolicScalar(self.run, value, text)
         return found.plain() if len(text) > LONGEST else found
+
+    def operated(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator of which it is an operand."""
+        function, other = getattr(operator, name), right if left is self else left
+        if isinstance(other, torch.Tensor):
+            beside = self.run.tensor(self, other)
+            return function(beside, other) if left is self else function(other, beside)
+        if isinstance(other, Tensor) and left is self:
+            return NotImplemented
+        if not is_number(other):
+            return function(*[self.plain() if x is self else without(x) for x in (left, right)])
+        owner = other if isinstance(other, SymbolicScalar) and _is_read(other) else self
+        return owner.combined(name, left, right)
+
+    def combined(self, name: str, left: Any, right: Any) -> Any:
+        """The result of an operator for two numbers."""
+        return self.made(_result(getattr(operator, name), left, right),
+                         f"({_source(left)} {_OPERATORS[name]} {_source(right)})", name == "pow")
+
+    def compared(self, name: str, other: Any) -> Any:
+        """The outcome of a comparison."""
+        function = getattr(operator, name)
+        if isinstance(other, torch.Tensor):
+            return function(self.run.tensor(self, other), other)
+        if isinstance(other, Tensor):
+            return NotImplemented
+        return self.decided(name, other) if is_number(other) else function(self.plain(), other)
+
+    def decided(self, name: str, other: Any) -> bool:
+        """The outcome of a comparison with a number, which is guarded."""
+        found = getattr(operator, name)(self.value, value_of(other))
+        self.run.condition(f"({self.text} {_COMPARISONS[name]} {_source(other)}) == {found}")
+        return found
 
     def function_of(self, function: Callable[..., Any], name: str, *operands: Any) -> Any:
         """The result of a function of numbers, of which it is one."""
@@ -260,7 +298,7 @@ class Number:
                          and (func is not torch.where or arg is not args[0])), None)
             if like is not None:
                 def beside(value: Any) -> Any:
-                    if isinstance(value, Number):
+                    if isinstance(value, SymbolicScalar):
                         if func in _OF_OPERANDS:
                             return value.run.tensor(value, like)
                         if like.is_floating_point():
@@ -277,7 +315,7 @@ class Number:
 
 def without(value: Any) -> Any:
     """A structure with stand-ins replaced by their numbers, whose values are guarded then."""
-    if isinstance(value, Number):
+    if isinstance(value, SymbolicScalar):
         return value.plain()
     if isinstance(value, tuple):
         parts = [without(part) for part in value]
@@ -297,7 +335,7 @@ def without(value: Any) -> Any:
 def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
     """A new tensor filled with a number that varies."""
     number = next((value for value in (*args[:2], kwargs.get("fill_value"), kwargs.get("s"))
-                   if isinstance(value, Number)), None)
+                   if isinstance(value, SymbolicScalar)), None)
     if number is None:  # it is a size
         return func(*without(args), **without(kwargs))
     args = tuple([0 if value is number else without(value) for value in args])
@@ -312,22 +350,22 @@ def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _source(value: Any) -> str:
-    if type(value) is Number:
+    if type(value) is SymbolicScalar:
         return value.text
     return repr(value) if value is None or value >= 0 else f"({value!r})"
 
 
 def value_of(value: Any) -> Any:
     """The number that a stand-in stands for; anything else as it is."""
-    return value.value if isinstance(value, Number) else value
+    return value.value if isinstance(value, SymbolicScalar) else value
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is a plain number or stands for one."""
-    return isinstance(value, Number) or type(value) in _PLAIN
+    return isinstance(value, SymbolicScalar) or type(value) in _PLAIN
 
 
-def _is_read(number: Number) -> bool:
+def _is_read(number: SymbolicScalar) -> bool:
     return number.held is not None
 
 
@@ -340,60 +378,21 @@ def _result(function: Callable[..., Any], *operands: Any) -> Any:
         raise
 
 
-def _binary(name: str, sign: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-
-    def forward(self: Number, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(self.run.tensor(self, other), other)
-        if isinstance(other, Tensor):
-            return NotImplemented
-        if type(other) is not Number and type(other) not in _PLAIN:
-            return function(self.plain(), without(other))
-        return self.made(_result(function, self, other),
-                         f"({self.text} {sign} {_source(other)})", sign == "**")
-
-    def backward(self: Number, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(other, self.run.tensor(self, other))
-        if type(other) not in _PLAIN:
-            return function(other, self.plain())
-        return self.made(_result(function, other, self),
-                         f"({_source(other)} {sign} {self.text})", sign == "**")
-
-    setattr(Number, f"__{name}__", forward)
-    setattr(Number, f"__r{name}__", backward)
-
-
-def _comparison(name: str, sign: str) -> None:
-    function: Callable[[Any, Any], Any] = getattr(operator, name)
-
-    def compare(self: Number, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return function(self.run.tensor(self, other), other)
-        if isinstance(other, Tensor):
-            return NotImplemented
-        if type(other) is not Number and type(other) not in _PLAIN:
-            return function(self.plain(), other)
-        found = function(self.value, value_of(other))
-        self.run.condition(f"({self.text} {sign} {_source(other)}) == {found}")
-        return found
-
-    setattr(Number, f"__{name}__", compare)
-
-
 def _reads_value(name: str, function: Callable[..., Any]) -> None:
-    def read(self: Number, *args: Any) -> Any:
+    def read(self: SymbolicScalar, *args: Any) -> Any:
         return function(self.plain(), *args)
 
-    setattr(Number, f"__{name}__", read)
+    setattr(SymbolicScalar, f"__{name}__", read)
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//",
-                     "mod": "%", "pow": "**"}.items():
-    _binary(_name, _sign)
-for _name, _sign in {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}.items():
-    _comparison(_name, _sign)
+for _name in _OPERATORS:
+    setattr(SymbolicScalar, f"__{_name}__",
+            lambda self, other, name=_name: self.operated(name, self, other))
+    setattr(SymbolicScalar, f"__r{_name}__",
+            lambda self, other, name=_name: self.operated(name, other, self))
+for _name in _COMPARISONS:
+    setattr(SymbolicScalar, f"__{_name}__",
+            lambda self, other, name=_name: self.compared(name, other))
 for _name, _function in {
         "float": float, "int": int, "index": operator.index, "complex": complex, "str": str,
         "repr": repr, "divmod": divmod, "rdivmod": lambda a, b: divmod(b, a),
@@ -404,40 +403,41 @@ for _name, _function in {
     _reads_value(_name, _function)
 
 
-def _format(self: Number, spec: str) -> str:
+def _format(self: SymbolicScalar, spec: str) -> str:
     text = None if state.trace is None else state.trace.printed_text(self, spec)
     return format(self.plain(), spec) if text is None else text
 
 
-def _neg(self: Number) -> Any:
+def _neg(self: SymbolicScalar) -> Any:
     return self.made(-self.value, f"(-{self.text})")
 
 
-def _abs(self: Number) -> Any:
+def _abs(self: SymbolicScalar) -> Any:
     return self.made(abs(self.value), f"abs({self.text})")
 
 
 def _rounding(name: str, function: Callable[..., Any]) -> None:
-    def rounded(self: Number, *args: Any) -> Any:
+    def rounded(self: SymbolicScalar, *args: Any) -> Any:
         return self.function_of(function, name, self, *without(args))
 
-    setattr(Number, f"__{name.rpartition('.')[2]}__", rounded)
+    setattr(SymbolicScalar, f"__{name.rpartition('.')[2]}__", rounded)
 
 
 for _name, _function in {"round": round, "math.trunc": math.trunc, "math.floor": math.floor,
                          "math.ceil": math.ceil}.items():
     _rounding(_name, _function)
 
-Number.__format__ = _format  # type: ignore[method-assign]
-Number.__neg__ = _neg  # type: ignore[attr-defined]
-Number.__pos__ = lambda self: self  # type: ignore[attr-defined]
-Number.__abs__ = _abs  # type: ignore[attr-defined]
+SymbolicScalar.__format__ = _format  # type: ignore[method-assign]
+SymbolicScalar.__neg__ = _neg  # type: ignore[attr-defined]
+SymbolicScalar.__pos__ = lambda self: self  # type: ignore[attr-defined]
+SymbolicScalar.__abs__ = _abs  # type: ignore[attr-defined]
 
 
 def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of `math` that also takes stand-ins."""
     def called(*args: Any) -> Any:
-        number = max([arg for arg in args if isinstance(arg, Number)], key=_is_read, default=None)
+        scalars = [arg for arg in args if isinstance(arg, SymbolicScalar)]
+        number = max(scalars, key=_is_read, default=None)
         if number is None or not all(map(is_number, args)):
             return function(*without(args))
         return number.function_of(function, f"math.{function.__name__}", *args)
@@ -448,7 +448,8 @@ def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 def _testing(function: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """A test of `math` that also takes stand-ins."""
     def called(number: Any) -> bool:
-        return number.test(function.__name__) if isinstance(number, Number) else function(number)
+        is_symbolic = isinstance(number, SymbolicScalar)
+        return number.test(function.__name__) if is_symbolic else function(number)
 
     return called
 
@@ -460,7 +461,7 @@ _MATHEMATICS = {**{getattr(math, name): _testing(getattr(math, name)) for name i
 
 
 @contextmanager
-def mathematics_recorded(reach: Reach) -> Iterator[None]:
+def mathematics_recorded(reach: Reachable) -> Iterator[None]:
     """A block in which the program's functions of `math` take stand-ins."""
     spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
                             if isinstance(space, dict)]]
@@ -480,18 +481,18 @@ def checks_classes(codes: Iterable[types.CodeType]) -> bool:
     return any(not {"type", "__class__"}.isdisjoint(code.co_names) for code in codes)
 
 
-def alike(rehearsed: Any, real: Any) -> bool:
-    """Whether a rehearsal has the results of the real run."""
-    if isinstance(rehearsed, Number):
-        return type(rehearsed.value) is type(real) and repr(rehearsed.value) == repr(real)
-    if type(rehearsed) is not type(real):
+def alike(tried: Any, real: Any) -> bool:
+    """Whether a dry run has the results of the real run."""
+    if isinstance(tried, SymbolicScalar):
+        return type(tried.value) is type(real) and repr(tried.value) == repr(real)
+    if type(tried) is not type(real):
         return False
     if isinstance(real, Tensor):
-        a, b = rehearsed._raw, real._raw
+        a, b = tried._raw, real._raw
         return (a.shape == b.shape and a.dtype is b.dtype
                 and torch.allclose(a.detach(), b.detach(), 1e-5, 1e-6, equal_nan=True))
     if isinstance(real, (tuple, list)):
-        return len(rehearsed) == len(real) and all(map(alike, rehearsed, real))
+        return len(tried) == len(real) and all(map(alike, tried, real))
     if isinstance(real, dict):
-        return list(rehearsed) == list(real) and all(alike(rehearsed[k], real[k]) for k in real)
+        return list(tried) == list(real) and all(alike(tried[k], real[k]) for k in real)
     return True

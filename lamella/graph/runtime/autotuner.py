@@ -14,7 +14,7 @@ Run = Callable[[Values], Values]
 ROUNDS = 11  # the first is a warm-up
 
 
-class Choice:
+class Autotuner:
     """Called like one of its candidates; each call runs the next of them, and is timed.
 
     Of brief candidates each runs twice, and the second call is timed. After some rounds, `decided`

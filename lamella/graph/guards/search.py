@@ -1,0 +1,432 @@
+"""The search for the objects that a function may read or change when it runs."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import logging
+import sys
+import threading
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from typing import Any
+
+from ...core.declared import caches_of
+from ...nn.cell_tree import REGISTRIES, CellTree
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
+from . import arguments
+from .absent import note_absent, sought_by
+from .arithmetic import arithmetic_of
+from .bytecode import facts_of
+from .kinds import (
+    ATOMS,
+    BY_NAME,
+    CALLED,
+    DATA,
+    LEVELS,
+    MAKING,
+    PLAIN,
+    behind,
+    functions_of,
+    has_attributes,
+    has_hidden_state,
+    has_tensors_as_keys,
+    has_value,
+    is_large,
+    is_no_parameter,
+    is_of_numpy,
+    is_opaque,
+    is_ours,
+    is_users,
+    is_users_code,
+    parts_of,
+    slots_of,
+)
+from .reachable import Reachable
+from .sources import (
+    Attribute,
+    Container,
+    Fixed,
+    Global,
+    Slot,
+    Source,
+    Variable,
+    named,
+    names_to,
+)
+from .values import kind_of
+
+_BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
+# A program that reaches a large library by one of its objects has thousands. Above MANY, those of
+# installed packages are followed only if they ran in a recording; above MOST there is no graph.
+MANY_FUNCTIONS, MOST_FUNCTIONS = 1000, 4000
+_OWN_KINDS = (list, dict, set, deque)
+
+
+def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
+                   without: Mapping[int, Any] | None = None, by_name: bool = False,
+                   names: Iterable[str] = (), ran: Set[str] | None = None) -> Reachable:
+    """The objects that code may read or change which has these objects.
+
+    Args:
+        *roots: where the search begins.
+        opened: by identity, the large containers and arrays to inspect.
+        without: by identity, lists to leave out.
+        by_name: whether Tensors of closures and globals are found by names, as attributes are.
+        names: names that code may mention in a form that can't be seen, as computed ones.
+        ran: the names of the only functions of installed packages to follow; None for all.
+    """
+    found = Reachable({} if opened is None else opened, by_name)
+    Search(found, names, ran, without or {}).run(roots)
+    return found
+
+
+def reachable_from_call(fn: Any, args: tuple, kwargs: dict, names: Iterable[str] = (),
+                        **options: Any) -> Reachable:
+    """The objects that a call can reach, without the Tensors among its arguments.
+
+    The options are those of `reachable_from`.
+    """
+    roots = fn, *arguments.roots_of((args, kwargs))
+    found = reachable_from(*roots, names=names, **options)
+    if len(found.functions) <= MANY_FUNCTIONS:
+        return found
+    return reachable_from(*roots, names=names, ran=frozenset(names), **options)
+
+
+class Search:
+    """The search for the objects that a function may read or change.
+
+    It follows closures, the globals that a function names, defaults, bound objects, partials,
+    containers and the attributes of Cells and objects; also the methods of their classes and the
+    contents of modules, if code found so far mentions their names. Objects of Lamella, PyTorch and
+    Python's library are left out.
+
+    Args:
+        found: what it finds.
+        names: names that code may mention in a form that can't be seen, as computed ones.
+        ran: the names of the only functions of installed packages to follow; None for all.
+        without: by identity, lists to leave out.
+    """
+
+    def __init__(self, found: Reachable, names: Iterable[str], ran: Set[str] | None,
+                 without: Mapping[int, Any]):
+        self.found = found
+        self._ran, self._without = ran, without
+        self._met: dict[int, dict[Any, Source | None]] = {}  # where those left out were found
+        self._mentioned = set(names)
+        self._weak: list[tuple[Any, Any, frozenset[str] | None]] = []
+        self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
+        self._modules: list[types.ModuleType] = []
+        self._classes: list[type] = [Tensor, CellTree]
+        self._sought: set[str] = set()
+        self._waiting: deque[tuple[Any, Source | None]] = deque()
+
+    def run(self, roots: Iterable[Any]) -> None:
+        """Search from some objects."""
+        found, most = self.found, MANY_FUNCTIONS if self._ran is None else MOST_FUNCTIONS
+        self.visit_all(roots)
+        while self._waiting:  # not recursive: chains of objects may be long
+            self._look_at(*self._waiting.popleft())
+            if len(found.functions) > most:
+                found.refused = f"can reach more than {len(found.functions) - 1} functions"
+                self._waiting.clear()
+        for reference, thing, lead in self._weak:
+            if thing is None or id(thing) in found.seen:
+                continue
+            if id(reference) in found.opened:
+                found.refused = "uses an object that is held by a weak reference only"
+            found.closed.append((reference, lead))
+        note_absent(found.spaces, self._sought, self._modules, self._classes)
+        found.hidden = any(len(several) > 1 and any(
+            source is None or source.path or type(source) is Fixed for source in several.values())
+            for several in self._met.values())
+
+    def visit(self, thing: Any, source: Source | None = None) -> None:
+        """Look at an object later, if it hasn't been found yet."""
+        if type(thing) in weakref.ProxyTypes:
+            self.note_weak(thing, behind(thing), source)
+            return
+        if id(thing) in self._without:
+            self._met.setdefault(id(thing), {})[source and source.identity] = source
+        if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
+            self.found.known_tensors[id(thing)] = thing
+        if id(thing) not in self.found.seen and (
+                not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
+            self._waiting.append((thing, source))
+
+    def _look_at(self, thing: Any, source: Source | None) -> None:
+        if id(thing) in self.found.seen:
+            return
+        self.found.seen[id(thing)] = thing
+        if id(thing) in self._without:
+            return
+        if type(thing) is not Parameter:  # of which there are thousands
+            kind = arithmetic_of(thing)
+            if kind is not None:
+                self.found.arithmetic[kind] = None
+            hashes = has_tensors_as_keys(thing)
+            if id(thing) not in self.found.opened and (
+                    hashes or is_large(thing) or is_opaque(thing)):
+                self.found.closed.append((thing, names_to(source)))
+                return
+            if hashes:
+                self.found.refused = "can find a Tensor in a dict or a set by its identity"
+            if has_attributes(thing):  # its class is derived from one of Python's
+                self.visit_object(thing)
+        if isinstance(thing, Parameter):
+            self.found.parameters.append(thing)
+            self.note(thing.__dict__, None)
+            self._slots(thing.__dict__, functools.partial(Attribute, thing))
+        elif isinstance(thing, Tensor):
+            self.found.tensors.append((thing, None))
+        elif isinstance(thing, CellTree):
+            self._visit_cell(thing)
+        elif isinstance(thing, types.FunctionType):
+            self._visit_function(thing)
+        elif issubclass(type(thing), type):
+            self._classes.append(thing)
+            if is_users(thing.__module__):
+                self._visit_class(thing)
+                for cls in thing.__mro__:
+                    for name in MAKING & vars(cls).keys():
+                        self._use(cls, name, vars(cls)[name])
+        elif isinstance(thing, types.ModuleType):
+            self._modules.append(thing)
+            self._visit_module(thing, self._mentioned)
+        else:
+            kind_of(thing).visit(thing, source, self)
+
+    def note(self, thing: Any, source: Source | None) -> Source:
+        """Note a container; returns its source."""
+        self.found.containers.append(Container(thing, Fixed(thing) if source is None else source))
+        return self.found.containers[-1].source
+
+    def note_slots(self, thing: Any, *names: str) -> None:
+        """Note names of an object whose values are read as attributes, and visit these."""
+        self.found.slotted.append((thing, names))
+        self.visit_all([getattr(thing, name) for name in names])
+
+    def note_weak(self, reference: Any, thing: Any, source: Source | None) -> None:
+        """Note a weak reference to an object."""
+        self._weak.append((reference, thing, names_to(source)))
+
+    def visit_behind(self, thing: Any, source: Source | None) -> None:
+        """Visit what a view or a bound method holds, which is the same as long as that is."""
+        self.visit(thing, None if source is None else Fixed(thing, source.key))
+
+    def visit_all(self, things: Iterable[Any]) -> None:
+        """Visit objects that no name leads to."""
+        for thing in things:
+            self.visit(thing)
+
+    def visit_items(self, source: Source, items: Iterable[tuple[Any, Any]]) -> None:
+        """Visit the parts of a container, by their keys."""
+        is_named = self._is_named(source)
+        for key, thing in items:
+            if is_named and is_no_parameter(thing):
+                self._keep(thing, source.at(key))
+            else:
+                self.visit(thing, source.at(key) if len(source.path) < LEVELS else None)
+
+    def _is_named(self, source: Source) -> bool:
+        """Whether a later call finds a container, and the Tensors in it, by names and keys."""
+        kind = type(source)
+        return (kind is Attribute or self.found.by_name and kind in (Global, Variable)) and (
+            source.is_keyed())
+
+    def _visit_cell(self, cell: CellTree) -> None:
+        self.found.cells.append(cell)
+        self._visit_class(type(cell))
+        for cls in type(cell).__mro__:
+            self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2]["__call__"] = None
+            if "__call__" in vars(cls):
+                break
+        for name in CALLED:
+            for cls in type(cell).__mro__:
+                if name in vars(cls):  # also of Lamella's classes: a program may replace methods
+                    self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
+                    break
+        own = cell.__dict__
+        self.found.owners.append((cell, own))
+        for registry in REGISTRIES:
+            if registry in own:
+                source = self.note(own[registry], Attribute(cell, registry))
+                self._slots(own[registry], source.at)
+        self._own(cell, REGISTRIES)
+
+    def visit_object(self, thing: Any) -> None:
+        """Visit the attributes of an object that may change them."""
+        kind = type(thing)
+        if isinstance(thing, Iterator) and is_opaque(thing):
+            self.found.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+        elif is_opaque(thing):
+            if hasattr(thing, "__dict__") and not has_hidden_state(kind):
+                self._attributes(thing)
+            else:
+                self.found.refused = f"uses {kind.__name__!r}, whose state can't be compared"
+        elif is_ours(thing):
+            if not isinstance(thing, Reachable):  # it refers to whole modules, and is never changed
+                self._attributes(thing)
+        elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
+            self._visit_class(kind)
+            self._attributes(thing)
+        elif is_of_numpy(thing):
+            self._attributes(thing)
+        elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
+            self.found.objects.append(thing)
+            self.found.owners.append((thing, thing.__dict__))
+            self.note(thing.__dict__, None)
+
+    def _attributes(self, thing: Any) -> None:
+        own = getattr(thing, "__dict__", None)
+        if isinstance(thing, threading.local):
+            self.found.locals.append(own)
+            self.found.thread = threading.get_ident()
+        if own is not None:
+            self.found.objects.append(thing)
+            self.found.owners.append((thing, own))
+            self._own(thing)
+        slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
+                       if name not in ("__dict__", "__weakref__")])
+        if slots and is_users(type(thing).__module__):
+            self.found.slotted.append((thing, slots))
+            self._slots({name: getattr(thing, name, None) for name in slots},
+                        functools.partial(Slot, thing))
+
+    def _own(self, thing: Any, without: Collection[str] = ()) -> None:
+        """Visit the attributes of an object."""
+        self.note(thing.__dict__, None)
+        self._slots(thing.__dict__, functools.partial(Attribute, thing),
+                    caches_of(type(thing)).union(without))
+
+    def _slots(self, things: dict, source: Callable[[str], Source],
+               without: Collection[str] = ()) -> None:
+        """Visit values by name; Tensors there are found by their names, not by identity."""
+        for name, thing in list(things.items()):
+            if type(thing) in ATOMS or name in without:
+                continue
+            if is_no_parameter(thing):
+                self._keep(thing, source(name))
+            else:
+                self.visit(thing, source(name))
+
+    def _keep(self, tensor: Tensor, source: Source) -> None:
+        """Note a Tensor by its source, unless it has been found elsewhere."""
+        if id(tensor) not in self.found.seen:
+            self.found.seen[id(tensor)] = tensor
+            self.found.tensors.append((tensor, source))
+
+    def _visit_class(self, kind: type) -> None:
+        """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
+        if is_users(type(kind).__module__) and type(kind) is not kind:
+            self._visit_class(type(kind))
+        for cls in kind.__mro__:
+            if id(cls) in self.found.spaces or not is_users(cls.__module__):
+                continue
+            self.found.seen[id(cls)] = cls
+            self.found.spaces[id(cls)] = cls, vars(cls), {}
+            for name, value in list(vars(cls).items()):
+                if functions_of(value):
+                    if name in self._mentioned or name in CALLED or (
+                            name[:2] == "__" and name not in MAKING):
+                        self._use(cls, name, value)
+                    elif name not in MAKING:
+                        self._methods.setdefault(name, []).append((cls, value))
+                elif not (name[:2] == "__" == name[-2:]) and not isinstance(
+                        value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                    self._name(cls, vars(cls), name, value)
+
+    def _use(self, cls: type, name: str, method: Any) -> None:
+        if not is_users(cls.__module__) or name in self.found.spaces[id(cls)][2]:
+            return
+        self.found.spaces[id(cls)][2][name] = None
+        self.visit_all(functions_of(method))
+
+    def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
+        """Note that the value of a name in a module or a class is used."""
+        self.found.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        source = named(owner, name)
+        if self.found.by_name and type(source) is Global and is_no_parameter(value):
+            self._keep(value, source)
+        else:
+            self.visit(value, source)
+
+    def _visit_function(self, function: types.FunctionType) -> None:
+        users = is_users(function.__module__) and is_users_code(function.__code__)
+        if not users and not function.__closure__:
+            return
+        code = function.__code__
+        if self._ran is not None and "-packages" in code.co_filename and (
+                code.co_name not in self._ran):
+            return  # if it runs, `ran.not_found` says so, and the next recording follows it
+        self.found.functions.append(function)
+        if users:
+            self._attributes(function)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (),
+                              strict=False):
+            if id(cell) not in self.found.seen:
+                self.found.seen[id(cell)] = cell
+                source = Variable(cell, name)
+                self.found.variables.append(source)
+                self.note(cell, None)
+                if not has_value(cell):
+                    continue
+                if self.found.by_name and is_no_parameter(cell.cell_contents):
+                    self._keep(cell.cell_contents, source)
+                else:
+                    self.visit(cell.cell_contents, source)
+        self.visit_all((function.__defaults__, function.__kwdefaults__))
+        if users:
+            around, facts = function.__globals__, facts_of(function.__code__)
+            names, read = facts.names, facts.globals
+            for name in facts.methods:  # a program may replace them
+                self.found.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
+            imported = names if "modules" in names else facts.imports
+            for name in names:
+                if name in read:  # also one that isn't defined yet, and may hide a built-in
+                    self._name(around, around, name, around.get(name))
+                    if name not in around and name in _BUILT_IN and name != "print":
+                        self._name(_BUILT_IN, _BUILT_IN, name, _BUILT_IN[name])
+                if name in imported:
+                    self._name(sys.modules, sys.modules, name, sys.modules.get(name))
+                elif name in sys.modules and name not in around:  # the code may import it
+                    self.visit(sys.modules[name])
+            self._sought |= sought_by(function.__code__)
+            self._mention(names)
+
+    def _mention(self, names: frozenset[str]) -> None:
+        """Visit the methods and contents of modules that these names refer to."""
+        new = names - self._mentioned
+        self._mentioned |= new
+        for name in new:
+            for cls, method in self._methods.pop(name, ()):
+                self._use(cls, name, method)
+        for module in list(self._modules):
+            self._visit_module(module, new)
+
+    def _visit_module(self, module: types.ModuleType, names: Set[str]) -> None:
+        own = vars(module)
+        if not is_users(module.__name__):
+            for name in [n for n in names if n in own]:
+                if module is not sys or name != "modules":
+                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
+                            own[name]):
+                        self.visit(own[name], Global(own, name))
+            return
+        self.found.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
+        for name in [*names, "__getattr__"]:
+            if name in own:
+                self._name(own, own, name, own[name])
+        if not BY_NAME.isdisjoint(names):  # the name may be computed
+            for name, value in parts_of(own):
+                if name[:2] == "__":
+                    continue
+                if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
+                    self._name(own, own, name, value)
+                else:  # functions that ran: see `ran.not_found`
+                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None

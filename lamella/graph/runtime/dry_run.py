@@ -1,0 +1,135 @@
+"""A run with symbolic scalars in place of the numbers that vary; its side effects are undone."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..guards.arguments import leaves_of, with_leaves
+from ..guards.reachable import Reachable
+from ..guards.sources import Source
+from ..tracing.changes import APPENDED, Snapshot
+from ..tracing.copies import copies_of
+from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
+from ..tracing.read_scalars import DryTrace, conversions_recorded
+from ..tracing.recorder import CannotTrace
+from ..tracing.scalars import ScalarEnvironment, alike, checks_classes, mathematics_recorded
+from ..tracing.trace import Trace, run_traced
+from .scalar_profile import ScalarProfile, input_kind
+
+
+class DryRun:
+    """What a run gave that had stand-ins for the numbers that vary, and that was undone.
+
+    Args:
+        numbers: these numbers.
+        trace: the run.
+        found: copies of its results, and of what it keeps.
+        ended: where it left the generators of random numbers.
+    """
+
+    def __init__(self, numbers: ScalarEnvironment, trace: Trace, found: Any, ended: Positions):
+        self.numbers, self.trace, self.found, self.ended = numbers, trace, found, ended
+
+    def agrees(self, real: Trace) -> bool:
+        """Whether its results and changes are those of the real run."""
+        tails = [list(source.get())[-len(grown.items):] if grown.items else []
+                 for source, grown in self.numbers.lists]
+        if self.ended.differ():
+            return False
+        return ([c.key for c in self.trace.changes if c.key is not APPENDED]
+                == [c.key for c in real.changes] and alike(self.found, _seen(real, tails)))
+
+
+def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
+            varying: ScalarProfile, given: Sequence[Any]) -> DryRun:
+    """Run a function with stand-ins for the numbers that vary, and undo what it changes.
+
+    Args:
+        fn: called with `args` and `kwargs`.
+        reach: the objects that it can reach.
+        varying: the numbers that get stand-ins.
+        given: the numbers among the arguments.
+
+    Raises:
+        CannotTrace: if no graph can have these numbers as inputs.
+        Exception: what the function raises.
+    """
+    if reach.has_caches:
+        raise CannotTrace("may call a function that caches its results")
+    if reach.hidden:
+        raise CannotTrace("finds a list that grows in several places")
+    numbers = ScalarEnvironment(varying.inputs(given), list(varying.sources.values()),
+                                list(varying.lists.values()), varying.reads)
+    draws = Draws(numbers)
+    generators = [*global_generators(), *reach.streams, *(
+        leaf for leaf in leaves_of((args, kwargs)) if type(leaf) in GENERATORS)]
+    args, kwargs = _with_stand_ins((args, kwargs), numbers, draws, varying)
+    begun = Positions(generators)
+    stand_ins = [*zip(numbers.sources, numbers.held, strict=True), *numbers.lists,
+                 *draws.sources(reach)]
+    with (_in_place(stand_ins), mathematics_recorded(reach), conversions_recorded(reach),
+          draws_recorded(draws, reach)):
+        before = Snapshot(reach, may_draw=True)
+        try:
+            trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
+                               numbers=numbers)
+            found = copies_of(_seen(trace, [grown.items for _, grown in numbers.lists]))
+            trace.undo()
+        finally:
+            ended = Positions(generators)
+            before.restore()
+            begun.put_back()
+    if trace.refused is not None or trace.outside.warned:
+        raise CannotTrace(trace.refused or "issues a warning")
+    if any(kind is None and raw._version for raw, _, kind in numbers.tensors):
+        raise CannotTrace("changes a NumPy array that it was given")
+    if checks_classes(trace.outside.codes):
+        raise CannotTrace("asks for the class of a number")
+    if ended.differ() and not _draws_again(numbers, varying.inputs(given), begun, ended):
+        raise CannotTrace(f"in a way that can't be repeated{draws.line}")
+    return DryRun(numbers, trace, found, ended)
+
+
+def _with_stand_ins(arguments: Any, numbers: ScalarEnvironment, draws: Draws,
+                    varying: ScalarProfile) -> Any:
+    """Arguments with stand-ins for the numbers that vary, and for generators."""
+    stand_ins = dict(zip(sorted(varying.positions), numbers.given, strict=True))
+    order = itertools.count()
+
+    def replaced(leaf: Any) -> Any:
+        if input_kind(leaf) is not None:
+            return stand_ins.get(next(order), leaf)
+        return draws.stand_in(leaf) if type(leaf) in GENERATORS else leaf
+
+    return with_leaves(arguments, replaced)
+
+
+@contextmanager
+def _in_place(stand_ins: Sequence[tuple[Source, Any]]) -> Iterator[None]:
+    """A block in which the program's objects hold stand-ins."""
+    real = [(source.whole(), source.whole().get()) for source, _ in stand_ins]
+    try:
+        for source, stand_in in stand_ins:
+            source.set(stand_in)
+        yield
+    finally:
+        for source, value in reversed(real):
+            source.set(value)
+
+
+def _draws_again(numbers: ScalarEnvironment, given: Sequence[Any], begun: Positions,
+                 ended: Positions) -> bool:
+    """Whether the draws that were recorded lead all generators to where the run left them."""
+    try:
+        found = numbers.function()(*given, *[source.get() for source in numbers.sources])
+        return found is not None and not ended.differ()
+    finally:
+        begun.put_back()
+
+
+def _seen(trace: Trace, appended: list[list]) -> tuple[Any, ...]:
+    return trace.value, [value for change, value in zip(trace.changes, trace.noted, strict=True)
+                         if change.key is not APPENDED], appended

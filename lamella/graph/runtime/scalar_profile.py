@@ -1,0 +1,160 @@
+"""The numbers that have differed between the calls of a function."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..guards.reachable import Reachable
+from ..guards.sources import Source, kept_in
+from ..guards.values import comparable
+from ..tracing.arrays import kind_of_array, may_be_input
+from ..tracing.inspected import NotInspected
+from ..tracing.lines import line_of
+from ..tracing.recorder import CannotTrace
+from ..tracing.scalars import (
+    NUMBERS,
+)
+from .replay import GuardTooLate
+
+MOST_DRAWN = 6  # runs that drew random numbers and had no graph, before such calls run eagerly
+MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
+
+
+class ScalarProfile:
+    """For arguments that differ only in numbers: the numbers that have differed so far.
+
+    Attributes:
+        positions: which of the arguments' numbers have differed, by their order.
+        sources: of the numbers in the program's objects that have differed, by their identities.
+        lists: the sources of the program's lists and deques that have grown, likewise.
+        reads: which of the numbers that runs read off tensors have differed, by their order.
+        draws: whether runs draw random numbers of Python or NumPy.
+        keys: those of the recorded calls.
+        refused: why no graph can have such numbers as inputs; empty if none has failed.
+        waits_for: the thread of the program's that ran when a dry run was due; None if none did.
+        refused_draws: the same in words for the program's author, if runs draw random numbers.
+    """
+
+    def __init__(self) -> None:
+        self.positions: set[int] = set()
+        self.sources: dict[Any, Source] = {}
+        self.lists: dict[Any, Source] = {}
+        self.reads: set[int] = set()
+        self.draws = False
+        self.keys: list[Any] = []
+        self.refused = self.refused_draws = ""
+        self.waits_for: str | None = None
+        self._given: Sequence[Any] | None = None
+        self._read: list[Any] = []
+        self._reads_refused = False
+        self._drawn = 0  # runs that drew random numbers and had no graph
+        self._kept: dict[Any, tuple[Source, Any]] = {}
+        self._lists: dict[Any, tuple[Source, Any, int, Any]] = {}
+
+    def note(self, key: Any, given: Sequence[Any], reach: Reachable) -> bool:
+        """Note the numbers of a call before its recording; returns whether any have differed."""
+        found = kept_in(reach, NUMBERS | {list, deque})
+        kept = {place: held for place, held in found.items()
+                if type(held[1]) not in (list, deque)}
+        lists = {place: (source, thing, len(thing), thing[-1] if thing else None)
+                 for place, (source, thing) in found.items() if type(thing) in (list, deque)}
+        if self._given is not None:
+            self.positions.update(i for i, (a, b) in enumerate(zip(map(_form, given), self._given,
+                                                                   strict=True)) if a != b)
+            for place, (source, value) in kept.items():
+                _, before = self._kept.get(place, (source, value))
+                if type(before) is type(value) and repr(before) != repr(value):
+                    self.sources[place] = source
+            for place, (source, thing, length, last) in lists.items():
+                _, before, shorter, other = self._lists.get(place, (source, None, 0, None))
+                is_full = type(thing) is deque and length == thing.maxlen
+                if before is thing and (length > shorter or is_full and last is not other):
+                    self.lists[place] = source
+        self._given, self._kept, self._lists = [*map(_form, given)], kept, lists
+        if len(self.keys) <= 2 * MOST_RECORDINGS:
+            self.keys.append(key)
+        self.sources = {place: source for place, source in self.sources.items() if place in kept}
+        self.lists = {place: source for place, source in self.lists.items() if place in lists}
+        return bool(self.positions or self.sources or self.lists or self.reads or self.draws)
+
+    def note_reads(self, read: list[Any]) -> None:
+        """Note the numbers that a recorded run has read off tensors."""
+        if not self._reads_refused:
+            self.reads.update(i for i, (a, b) in enumerate(zip(read, self._read, strict=False))
+                              if repr(a) != repr(b) and type(a) is type(b) and type(a) is not bool)
+        self._read = read
+
+    def may_hold_reads(self, read: list[Any]) -> bool:
+        """Note numbers that can't be guards; returns whether they may be values of a graph."""
+        if self._reads_refused or self.refused or self.reads:
+            return False
+        self.reads.update(i for i, number in enumerate(read) if type(number) is not bool)
+        return bool(self.reads)
+
+    def may_hold_draws(self) -> bool:
+        """Note a run that drew random numbers; returns whether a graph may hold the next one."""
+        self.draws, self._drawn = True, self._drawn + 1
+        return not self.refused and self._drawn <= MOST_DRAWN
+
+    def refuse(self, reason: str) -> None:
+        """Note why a dry run failed: the next one is without reads, or there is none."""
+        if self.reads:
+            self.reads, self._reads_refused = set(), True
+        else:
+            self.refused = reason
+            self.refused_draws = f"it draws random numbers that are not Lamella's, and {reason}"
+
+    def refuse_for(self, error: BaseException) -> None:
+        """Note the error by which a dry run failed; one of a run that draws may be its own."""
+        if isinstance(error, NotInspected):
+            return  # the real run that follows says what has to be inspected
+        if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
+            return  # the next one has stand-ins for them
+        if isinstance(error, CannotTrace) or not self.draws:
+            line = "" if ".py:" in str(error) else line_of(error)
+            self.refuse(f"{error}{line}" if self.draws else f"{type(error).__name__}: {error}")
+
+    @property
+    def was_recorded_too_often(self) -> bool:
+        """Whether there were too many recordings for numbers that can't be inputs."""
+        return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
+
+    @property
+    def why_recorded(self) -> str:
+        """Why there were too many recordings."""
+        if self.refused or self.waits_for is None:
+            reason = f"decides by them what to compute {self.refused}".rstrip()
+        else:
+            reason = (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, "
+                      f"whose changes would be undone")
+        return f"it is called with other numbers again and again, and {reason}"
+
+    def grown(self) -> dict[int, Any]:
+        """The lists that have grown, by identity."""
+        return {id(thing): thing for thing in (source.get() for source in self.lists.values())}
+
+    def place(self, kind: Any, given: Sequence[Any]) -> Any:
+        """The key of the graphs for such arguments; None if no argument varies."""
+        if not self.positions:
+            return None
+        return kind, tuple([_form(n) for i, n in enumerate(given) if i not in self.positions])
+
+    def inputs(self, given: Sequence[Any]) -> list[Any]:
+        """The arguments' numbers that vary."""
+        return [given[i] for i in sorted(self.positions)]
+
+
+def input_kind(leaf: Any) -> Any:
+    """What a graph with a number or an array as an input holds for; None for anything else."""
+    if type(leaf) in NUMBERS:
+        return type(leaf)
+    return kind_of_array(leaf) if may_be_input(leaf) else None
+
+
+def _form(number: Any) -> Any:
+    """The value of a number or an array, in a form that can be compared."""
+    return comparable(number) if isinstance(number, np.ndarray) else repr(number)

@@ -1,0 +1,46 @@
+"""Operators of Python's values, against Python's own; recorded from MindSpore 2.10 where named."""
+
+import numpy as np
+import pytest
+
+from lamella import Tensor, int64, ops
+
+
+@pytest.mark.parametrize("found, wanted", [  # as MindSpore 2.10 gives
+    (lambda: ops.isconstant(Tensor([1])), True),
+    (lambda: ops.is_sequence_value_unknown((1, 2)), False),
+    (lambda: ops.is_sequence_shape_unknown((1, 2)), False),
+    (lambda: ops.scalar_add(1, 2), 3), (lambda: ops.scalar_div(1, 2), 0.5),
+    (lambda: ops.scalar_mod(-3, 2), 1), (lambda: ops.scalar_pow(2, 3), 8),
+    (lambda: ops.scalar_log(2.0), np.log(2)), (lambda: ops.scalar_uadd(1), 1),
+    (lambda: ops.tuple_equal((1,), (1,)), True), (lambda: ops.list_equal([1], [1]), True),
+    (lambda: ops.tuple_div((4, 6), (2, 3)), (2, 2)),
+    (lambda: ops.tuple_reversed((1, 2)), (2, 1)),
+    (lambda: ops.tuple_setitem((1, 2), 0, 5), (5, 2)),
+    (lambda: ops.list_getitem([1, 2], 0), 1), (lambda: ops.make_slice(1, 2, 3), slice(1, 2, 3)),
+    (lambda: ops.in_dict("a", {"a": 1}), True), (lambda: ops.is_(None, None), True),
+    (lambda: ops.hastype(1, int64), True), (lambda: ops.reduced_shape((2, 3), (0,)), (1, 3)),
+    (lambda: ops.broadcast_gradient_args((2, 1), (2, 3)), ((1,), ())),
+    (lambda: ops.switch(True, 1, 2), 1), (lambda: ops.shape_mul((2, 3)), 6),
+    (lambda: ops.dict_getitem({"a": 1}, "a"), 1),
+    (lambda: ops.is_tensor_bool_cond(Tensor(True)), True),
+], ids=range(25))
+def test_recorded(found, wanted):
+    assert found() == wanted and type(found()) in (type(wanted), float)
+
+
+def test_of_python_only():
+    assert ops.make_dict(("a",), (1,)) == {"a": 1} and ops.not_in_dict("b", {"a": 1})
+    assert ops.dict_setitem({"a": 1}, "a", 2) == {"a": 2} and ops.tail((1, 2, 3)) == (2, 3)
+    assert ops.array_to_scalar(Tensor(1)) == 1 and ops.switch_layer(Tensor(1), (len, max)) is max
+    assert ops.broadcast_gradient_args((4, 2, 1), (2, 7)) == ((2,), (0,))
+    assert ops.reduced_shape((2, 3), ()) == (1, 1)
+
+
+def test_wrong_quotients():
+    with pytest.raises(ValueError, match="multiples"):
+        ops.tuple_div((4, 5), (2, 2))
+
+
+def test_they_are_listed():
+    assert {"scalar_add", "tuple_equal"} <= {*dir(ops)}
