@@ -77,6 +77,7 @@ def is_tensor_bool_cond(condition: Any) -> bool:
 def hastype(value: Any, kind: Any) -> bool:
     """Whether `typeof` of a value is a type.
 
+    >>> from lamella.core import dtype as mstype
     >>> hastype(1, mstype.int64), hastype(1.0, mstype.int64)
     (True, False)
     """

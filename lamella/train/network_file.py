@@ -362,7 +362,7 @@ def _read(value: Any, values: list[Any]) -> Any:
         return float.fromhex(inner)
     if kind == "complex":
         return complex(*map(float.fromhex, inner))
-    if kind == "device":
+    if kind == "device" and isinstance(inner, str):
         return context.current_device()  # the one that wrote the file may not be here
     if kind == "dtype":
         return _raw_type(inner)

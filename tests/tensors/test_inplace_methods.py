@@ -126,7 +126,8 @@ def test_errors(call, kind, message):
 
 FACES = {f"{room.__name__}.{name}": getattr(room, name)
          for room in (ms.ops, ms.mint, ms.mint.nn.functional) for name in dir(room)
-         if name.endswith("_") and not name.startswith("_") and name != "print_"}
+         if name.endswith("_") and not name.startswith("_")
+         and name not in ("print_", "is_")}  # these change nothing
 
 
 @pytest.mark.parametrize("name", FACES)

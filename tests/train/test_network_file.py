@@ -148,7 +148,7 @@ CHANGES: list[Any] = [
     lambda a: first(a)[1].__setitem__(0, {"format": "load"}),
     lambda a: first(a)[1].__setitem__(0, {"dtype": "__loader__"}),
     lambda a: first(a)[1].__setitem__(0, {"layout": "os"}),
-    lambda a: first(a)[1].__setitem__(0, {"device": "nowhere"}),
+    lambda a: first(a)[1].__setitem__(0, {"device": 3}),
     lambda a: first(a)[1].__setitem__(0, {"float": "x"}),
     lambda a: first(a)[1].__setitem__(0, {"node": 0, "float": 1}),
     lambda a: a["graph"].pop(),

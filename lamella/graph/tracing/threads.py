@@ -38,7 +38,7 @@ def other_thread() -> str | None:
     for number, frame in sys._current_frames().items():
         thread = threads.get(number)
         if number != threading.get_ident() and not is_own(thread) and (
-                _is_in_program(frame) or not _is_of_package(thread)):
+                _is_in_program(frame) or not _is_of_package(thread, frame)):
             return "" if thread is None else thread.name
     return None
 
@@ -51,8 +51,12 @@ def _is_in_program(frame: FrameType | None) -> bool:
     return False
 
 
-def _is_of_package(thread: threading.Thread | None) -> bool:
+def _is_of_package(thread: threading.Thread | None, frame: FrameType) -> bool:
     """Whether what a thread runs is written in an installed package."""
+    if thread is None:  # started without `threading`: its first function is what it runs
+        while frame.f_back is not None:
+            frame = frame.f_back
+        return _is_package(frame.f_code.co_filename)
     work: Any = getattr(thread, "_target", None) or getattr(type(thread), "run", None)
     while isinstance(work, functools.partial):
         work = work.func

@@ -157,7 +157,7 @@ def test_a_stale_capture_is_noticed():
 def test_a_training_step_is_captured():
     seen = []
 
-    class Only(plan.Choice):
+    class Only(plan.Autotuner):
         """The captured way alone, so that a slow machine chooses it too."""
 
         def __init__(self, candidates, decided):
@@ -165,7 +165,7 @@ def test_a_training_step_is_captured():
             seen.extend(captured)
             super().__init__(captured or candidates, decided)
 
-    with mock.patch.object(replay, "HOT", 0.0), mock.patch.object(plan, "Choice", Only):
+    with mock.patch.object(replay, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
         here, waits = losses("simulated", "Adam", True, count=30)
     there, _ = losses("simulated", "Adam", False, count=30)
     np.testing.assert_allclose(here, there, rtol=1e-5)

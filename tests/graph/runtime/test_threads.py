@@ -1,5 +1,6 @@
 """Compiled functions called by several threads, and arguments that share memory."""
 
+import importlib.util
 import itertools
 import sys
 import threading
@@ -15,7 +16,7 @@ from lamella import Parameter, Tensor, nn, ops
 from lamella.core.threads import ReadersWriterLock
 from lamella.dataset.threads import Lanes
 from lamella.graph.tracing.symbolic import preparation
-from lamella.graph.tracing.threads import alone
+from lamella.graph.tracing.threads import alone, other_thread
 
 THREADS = 4
 
@@ -367,3 +368,33 @@ def test_threads_of_a_pipeline_wait_while_a_run_is_tried():
             row.result(0.05)
     assert row.result(60) == 3
     lanes.close()
+
+
+def test_threads_that_threading_does_not_know(tmp_path):
+    """One of a package doesn't count, as an interpreter's of a remote shell; the program's does."""
+    package = tmp_path / "site-packages"
+    package.mkdir()
+    text = "import _thread\n\ndef start(wait):\n    _thread.start_new_thread(work, (wait,))\n\n" \
+           "def work(wait):\n    wait()\n"
+    (package / "of_a_package.py").write_text(text)
+    (tmp_path / "of_the_program.py").write_text(text)
+    for folder, name, counts in ((package, "of_a_package", False),
+                                 (tmp_path, "of_the_program", True)):
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        begun, end, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def wait(begun=begun, end=end, ended=ended):
+            begun.set()
+            end.wait()
+            ended.set()
+
+        wait.__code__ = wait.__code__.replace(co_filename=str(folder / f"{name}.py"))
+        module.start(wait)
+        assert begun.wait(60)
+        try:
+            assert (other_thread() is not None) == counts
+        finally:
+            end.set()
+            assert ended.wait(60)
