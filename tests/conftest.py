@@ -1,6 +1,7 @@
 """Makes `tests.contracts` importable; every test has the same seed and no cache folder."""
 
 import os
+import threading
 
 import pytest
 
@@ -10,6 +11,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread 
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lamella  # noqa: E402
+from lamella.core.threads import own  # noqa: E402
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # else a thread imports them during some test, and two threads can't use Python 3.11's `ast`
@@ -21,3 +23,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 @pytest.fixture(autouse=True)
 def _seeded():
     lamella.set_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def threads_of_other_tests():
+    """Threads that an earlier test has left behind are none of this test's program."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            own(thread)
