@@ -153,8 +153,8 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     """The gradients by the Cell's bprop for each input that needs one, Parameters last."""
     count = len(inputs) - len(call.parameters)
     named = call.arguments(inputs[:count])
-    out, dout = _in_structure(call.out_tree, outs), _in_structure(call.out_tree, gradients)
-    with _with_values(call.parameters, inputs[count:]):
+    out, dout = in_structure(call.out_tree, outs), in_structure(call.out_tree, gradients)
+    with with_values(call.parameters, inputs[count:]):
         result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
                                  **{n: named[n] for n in call.keywords if n in named})
     by_name, by_parameter = _split_result(call, result)
@@ -168,8 +168,8 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
 
 
 @contextmanager
-def _with_values(parameters: list[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
-    """A block in which Parameters have the values they had when the Cell was called."""
+def with_values(parameters: Sequence[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
+    """A block in which Parameters have these values."""
     before = state.overlay
     if parameters:
         state.overlay = {**(before or {}), **dict(zip(parameters, raws, strict=True))}
@@ -179,14 +179,14 @@ def _with_values(parameters: list[Parameter], raws: Sequence[torch.Tensor]) -> I
         state.overlay = before
 
 
-def _in_structure(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
+def in_structure(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
     flat = iter(raws)
     return map_tensors(lambda _: wrap(next(flat)), tree)
 
 
 def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
     """The Cell's outputs, tied to its inputs by its bprop in a form for any transformation."""
-    args, kwargs = _in_structure((call.args, call.kwargs), [raw.detach() for raw in raws])
+    args, kwargs = in_structure((call.args, call.kwargs), [raw.detach() for raw in raws])
     with no_grad():
         call.out_tree = out = call.cell.construct(*args, **kwargs)
     outs = [t._raw for t in tensors(out)]
@@ -229,8 +229,8 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
              for raw, t in zip(inputs[:count], tangents[:count], strict=True)]
     named, by_name = call.arguments(inputs[:count]), call.arguments(given)
     dinputs = [by_name[n] for n in call.names]
-    out = _in_structure(call.out_tree, outs)
-    with _with_values(call.parameters, inputs[count:]):
+    out = in_structure(call.out_tree, outs)
+    with with_values(call.parameters, inputs[count:]):
         result = call.cell.jvp(*(named[n] for n in call.names), out,
                                dinputs[0] if len(dinputs) == 1 else tuple(dinputs),
                                **{n: named[n] for n in call.keywords if n in named})

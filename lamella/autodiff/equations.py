@@ -8,8 +8,7 @@ differentiable itself, so derivatives of any order and in both modes follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ import torch
 from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
+from .custom import in_structure, with_values
 from .level import batching, watched
 from .node import Rule, attach
 from .pullback import vjp
@@ -167,14 +167,14 @@ def _with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
     inputs = [*raws, *(w._raw for w in weights)]
     if not watched(inputs):
         return run(*args)
-    with no_grad(), _values(weights, [raw.detach() for raw in inputs[len(raws):]]):
-        out = run(*_filled(args, [raw.detach() for raw in raws]))
+    with no_grad(), with_values(weights, [raw.detach() for raw in inputs[len(raws):]]):
+        out = run(*in_structure(args, [raw.detach() for raw in raws]))
     check_no_hidden(label, "the result", out)
 
     def rule(given: Any, found: Any, gradients: Any) -> list[Any]:
-        with _values(weights, given[len(raws):]):
-            by_args, by_weights = pull(_filled(out, found), _filled(args, given),
-                                       _filled(out, gradients))
+        with with_values(weights, given[len(raws):]):
+            by_args, by_weights = pull(in_structure(out, found), in_structure(args, given),
+                                       in_structure(out, gradients))
         leaves = [part for arg, gradient in zip(args, by_args, strict=True)
                   for part in _gradients(arg, gradient)]
         return [*leaves, *(g._raw for g in by_weights)]
@@ -211,23 +211,6 @@ def _pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...],
     return found, by_weights
 
 
-@contextmanager
-def _values(parameters: Sequence[Parameter], raws: Sequence[torch.Tensor]) -> Iterator[None]:
-    """A block in which Parameters have these values."""
-    before = state.overlay
-    if parameters:
-        state.overlay = {**(before or {}), **dict(zip(parameters, raws, strict=True))}
-    try:
-        yield
-    finally:
-        state.overlay = before
-
-
-def _filled(tree: Any, raws: Sequence[torch.Tensor]) -> Any:
-    flat = iter(raws)
-    return map_tensors(lambda _: wrap(next(flat)), tree)
-
-
 def _zeros(tree: Any) -> Any:
     return map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), tree)
 
@@ -244,7 +227,7 @@ def _solved(matvec: Callable[[Any], Any], b: Any, solver: str, symmetric: bool) 
 
     def apply(flat: torch.Tensor) -> torch.Tensor:
         pieces = [p.reshape(s) for p, s in zip(flat.split(sizes), shapes, strict=True)]
-        result = matvec(_filled(b, pieces))
+        result = matvec(in_structure(b, pieces))
         if not same_structure(b, result):
             raise TypeError(f"For 'custom_linear_solve', 'matvec' must give the structure of 'b', "
                             f"but it gave a {type(result).__name__}.")
@@ -254,7 +237,7 @@ def _solved(matvec: Callable[[Any], Any], b: Any, solver: str, symmetric: bool) 
     if solver == "auto":
         solver = ("direct" if right.numel() <= _DIRECT else "cg" if symmetric else "gmres")
     x = {"direct": _direct, "cg": _cg, "gmres": _gmres}[solver](apply, right)
-    return _filled(b, [p.reshape(s) for p, s in zip(x.split(sizes), shapes, strict=True)])
+    return in_structure(b, [p.reshape(s) for p, s in zip(x.split(sizes), shapes, strict=True)])
 
 
 Apply = Callable[[torch.Tensor], torch.Tensor]
