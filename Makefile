@@ -16,6 +16,7 @@
 # make screenshots   the site's pages as a browser shows them, in build/screenshots
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
+# make stubs   what type checkers know of Tensor's methods, lamella/tensors/methods.pyi
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -23,7 +24,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures screenshots rooms wheel clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures screenshots rooms stubs wheel clean
 
 setup: $(STAMP)
 
@@ -75,6 +76,9 @@ conformance: setup
 
 rooms: setup
 	$(BIN)/python docs/rooms.py
+
+stubs: setup
+	$(BIN)/python docs/method_types.py
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -c constraints.txt -e '.[docs]'

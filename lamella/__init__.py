@@ -5,9 +5,10 @@ Rooms that few programs need (`mint`, `numpy`, ...) are imported when they are f
 
 import importlib as _importlib
 
+from .compat import shown as _shown  # isort: skip  (names of rooms above others)
 from .tensors import operators  # isort: skip
 from . import ops  # isort: skip  (first: the other rooms stand on it)
-from . import amp, autodiff, common, dataset, nn, train
+from . import amp, autodiff, common, dataset, nn, parallel, train
 from .autodiff import (
     _Function,
     custom_jvp,
@@ -35,6 +36,12 @@ from .autodiff import (
 )
 from .autodiff import no_grad as _no_grad
 from .commands.doctor import run_check
+from .communication.settings import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
 from .compat import public_paths as _public_paths
 from .compat.missing import name_of as _name_of
 from .core import context, dtype, tree
@@ -151,6 +158,7 @@ from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .ops import einops_backend as _einops_backend
+from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout
 from .parallel.search_settings import (
     get_algo_parameters,
@@ -159,12 +167,6 @@ from .parallel.search_settings import (
     reset_ps_context,
     set_algo_parameters,
     set_ps_context,
-)
-from .parallel.settings import (
-    ParallelMode,
-    get_auto_parallel_context,
-    reset_auto_parallel_context,
-    set_auto_parallel_context,
 )
 from .tensors.buffers import UntypedStorage, frombuffer, swap_tensors
 from .tensors.parameter import Parameter, ParameterTuple
@@ -207,7 +209,6 @@ _LAZY_ROOMS = frozenset("""
     experimental
     mint
     numpy
-    parallel
     scipy
     sparse
     """.split()) | _public_paths.PLACES.keys()
@@ -215,7 +216,6 @@ _LAZY_ROOMS = frozenset("""
 _LAZY_NAMES = {name: room for room, names in {
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
                   "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
-    "parallel": "Layout set_op_strategy_config shard",
     "profiler": "Profiler",
     "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
 }.items() for name in names.split()}

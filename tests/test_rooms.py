@@ -21,12 +21,9 @@ ORDER = (
     "tensors common",
     "autodiff",
     "communication",
-    "parallel.settings parallel.search_settings parallel.layout parallel.buckets parallel.on_use "
-    "parallel.spread parallel.parts parallel.slices parallel.sharding parallel.stages "
-    "parallel.stage_plan parallel.stage_step parallel.split_backward parallel.chunks "
-    "parallel.axes parallel.one_axis parallel.schedule parallel.pipeline",
     "ops",
-    "nn parallel.auto_parallel parallel.nn",
+    "nn",
+    "parallel",
     "graph.ir",
     "graph.guards",
     "graph.tracing",
@@ -74,7 +71,6 @@ def imports(types: bool = True) -> Iterator[tuple[str, str, str]]:
     """
     modules = parsed()
     for module, (path, tree) in modules.items():
-        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         for node in ast.walk(tree) if types else executed(tree):
             place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
@@ -83,9 +79,7 @@ def imports(types: bool = True) -> Iterator[tuple[str, str, str]]:
                         yield module, name.name.partition(".")[2], place
             elif isinstance(node, ast.ImportFrom):
                 if node.level:
-                    around = package.split(".") if package else []
-                    around = around[:len(around) - node.level + 1]
-                    base = ".".join([*around, *([node.module] if node.module else [])])
+                    base = base_of(node, module, path)
                 elif (node.module or "").partition(".")[0] == "lamella":
                     base = str(node.module).partition(".")[2]
                 else:
@@ -149,6 +143,78 @@ def test_files_do_not_import_each_other_in_a_circle():
             edges.setdefault(module, set()).add(found)
     found = [tuple(sorted(circle)) for circle in circles(edges)]
     assert sorted(found) == sorted(tuple(sorted(circle)) for circle in CIRCLES)
+
+
+# packages that take long to import, or that a user may not have: imported where they are used
+LATE = ("onnx", "onnxscript", "rich", "scipy", "tqdm", "typer", "torch._dynamo", "torch._inductor",
+        "torch._subclasses", "torch.distributed", "torch.fx.experimental", "torch.multiprocessing",
+        "torch.testing", "torch.utils._sympy", "torch.utils.flop_counter",
+        "torch.utils.tensorboard")
+
+
+def test_imports_inside_of_functions_are_of_late_packages_or_say_why():
+    """Files of one circle need each other, which is said at `CIRCLES`."""
+    wrong = []
+    for module, (path, tree) in parsed().items():
+        circle = next((circle for circle in CIRCLES if module in circle), set())
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in (inner for function in ast.walk(tree)
+                     if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+                     for inner in ast.walk(function)):
+            if isinstance(node, ast.ImportFrom):
+                base = base_of(node, module, path) if node.level else str(node.module)
+                late = not node.level and is_late(base)
+            elif isinstance(node, ast.Import):
+                base, late = "", all(is_late(name.name) for name in node.names)
+            else:
+                continue
+            if not late and base not in circle and "  # " not in lines[node.lineno - 1]:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert not wrong
+
+
+def is_late(package: str) -> bool:
+    return any(package == late or package.startswith(f"{late}.") for late in LATE)
+
+
+def test_rooms_do_not_write_into_modules_below_them():
+    """They call a function of that room which registers what they bring."""
+    wrong = [f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+             for module, (path, tree) in parsed().items() for node in ast.walk(tree)
+             for target in written(node)
+             if (found := bound(module).get(target))
+             and found.partition(".")[0] != module.partition(".")[0]]
+    assert not wrong
+
+
+def written(node: ast.AST) -> list[str]:
+    """The names of which a statement assigns an attribute."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [inner.value.id for target in targets if isinstance(target, ast.expr)
+            for inner in ast.walk(target)
+            if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)
+            and isinstance(inner.ctx, ast.Store)]
+
+
+@functools.cache
+def bound(module: str) -> dict[str, str]:
+    """The modules of the package that a file has imported, by the names it calls them."""
+    path, tree = parsed()[module]
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = base_of(node, module, path)
+            found.update({name.asname or name.name: inner for name in node.names
+                          if (inner := f"{base}.{name.name}".strip(".")) in parsed()})
+    return found
+
+
+def base_of(node: ast.ImportFrom, module: str, path: Path) -> str:
+    """The module that a relative import takes names of."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    around = package.split(".") if package else []
+    around = around[:len(around) - node.level + 1]
+    return ".".join([*around, *([node.module] if node.module else [])])
 
 
 def circles(edges: dict[str, set[str]]) -> Iterator[set[str]]:

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from .. import ops
 from ..core import context, log
 from ..core import dtype as mstype
+from ..core.require import of_type
 from ..nn.cell import Cell
 
 __all__ = ["AMP_AUTO_BLACK_LIST", "AMP_AUTO_WHITE_LIST", "AMP_PRIM_ARG_TABLE", "AmpDecorator",
@@ -114,9 +115,7 @@ def create_amp_strategy(level: AmpLevel, dtype: mstype.Type, white_list: Names,
         >>> print(found.get_amp_level(), found.get_amp_dtype())
         AmpLevel.AmpAuto Float16
     """
-    if not isinstance(level, AmpLevel):
-        raise TypeError(f"For 'create_amp_strategy', 'level' must be an AmpLevel, "
-                        f"but got {level!r} of type {type(level).__name__}.")
+    of_type(level, AmpLevel, "level", "create_amp_strategy")
     if level not in (AmpLevel.AmpO0, AmpLevel.AmpAuto):
         raise ValueError(f"A strategy for operators must have the level AmpO0 or AmpAuto, but got "
                          f"{level}. For a whole network: "

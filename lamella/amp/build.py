@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import dtype as mstype
+from ..core.require import of_type, one_of
 from ..nn.cell import Cell
 from ..nn.optim.optimizer import Optimizer
 from ..nn.wrap import (
@@ -71,9 +72,7 @@ def build_train_network(network: Cell, optimizer: Any, loss_fn: Cell | None = No
         >>> print(step(ms.Tensor(2.0)), net.w.value())
         6.0 2.0
     """
-    if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"For 'build_train_network', 'optimizer' must be an Optimizer, "
-                        f"but got {type(optimizer).__name__}.")
+    of_type(optimizer, Optimizer, "optimizer", "build_train_network")
     _check_level(level, boost_level)
     config = {**_config_level[level], **_checked(kwargs)}
     network = _lowered(network, config, level)
@@ -93,21 +92,14 @@ def build_train_network(network: Cell, optimizer: Any, loss_fn: Cell | None = No
 
 
 def _check_level(level: str, boost_level: str) -> None:
-    if not isinstance(level, str):
-        raise TypeError(f"For 'build_train_network', 'level' must be a str, but got {level!r}.")
-    if level not in ("O0", "O1", "O2", "O3", "auto"):
-        raise ValueError(f"For 'build_train_network', 'level' must be 'O0', 'O1', 'O2', 'O3' or "
-                         f"'auto', but got {level!r}.")
-    if boost_level not in ("O0", "O1", "O2"):
-        raise ValueError(f"For 'build_train_network', 'boost_level' must be 'O0', 'O1' or 'O2', "
-                         f"but got {boost_level!r}.")
+    of_type(level, str, "level", "build_train_network")
+    one_of(level, ("O0", "O1", "O2", "O3", "auto"), "level", "build_train_network")
+    one_of(boost_level, ("O0", "O1", "O2"), "boost_level", "build_train_network")
 
 
 def _add_loss_network(network: Cell, loss_fn: Cell, cast_model_type: Any) -> Cell:
     """The network followed by its loss, which is computed in float32."""
-    if not isinstance(loss_fn, Cell):
-        raise TypeError(f"For 'build_train_network', 'loss_fn' must be a Cell, "
-                        f"but got {type(loss_fn).__name__}.")
+    of_type(loss_fn, Cell, "loss_fn", "build_train_network")
     low = cast_model_type in (mstype.float16, mstype.bfloat16) or getattr(
         network, "_amp_level", None) in ("O2", "O3", "auto")
     return (_WithFloat32Loss if low else WithLossCell)(network, loss_fn)

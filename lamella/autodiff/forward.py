@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ..core import context
 from ..core.errors import add_fallback
 from ..core.forking import Lock
+from ..core.require import of_type
 from ..core.structures import agree, aligned, kind_of
 from ..tensors.tensor import Tensor, wrap
 from .engine import backpropagate, vjp
@@ -85,8 +86,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     if not callable(fn):
         raise TypeError(f"For 'jvp', 'fn' must be a function or a Cell, "
                         f"but got {type(fn).__name__}.")
-    if not isinstance(has_aux, bool):
-        raise TypeError(f"For 'jvp', 'has_aux' must be a bool, but got {has_aux!r}.")
+    of_type(has_aux, bool, "has_aux", "jvp")
     args, directions = arguments(inputs, "jvp", "inputs"), arguments(v, "jvp", "v")
     tangents = checked_tangents(args, directions, "jvp")
     value, tangent = push(fn, args, tangents)

@@ -17,6 +17,7 @@ from torch.autograd.forward_ad import unpack_dual
 
 from ..core.cuts import depends
 from ..core.primitive import Primitive
+from ..core.require import one_of
 from ..core.structures import aligned, kind_of
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
@@ -117,9 +118,7 @@ class DumpGradient(Primitive):
         super().__init__("DumpGradient")
 
     def __call__(self, path: str, x: Tensor, input_output: str) -> Tensor:
-        if input_output not in ("in", "out"):
-            raise ValueError(f"For 'DumpGradient', 'input_output' must be 'in' or 'out', "
-                             f"but got {input_output!r}.")
+        one_of(input_output, ("in", "out"), "input_output", "DumpGradient")
 
         def dump(gradient: Tensor) -> None:
             np.save(path, gradient.asnumpy())

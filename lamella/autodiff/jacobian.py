@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
@@ -206,8 +207,7 @@ def _request(name: str, fn: Any, grad_position: Any, has_aux: Any,
     if not callable(fn):
         raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
                         f"but got {type(fn).__name__}.")
-    if not isinstance(has_aux, bool):
-        raise TypeError(f"For '{name}', 'has_aux' must be a bool, but got {has_aux!r}.")
+    of_type(has_aux, bool, "has_aux", name)
     check_chunk_size(chunk_size, name)
     positions = checked_positions(name, grad_position)
     if not positions:

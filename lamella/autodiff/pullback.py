@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core.require import of_type
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .forward import split_aux
@@ -45,8 +46,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
     if not callable(fn):
         raise TypeError(f"For 'vjp', 'fn' must be a function or a Cell, "
                         f"but got {type(fn).__name__}.")
-    if not isinstance(has_aux, bool):
-        raise TypeError(f"For 'vjp', 'has_aux' must be a bool, but got {has_aux!r}.")
+    of_type(has_aux, bool, "has_aux", "vjp")
     for place, arg in enumerate(inputs):
         check_no_hidden("vjp", f"input {place}", arg)
         if next(tensors(arg), None) is None:

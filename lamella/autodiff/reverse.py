@@ -13,16 +13,31 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..core.require import of_type
+from ..core.spreading import spreading
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from .level import current
 from .run import cut, detached, record
 from .tree import check_no_hidden, map_tensors, tensors
 
-# in GRAPH_MODE, the function that runs a gradient function as one graph; see `graph.surface.mode`
-graph_call: Callable[..., Any] | None = None
-# gives a function that trains weights as processes compute it together; see `parallel.sharding`
-together: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+_run_as_graph: Callable[..., Any] | None = None
+
+
+def register_graphs(run: Callable[..., Any] | None) -> None:
+    """Have gradient functions run as one graph, as in GRAPH_MODE, or again by themselves.
+
+    Args:
+        run: called with the gradient function and its arguments, as a tuple and a dict; None:
+            gradient functions run by themselves.
+    """
+    global _run_as_graph
+    _run_as_graph = run
+
+
+def runs_as_graphs() -> bool:
+    """Whether gradient functions run as graphs."""
+    return _run_as_graph is not None
 
 
 def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
@@ -148,8 +163,7 @@ class GradOperation:
     def __init__(self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False):
         for name, value in (("get_all", get_all), ("get_by_list", get_by_list),
                             ("sens_param", sens_param)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For 'GradOperation', '{name}' must be a bool, but got {value!r}.")
+            of_type(value, bool, name, "GradOperation")
         self.get_all = get_all
         self.get_by_list = get_by_list
         self.sens_param = sens_param
@@ -185,8 +199,7 @@ class Request:
                             f"but got {type(fn).__name__}.")
         for key, flag in (("has_aux", has_aux), ("return_ids", return_ids),
                           ("sens_param", sens_param)):
-            if not isinstance(flag, bool):
-                raise TypeError(f"For '{name}', '{key}' must be a bool, but got {flag!r}.")
+            of_type(flag, bool, key, name)
         if grad_position is None and weights is None:
             raise ValueError("`grad_position` and `weight` can not be None at the same time.")
         self.name = name
@@ -204,8 +217,8 @@ class Request:
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form; in GRAPH_MODE as one graph."""
-        if graph_call is not None:
-            return graph_call(self, args, kwargs)
+        if _run_as_graph is not None:
+            return _run_as_graph(self, args, kwargs)
         return self.run_on(*args, **kwargs)
 
     def key(self) -> tuple:
@@ -309,8 +322,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     """
     outer = current()
     asked, weights = weights, _once_each(weights)
-    if together is not None and weights and outer is None:
-        fn = together(fn)
+    if weights and outer is None:
+        fn = spreading().differentiated(fn)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
         run = record(fn, args, kwargs, positions, weights, outer)

@@ -24,7 +24,14 @@ from .hooks import attached_hook, raw_hook
 from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
-from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
+from .tree import (
+    check_no_hidden,
+    differentiable,
+    differentiable_tensors,
+    map_tensors,
+    tensors,
+    trained,
+)
 
 
 def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[int, ...],
@@ -100,12 +107,11 @@ class Run:
                       or self.outer.forward and torch._C._is_fwd_grad_enabled())
             with torch.set_grad_enabled(linked):
                 alias = raw.view_as(raw) if linked else raw.detach()
-            if (differentiable(alias) and not alias.requires_grad
-                    and getattr(tensor, "requires_grad", True)):
+            if differentiable(alias) and not alias.requires_grad and trained(tensor):
                 alias.requires_grad_()
         else:
             alias = raw.detach()
-            if differentiable(alias) and getattr(tensor, "requires_grad", True):
+            if differentiable(alias) and trained(tensor):
                 alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
         if "hooks" in tensor.__dict__ and alias.requires_grad:
             seen = alias
@@ -125,7 +131,7 @@ class Run:
     def _integer_alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
         linked = type(raw) is Integers and self.outer is not None
         alias = twin_of(raw).view_as(twin_of(raw)) if linked else raw.double()
-        if getattr(tensor, "requires_grad", True) and not alias.requires_grad:
+        if trained(tensor) and not alias.requires_grad:
             alias.requires_grad_()
         for hook in tensor.__dict__.get("hooks", {}).values():
             if alias.requires_grad and not lifted():
@@ -262,8 +268,7 @@ class LiftedRun(Run):
         self.tree = None
 
     def _by(self, tensor: Tensor) -> bool:
-        return ((self.by_integers or differentiable(tensor._raw))
-                and getattr(tensor, "requires_grad", True))
+        return (self.by_integers or differentiable(tensor._raw)) and trained(tensor)
 
     def _run(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..core.dtype import float32, float64, int32, int64
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .forward import push
 from .tree import differentiable, map_tensors, tensors
@@ -87,8 +88,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
         >>> print(value, third)
         [ 1. 16.] [24. 48.]
     """
-    if isinstance(order, bool) or not isinstance(order, int):
-        raise TypeError(f"For 'derivative', 'order' must be an int, but got {order!r}.")
+    of_type(order, int, "order", "derivative")
     if order < 1:
         raise ValueError(f"For 'derivative', 'order' must be 1 or more, but got {order}.")
     points = _listed(primals, "primals", "derivative")

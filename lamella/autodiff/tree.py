@@ -12,6 +12,7 @@ import torch
 from ..core import structures
 from ..core.dtype import is_inexact
 from ..core.structures import dict_like, kind_of, leaves, same_structure
+from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -36,6 +37,13 @@ def tensors(tree: Any) -> Iterator[Tensor]:
         parts = kind.parts(tree)
     for branch in parts:
         yield from tensors(branch)
+
+
+def trained(tensor: Tensor) -> bool:
+    """Whether a tensor is one to differentiate by: not a Parameter that training leaves alone."""
+    if isinstance(tensor, Parameter):
+        return tensor.requires_grad
+    return tensor.__dict__.get("requires_grad", True)
 
 
 def differentiable(raw: torch.Tensor) -> bool:

@@ -9,6 +9,7 @@ import torch
 
 from ..core import context
 from ..core.kernel_messages import of_vmap
+from ..core.require import one_of
 from ..core.structures import agree, aligned, kind_of
 from ..core.wrappers import functorch
 from ..tensors.construction import NUMBERS
@@ -65,9 +66,7 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
             raise RuntimeError(f"For 'vmap', '{name}' can't be None for everything unless 'fn' is "
                                f"a CellList, but got {axes!r}.")
     check_chunk_size(chunk_size, "vmap")
-    if randomness not in ("same", "different", "error"):
-        raise ValueError(f"For 'vmap', 'randomness' must be 'same', 'different' or 'error', "
-                         f"but got {randomness!r}.")
+    one_of(randomness, ("same", "different", "error"), "randomness", "vmap")
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         return _Batch(fn, cells, in_axes, out_axes, chunk_size, randomness).run(args, kwargs)

@@ -7,12 +7,21 @@ and leave the program's arguments alone, so it does not go through the command-l
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import runpy
 import sys
 from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
+
+from ..compat import alias
+from ..compat.surface import counts
+from ..core import context
+from ..core.versions import asked_version, described
+from ..legacy import numpy_names
+from . import msrun
+from .doctor import advice, facts
 
 __all__ = ["main", "run_module", "run_script"]
 
@@ -58,11 +67,6 @@ def run_module(name: str, args: Sequence[str] = ()) -> None:
 
 
 def _prepare(argv: list[str], folder: str) -> None:
-    from ..compat import alias
-    from ..core import context
-    from ..legacy import numpy_names
-    from . import msrun
-
     msrun.name_this_process()
     alias.install()
     context.use_cpu_instead()
@@ -82,9 +86,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if len(arguments) > 1 and arguments[0] == "run" and arguments[1] != "--help":
         _run(arguments[1:])
     elif arguments[:1] == ["msrun"]:
-        from .msrun import main as msrun
-
-        sys.exit(msrun(arguments[1:]))
+        sys.exit(msrun.main(arguments[1:]))
     else:
         _typer_app()(arguments, prog_name="lamella")
 
@@ -107,8 +109,6 @@ def _run(arguments: list[str]) -> None:
 
 def _choose_version(arguments: list[str]) -> list[str]:
     """Take ``--mindspore VERSION`` for this process and those that it starts; what follows."""
-    from ..core.versions import asked_version
-
     option, equals, version = arguments[0].partition("=")
     rest = arguments[1:] if equals else arguments[2:]
     if not rest:
@@ -138,8 +138,6 @@ def _typer_app() -> Any:
                                              help="print the version and commit, and exit")
                 ) -> None:
         if version:
-            from ..core.versions import described
-
             print(f"lamella {described()}")
             raise typer.Exit
 
@@ -173,8 +171,6 @@ def _names(missing: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..compat.surface import counts
-
     found = counts()
     if missing:
         room = f"mindspore.{missing}".removesuffix(".mindspore")
@@ -196,12 +192,8 @@ def _names(missing: str) -> None:
 
 
 def _doctor(as_json: bool) -> None:
-    from .doctor import advice, facts
-
     found = facts()
     if as_json:
-        import json
-
         print(json.dumps({**found, "advice": advice(found)}, indent=2))
         return
     from rich.console import Console

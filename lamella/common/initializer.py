@@ -20,6 +20,7 @@ import torch
 
 from ..core import dtype as mstype
 from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.random import drawing_from_numpy
 from ..tensors.tensor import Tensor
 from .drawing import (
@@ -335,13 +336,9 @@ class VarianceScaling(_Kernel):
         if scale <= 0:
             raise ValueError("For 'VarianceScaling', 'scale' must be greater than 0, "
                              f"but got {scale}.")
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError("For 'VarianceScaling', 'mode' must be 'fan_in', 'fan_out' or "
-                             f"'fan_avg', but got {mode!r}.")
-        if distribution not in ("uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError("For 'VarianceScaling', 'distribution' must be 'uniform', "
-                             "'truncated_normal' or 'untruncated_normal', "
-                             f"but got {distribution!r}.")
+        one_of(mode, ("fan_in", "fan_out", "fan_avg"), "mode", "VarianceScaling")
+        one_of(distribution, ("uniform", "truncated_normal", "untruncated_normal"),
+               "distribution", "VarianceScaling")
         self.scale = scale
         self.mode = mode
         self.distribution = distribution

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..core.require import of_type
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.parameter import is_generated_name as _is_generated_name
 from ..tensors.tensor import Tensor, wrap
@@ -39,8 +40,7 @@ class _Buffer(Tensor, metaclass=_BufferKind):
         """A plain Tensor that is marked as a buffer."""
         if data is None:
             raise ValueError("For '_Buffer', 'data' must be a Tensor, but got None.")
-        if not isinstance(data, Tensor):
-            raise TypeError(f"For '_Buffer', 'data' must be a Tensor, but got {data!r}.")
+        of_type(data, Tensor, "data", "_Buffer")
         marked = wrap(data._raw.detach())
         marked.__dict__.update(_is_buffer=True, persistent=persistent)
         return marked

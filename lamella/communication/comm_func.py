@@ -14,6 +14,7 @@ import torch
 from ..core import context
 from ..core.dtype import to_raw
 from ..core.errors import describe
+from ..core.require import of_type
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, wrap
 from . import exchange, messages, rules
@@ -206,9 +207,7 @@ def all_to_all_with_output_shape(output_shape_list: Sequence[Any],
     found = group_of(group, name)
     for what, given in (("output_shape_list", output_shape_list),
                         ("input_tensor_list", input_tensor_list)):
-        if not isinstance(given, (list, tuple)):
-            raise TypeError(f"For '{name}', '{what}' must be a list or tuple, "
-                            f"but got {type(given).__name__}.")
+        of_type(given, (list, tuple), what, name)
         if len(given) != found.size:
             raise ValueError(f"For '{name}', '{what}' must have one element for each of the "
                              f"{found.size} processes, but got {len(given)}.")
@@ -387,8 +386,7 @@ class P2POp:
         kind = op if isinstance(op, str) else getattr(op, "__name__", None)
         if kind not in ("isend", "irecv"):
             raise ValueError(f"For 'P2POp', 'op' must be 'isend' or 'irecv', but got {op!r}.")
-        if not isinstance(peer, int) or isinstance(peer, bool):
-            raise TypeError(f"For 'P2POp', 'peer' must be an int, but got {peer!r}.")
+        of_type(peer, int, "peer", "P2POp")
         if not isinstance(tensor, Tensor):
             if kind == "isend" or not isinstance(tensor, (tuple, list)):
                 raise TypeError(f"For 'P2POp', 'tensor' must be a Tensor (or, to receive, a "

@@ -91,6 +91,6 @@ def join(size: int) -> None:
 
 def join_simulated(rank: int, size: int) -> None:
     """Act as one process of a world without the others; received data stay uninitialized."""
-    from torch.testing._internal.distributed.fake_pg import FakeStore
+    from torch.testing._internal.distributed.fake_pg import FakeStore  # of simulated worlds alone
 
     dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)

@@ -33,6 +33,7 @@ from typing import Any
 
 from ..core import context
 from ..core.versions import __version__, asked_version
+from ..legacy import names
 from .absent import is_mindspores, nearest, why_left_out
 from .alias_paths import CLASSES_ONLY, FUNCTIONS, INNER, LATER, ROOMS, SHARED, SOURCES
 from .foreign_names import in_module
@@ -127,8 +128,6 @@ def _sources(fullname: str) -> tuple[str, ...] | None:
 
 def _older(path: str) -> Any:
     """What an older version of MindSpore had under a path, a module or a name; None for nothing."""
-    from ..legacy import names
-
     owner, _, name = path.removeprefix("mindspore").lstrip(".").rpartition(".")
     found = names.name(owner, name)
     if found is not None:
@@ -169,8 +168,6 @@ class _Finder:
             return ModuleSpec(fullname, _Loader(sources), is_package=True)
         if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
             return None  # the caller checks whether the module exists
-        from ..legacy import names
-
         sources = names.module(fullname.removeprefix("mindspore."))
         if sources is not None:
             return ModuleSpec(fullname, _Loader(sources), is_package=True)

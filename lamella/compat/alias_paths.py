@@ -75,7 +75,7 @@ _PLACES: dict[str, str] = {
     "train.metrics,nn": "nn.metrics",
     "train": """
         train.data_sink train.dataset_helper train.loss_scale_manager""",
-    "train,parallel.settings": "train.model",
+    "train,communication.settings": "train.model",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
         "train.callback._checkpoint",
     "train.callback.base,train.callback": """
@@ -104,8 +104,8 @@ _PLACES: dict[str, str] = {
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
         communication.management communication._comm_helper""",
-    "context,parallel.settings,parallel.search_settings": "context",
-    "parallel.settings,parallel.search_settings": """
+    "context,communication.settings,parallel.search_settings": "context",
+    "communication.settings,parallel.search_settings": """
         parallel._utils parallel._auto_parallel_context parallel._ps_context
         parallel._cost_model_context parallel.algo_parameter_config""",
     "parallel": """

@@ -78,7 +78,7 @@ def is_from_import(frame: FrameType) -> bool:
 
 def _hint(kinds: tuple[str, ...], name: str, holder: Any) -> str:
     """What an error says besides: a remedy, or the nearest name."""
-    from . import foreign_names
+    from . import foreign_names  # some hundred names, for an error alone
 
     module = getattr(holder, "__name__", "")
     if kinds:

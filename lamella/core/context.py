@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..device import kinds
+from .require import of_type
 from .settings import Settings
 
 GRAPH_MODE = 0
@@ -188,8 +189,7 @@ _LEVELS = ("", "O0", "O1", "O2")
 def _check_compilation(given: dict[str, Any]) -> None:
     """Check the options of `set_context` that say how to compile."""
     config = given.get("jit_config", {})
-    if not isinstance(config, dict):
-        raise TypeError(f"For 'set_context', 'jit_config' must be a dict, but got {config!r}.")
+    of_type(config, dict, "jit_config", "set_context")
     for level in (given.get("jit_level", ""), config.get("jit_level", "")):
         if level not in _LEVELS:
             raise ValueError(f"For 'set_context', 'jit_level' must be one of {_LEVELS}, "

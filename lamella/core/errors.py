@@ -6,8 +6,7 @@ import functools
 import inspect
 import opcode
 import re
-from collections.abc import Callable, Iterable
-from numbers import Number
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -51,20 +50,6 @@ def describe(value: Any) -> str:
         return f"an object of type {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
-
-
-def one_of(value: Any, allowed: Iterable[Any], name: str, owner: str) -> Any:
-    """`value`, which must be one of `allowed`: an argument called `name` of the function `owner`.
-
-    Raises:
-        ValueError: if it is another.
-    """
-    allowed = tuple(allowed)
-    # a tensor or an array isn't compared: the answer would be one for each element
-    if not isinstance(value, (str, Number, tuple, list, type(None))) or value not in allowed:
-        raise ValueError(f"For '{owner}', '{name}' must be one of "
-                         f"{', '.join(map(repr, allowed))}, but got {describe(value)}.")
-    return value
 
 
 def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
@@ -250,22 +235,51 @@ def op(function: Callable[P, R], name: str | None = None) -> Callable[P, R]:
         name: what errors call it; default: its own name.
     """
 
+    def recover(args: tuple, kwargs: dict[str, Any], error: Exception) -> R:
+        found = by_fallback(function, args, kwargs, error)
+        if found.done:
+            return found.value
+        error = found.error or error
+        explained = _explain(function, name or function.__name__, args, kwargs, error)
+        if explained is error:
+            raise error
+        raise explained from error
+
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except KERNEL_ERRORS as error:
-            found = by_fallback(function, args, kwargs, error)
-            if found.done:
-                return found.value
-            error = found.error or error
-            explained = _explain(function, name or function.__name__, args, kwargs, error)
-            if explained is error:
-                raise error
-            raise explained from error
+            return recover(args, kwargs, error)
 
-    setattr(call, "is_op", True)  # noqa: B010
+    vars(call).update(is_op=True, parts=Parts(call, function, recover))
     return call
+
+
+class Parts(NamedTuple):
+    """What `op` has made an operator of, for a caller that takes over the care for errors.
+
+    Attributes:
+        whole: the operator itself. A wrapper around it has these parts too, and is another one.
+        function: the function that it marks.
+        recover: called with arguments and the error that the function raised: gives the result of a
+            fallback, or raises the error that explains it.
+    """
+
+    whole: Callable[..., Any]
+    function: Callable[..., Any]
+    recover: Callable[[tuple, dict[str, Any], Exception], Any]
+
+
+def parts_of(function: Callable[..., Any]) -> Parts:
+    """The parts of an operator; of another function itself, with errors as they are."""
+    parts = getattr(function, "parts", None)
+    return parts if parts is not None and parts.whole is function else Parts(
+        function, function, _raised)
+
+
+def _raised(args: tuple, kwargs: dict[str, Any], error: Exception) -> Any:
+    raise error
 
 
 def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,

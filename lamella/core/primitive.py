@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .errors import KERNEL_ERRORS, by_fallback, explain_construction, explained_in, op
-
-on_shard: Callable[[Any], None] | None = None  # what `parallel.sharding` does with strategies
+from .spreading import spreading
 
 
 class Primitive:
@@ -129,8 +128,7 @@ class Primitive:
             out_strategy: the same for each output.
         """
         self.add_prim_attr("in_strategy", in_strategy).add_prim_attr("out_strategy", out_strategy)
-        if on_shard is not None:
-            on_shard(self)
+        spreading().shard_operator(self)
         return self
 
     def recompute(self, mode: bool = True) -> Primitive:

@@ -14,6 +14,7 @@ from .checks import LARGEST, boolean, in_interval, of_type
 from .errors import DataError, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import Row, batched
+from .processes import Processes
 from .rows import as_value, merged, stacked
 from .state import Run
 
@@ -145,7 +146,6 @@ class BatchDataset(Dataset):
         return (self._batch(rows, BatchInfo(number, epoch)) for rows, number in items)
 
     def _in_processes(self, items: Iterator[Any], run: Run, epoch: int) -> Iterator[Row]:
-        from .processes import Processes
         pool = run.keep(self, _Pool)
         if pool.processes is None:
             self.columns  # noqa: B018  (found out before there are processes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..core import errors
+from ..core import require
 
 LARGEST = 2**31 - 1
 LARGEST_FLOAT = 2**24  # up to which MindSpore lets floats be
@@ -162,7 +162,7 @@ def one_of(value: Any, allowed: Any, name: str, owner: str) -> Any:
     if all(isinstance(one, str) for one in allowed):
         string(owner, name, value)
     try:
-        return errors.one_of(value, allowed, name, owner)
+        return require.one_of(value, allowed, name, owner)
     except ValueError as error:
         raise ValueError(f"Input {name} is not within the valid set of {allowed}. "
                          f"{error}") from None

@@ -15,6 +15,7 @@ from .checks import boolean
 from .errors import DataError, SkippedRow, failed, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import MappedTable, ReadRow, Row, Table, flat, read_from
+from .processes import Processes
 from .rows import as_row, as_value
 from .state import Run
 from .transforms.operation import Streams, TensorOperation, flattened, is_pillow
@@ -360,7 +361,6 @@ class _Work:
                     yield row
 
     def _in_processes(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
-        from .processes import Processes
         if self.processes is None:
             node = self.node
 

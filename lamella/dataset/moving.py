@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -431,7 +432,6 @@ def split(dataset: Dataset, sizes: Any, randomize: bool) -> tuple[Dataset, ...]:
 
 
 def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> Dataset:
-    import copy
     part = copy.copy(dataset)
     part._counted = None
     chosen = SequentialSampler(start, count)

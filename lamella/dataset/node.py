@@ -309,7 +309,7 @@ class Dataset(Described):
 
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write the rows of one epoch to one mindrecord file, or to several with numbers."""
-        from .saving import save
+        from .saving import save  # with mindrecord, which few programs need
         save(self, file_name, num_files, file_type)
 
     # -- reading ---------------------------------------------------------------------------------

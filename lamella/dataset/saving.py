@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .mindrecord.writer import FileWriter
+
 if TYPE_CHECKING:
     from .node import Dataset
 
@@ -15,7 +17,6 @@ _WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"
 
 def save(dataset: Dataset, file_name: str, num_files: int, file_type: str) -> None:
     """Write the rows of one epoch; see `Dataset.save`."""
-    from .mindrecord.writer import FileWriter
     if file_type != "mindrecord":
         raise ValueError(f"For 'save', 'file_type' must be 'mindrecord', but got {file_type!r}.")
     writer = FileWriter(file_name, num_files)

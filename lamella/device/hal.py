@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from ..core import context
-from ..core.errors import one_of
+from ..core.require import of_type, one_of
 from . import kinds, runtime
 from .runtime import (
     Event,
@@ -109,8 +109,7 @@ def device_count(device_target: str | None = None) -> int:
 
 def _checked_id(function: str, device_id: int, device_target: str | None) -> torch.device:
     target = _target(function, device_target)
-    if not isinstance(device_id, int) or isinstance(device_id, bool):
-        raise TypeError(f"For '{function}', 'device_id' must be an int, but got {device_id!r}.")
+    of_type(device_id, int, "device_id", function)
     count = device_count(target)
     if not 0 <= device_id < count:
         raise ValueError(f"For '{function}', there are {count} devices of the kind {target!r}, "

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..core import context
+from ..core.require import of_type
 from . import kinds
 
 __all__ = [
@@ -232,8 +233,7 @@ def dispatch_threads_num(threads_num: int) -> None:
 
 
 def _check_count(function: str, argument: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"For '{function}', '{argument}' must be an int, but got {value!r}.")
+    of_type(value, int, argument, function)
     if value < 1:
         raise ValueError(f"For '{function}', '{argument}' must be at least 1, but got {value}.")
 
@@ -296,8 +296,7 @@ class Stream:
     """
 
     def __init__(self, priority: int = 0, *, stream: Any = None):
-        if not isinstance(priority, int) or isinstance(priority, bool):
-            raise TypeError(f"For 'Stream', 'priority' must be an int, but got {priority!r}.")
+        of_type(priority, int, "priority", "Stream")
         device = _streamed()
         self.raw: Any = stream
         if stream is None and device is not None:
@@ -423,9 +422,7 @@ def set_cur_stream(stream: Stream) -> None:
     Raises:
         TypeError: if it is no Stream.
     """
-    if not isinstance(stream, Stream):
-        raise TypeError(f"For 'set_cur_stream', 'stream' must be a Stream, "
-                        f"but got {type(stream).__name__}.")
+    of_type(stream, Stream, "stream", "set_cur_stream")
     if stream.raw is not None:
         kinds.call(context.current_device(), "set_stream", stream.raw)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.errors import one_of
+from ..core.require import one_of
 
 __all__ = ["stress_detect"]
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.require import of_type
 from ..core.structures import leaves
 from ..nn.cell import Cell
 from ..tensors.tensor import Tensor
@@ -108,9 +109,7 @@ def summary(network: Cell, *inputs: Any, depth: int | None = None) -> Summary:
         1 ReLU [(5, 8)] 0 0
         2 Dense [(5, 2)] 18 160
     """
-    if not isinstance(network, Cell):
-        raise TypeError(f"For 'summary', 'network' must be a Cell, but got "
-                        f"{type(network).__name__}.")
+    of_type(network, Cell, "network", "summary")
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
         raise TypeError(f"For 'summary', 'depth' must be an int or None, but got {depth!r}.")
     if depth is not None and depth < 0:

@@ -9,6 +9,8 @@ import pathlib
 import tempfile
 from collections.abc import Callable, Container
 
+from .cache import cache_folder, key_of
+
 Key = tuple[str | int | bool, ...]
 
 
@@ -43,8 +45,6 @@ class Measured(dict[Key, str]):
         """Read the file of earlier processes, once; what can't be read is ignored."""
         if self._read:
             return
-        from .cache import cache_folder, key_of
-
         self._read = True
         folder = cache_folder()
         if folder is None:

@@ -7,6 +7,8 @@ from typing import Any
 from .. import ops
 from ..core.adapters import adapted
 from ..core.errors import op
+from ..core.require import of_type
+from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor
 from .forms import with_forms
 
@@ -47,6 +49,7 @@ triangular_solve = adapted(_methods.triangular_solve, "b:self, A, upper=True, tr
 
 
 @with_forms
+@shortcut(ops.add, 2)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.add`; `other` is multiplied by `alpha` first.
 
@@ -58,6 +61,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @with_forms
+@shortcut(ops.sub, 2)
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """As `ops.sub`; `other` is multiplied by `alpha` first.
 
@@ -80,9 +84,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     True
     """
     for name, value in (("input", input), ("other", other)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"For 'equal', '{name}' must be a Tensor, but got {value!r} "
-                            f"of type {type(value).__name__}.")
+        of_type(value, Tensor, name, "equal")
     return input.shape == other.shape and bool(ops.eq(input, other).all())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ops
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..ops.primitive import Primitive
 from ..ops.windows import same_padding
 from ..tensors.tensor import Tensor

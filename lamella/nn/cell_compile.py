@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..core import log
 from ..core.declared import COMPILED_FORMS
+from ..core.require import of_type
 from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
@@ -122,11 +124,7 @@ class CellCompile(CellTree):
             >>> net.jit_config_dict["jit_level"]
             'O1'
         """
-        from ..core import log
-
-        if not isinstance(jit_config, _compiler.JitConfig):
-            raise TypeError(f"For 'set_jit_config', 'jit_config' must be a JitConfig, "
-                            f"but got {jit_config!r}.")
+        of_type(jit_config, _compiler.JitConfig, "jit_config", "set_jit_config")
         if self.jit_config_dict:
             log.warning(f"{type(self).__name__} has a JitConfig already; the new one is left out.")
             return

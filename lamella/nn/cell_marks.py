@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..parallel.sharding import plan_parameters, shard_cell
+from ..core.require import of_type
+from ..core.spreading import spreading
 from .cell_tree import CellTree
 
 
@@ -47,9 +48,7 @@ class CellMarks(CellTree):
 
     @parameter_layout_dict.setter
     def parameter_layout_dict(self, value: dict[str, Any]) -> None:
-        if not isinstance(value, dict):
-            raise TypeError(f"For 'Cell', 'parameter_layout_dict' must be a dict, "
-                            f"but got {type(value).__name__}.")
+        of_type(value, dict, "parameter_layout_dict", "Cell")
         self.__dict__["_parameter_layout_dict"] = value
 
     pipeline_stage: Any = _number("pipeline_stage", "The stage of a pipeline that runs the Cell.")
@@ -85,5 +84,4 @@ class CellMarks(CellTree):
                                 f"{'dict' if name == 'parameter_plan' else 'tuple'}, "
                                 f"but got {type(value).__name__}.")
         self.__dict__["_strategies"] = in_strategy, out_strategy, parameter_plan
-        plan_parameters(self, parameter_plan or {}, "Cell.shard")
-        shard_cell(self)
+        spreading().shard_cell(self, parameter_plan or {})

@@ -6,8 +6,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import ops
 from ..compat.missing import attribute_of
 from ..core.primitive import Primitive
+from ..core.require import of_type
 from ..tensors.parameter import Parameter, is_generated_name
 from ..tensors.tensor import Tensor
 from .cell_lists import warn_of_listed_cells
@@ -287,9 +289,7 @@ class CellTree:
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
         """Name every Parameter `prefix` and its path from this Cell."""
-        if not isinstance(prefix, str):
-            raise TypeError(f"For 'update_parameters_name', 'prefix' must be a str, "
-                            f"but got {prefix!r}.")
+        of_type(prefix, str, "prefix", "update_parameters_name")
         for path, parameter in self.parameters_and_names(expand=recurse):
             parameter.name = prefix + path
 
@@ -364,8 +364,6 @@ def operator(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     record its second call again.
     """
     def make(_: Any) -> Any:
-        from .. import ops  # which needs Cells itself
-
         return getattr(ops, name)(*args, **kwargs)
 
     return make

@@ -8,7 +8,7 @@ import torch
 
 from .. import ops
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..tensors.random import generator
 from ..tensors.tensor import Tensor, wrap
 from . import checks

@@ -15,7 +15,7 @@ from ..common.initializer import (
     initializer,
 )
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..ops.convolution import convolve_transposed, transposed_length
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap

@@ -7,7 +7,7 @@ from typing import Any
 from .. import ops
 from ..common.initializer import Normal, initializer
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import checks

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core.errors import op
+from ..core.require import of_type
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .cell import Cell
@@ -48,9 +49,7 @@ class Int8Dense(Cell):
 
     def __init__(self, layer: Cell):
         super().__init__()
-        if not isinstance(layer, (Dense, Linear)):
-            raise TypeError(f"For '{type(self).__name__}', 'layer' must be a Dense or Linear, but "
-                            f"got {layer!r}.")
+        of_type(layer, (Dense, Linear), "layer", type(self).__name__)
         raw = layer.weight.value()._raw.detach().float()
         scale = raw.abs().amax(1, keepdim=True).clamp(min=1e-12) / 127
         self.weight = Parameter(wrap((raw / scale).round().to(torch.int8)), name="weight",

@@ -9,7 +9,7 @@ import torch
 
 from .. import ops
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..core.tracebacks import user_stacklevel
 from ..tensors.tensor import Tensor
 from . import checks

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..core import dtype as mstype
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
@@ -264,7 +265,5 @@ class CosineSimilarity(Cell):
 
     def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
         for name, value in (("x1", x1), ("x2", x2)):
-            if not isinstance(value, Tensor):
-                raise TypeError(f"For 'CosineSimilarity', '{name}' must be a Tensor, but got "
-                                f"{type(value).__name__}.")
+            of_type(value, Tensor, name, "CosineSimilarity")
         return ops.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -9,7 +9,7 @@ import numpy as np
 from .. import ops
 from ..common.initializer import Initializer, initializer
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..ops.normalization import instance_norm, layer_norm_from, root_mean_square_norm
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch.nn.functional as F
 
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..machine import planes
 from ..ops.pooling import max_over_windows, mean_over_windows
 from ..tensors.tensor import Tensor, wrap

@@ -13,7 +13,7 @@ from .. import ops
 from ..autodiff.forward import recurrent_kernels
 from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
-from ..core.errors import one_of
+from ..core.require import one_of
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.random import drawing_from_numpy
 from ..tensors.tensor import Tensor, wrap

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..core.require import of_type
 from .cell import Cell
 from .container import SequentialCell
 from .dense import Dense, Linear
@@ -31,9 +32,7 @@ def replace_layers(owner: str, network: Cell, names: Iterable[str] | None,
         TypeError: if `network` is no Cell.
         ValueError: if there is no such layer in it.
     """
-    if not isinstance(network, Cell):
-        raise TypeError(f"For '{owner}', 'network' must be a Cell, but got "
-                        f"{type(network).__name__}.")
+    of_type(network, Cell, "network", owner)
     wanted = None if names is None else tuple(names)
     found: list[Cell] = []
     for path, cell in list(network.cells_and_names()):

@@ -12,7 +12,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from .activation import GELU
 from .cell import Cell
-from .checks import count, positive_int
+from .checks import count, one_of, positive_int
 from .container import CellList
 from .dense import Dense
 from .dropout import Dropout
@@ -137,9 +137,7 @@ def _check_mask(mask: Tensor | None, what: str, name: str) -> None:
 def _function(activation: Any, name: str) -> Any:
     """The activation that the argument of a Transformer layer stands for."""
     if isinstance(activation, str):
-        if activation not in ("relu", "gelu"):
-            raise ValueError(f"For '{name}', 'activation' must be 'relu' or 'gelu', "
-                             f"but got {activation!r}.")
+        one_of(activation, ("relu", "gelu"), "activation", name)
         return ops.relu if activation == "relu" else ops.gelu
     if not (isinstance(activation, (ReLU, GELU)) or activation in (ops.relu, ops.gelu)):
         raise ValueError(f"For '{name}', 'activation' must be 'relu', 'gelu', nn.ReLU, nn.GELU, "

@@ -13,6 +13,7 @@ import torch
 from .. import ops
 from ..core import context
 from ..core.errors import op
+from ..core.require import of_type
 from ..ops.arguments import as_shape, axis_in
 from ..tensors.tensor import Tensor, wrap
 from .shape import broadcast_arrays
@@ -241,8 +242,7 @@ def _ends(start: Any, stop: Any, num: Any, endpoint: Any, axis: int, where: str
     """Both ends as floating tensors of one shape, and the axis that numbers lie along."""
     if not isinstance(num, int):
         raise TypeError(f"For '{where}', 'num' must be an int, but got {num!r}.")
-    if not isinstance(endpoint, bool):
-        raise TypeError(f"For '{where}', 'endpoint' must be a bool, but got {endpoint!r}.")
+    of_type(endpoint, bool, "endpoint", where)
     if num < 1:
         raise ValueError(f"For '{where}', 'num' must be 1 or more, but got {num}.")
     ends = broadcast_arrays(as_tensor(start, where, "start"), as_tensor(stop, where, "stop"))
@@ -277,8 +277,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
         >>> print(np.linspace(0, 5, 6), np.linspace(0, 1, 4, endpoint=False))
         [0. 1. 2. 3. 4. 5.] [0.   0.25 0.5  0.75]
     """
-    if not isinstance(retstep, bool):
-        raise TypeError(f"For 'linspace', 'retstep' must be a bool, but got {retstep!r}.")
+    of_type(retstep, bool, "retstep", "linspace")
     a, b, along = _ends(start, stop, num, endpoint, axis, "linspace")
     gaps = num - 1 if endpoint else num
     delta = (b - a) / gaps if gaps else torch.full_like(a, nan)

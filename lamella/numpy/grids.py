@@ -9,6 +9,7 @@ import torch
 
 from .. import ops
 from ..core import context
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .creation import arange, linspace
 from .join import concatenate
@@ -96,9 +97,7 @@ def indices(dimensions: Any, dtype: Any = int32, sparse: bool = False) -> list[T
          [1 1]] [[0 1]
          [0 1]]
     """
-    if not isinstance(dimensions, (tuple, list)):
-        raise TypeError(f"For 'indices', 'dimensions' must be a tuple or list, "
-                        f"but got {dimensions!r}.")
+    of_type(dimensions, (tuple, list), "dimensions", "indices")
     lines = [arange(n, dtype=dtype) for n in dimensions]
     return meshgrid(*lines, sparse=sparse, indexing="ij")
 

@@ -8,6 +8,7 @@ import torch
 
 from .. import ops
 from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.tensor import Tensor, wrap
 from .creation import linspace
 from .types import as_tensor, as_tensors, bool_, float32, promoted
@@ -34,8 +35,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tens
         >>> print(np.searchsorted([1, 2, 3, 4, 5], [-10, 10, 2, 3]))
         [0 5 1 2]
     """
-    if side not in ("left", "right"):
-        raise ValueError(f"For 'searchsorted', 'side' must be 'left' or 'right', but got {side!r}.")
+    one_of(side, ("left", "right"), "side", "searchsorted")
     x, values = as_tensors("searchsorted", a=a, v=v)
     if x.ndim != 1:
         raise ValueError(f"For 'searchsorted', 'a' must be a vector, but got shape {x.shape}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from .types import as_tensor, as_tensors, bool_, cast, int32, together, typed
 
@@ -177,8 +178,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
         >>> print(np.array_equal([0, 1], [0, 1]), np.array_equal([0, 1], [[0, 1]]))
         True False
     """
-    if not isinstance(equal_nan, bool):
-        raise TypeError(f"For 'array_equal', 'equal_nan' must be a bool, but got {equal_nan!r}.")
+    of_type(equal_nan, bool, "equal_nan", "array_equal")
     x, y = as_tensors("array_equal", a1=a1, a2=a2)
     if x.shape != y.shape:
         return Tensor(False)

@@ -8,7 +8,8 @@ import torch
 
 from .. import ops
 from ..core.dtype import is_inexact
-from ..core.errors import one_of, op
+from ..core.errors import op
+from ..core.require import one_of
 from ..ops.arguments import axis_in
 from ..tensors.tensor import Tensor, wrap
 from .shape import axes_in

@@ -11,6 +11,7 @@ import torch
 
 from .. import ops
 from ..core.errors import op
+from ..core.require import one_of
 from ..ops.arguments import as_ints, axis_in
 from ..tensors.tensor import Tensor, wrap
 from .shape import broadcast_shape
@@ -126,8 +127,7 @@ def choose(a: Any, choices: Any, mode: str = "clip") -> Tensor:
     if mode == "raise":
         raise NotImplementedError("For 'choose', the mode 'raise' is not there; use 'clip' or "
                                   "'wrap'.")
-    if mode not in ("clip", "wrap"):
-        raise ValueError(f"For 'choose', 'mode' must be 'clip' or 'wrap', but got {mode!r}.")
+    one_of(mode, ("clip", "wrap"), "mode", "choose")
     a = as_tensor(a, "choose", "a")
     if a._raw.is_floating_point() or a.dtype is bool_:
         raise ValueError(f"For 'choose', 'a' must be integers, but got {a.dtype}.")
@@ -253,8 +253,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         >>> print(*np.unravel_index(np.array([22, 41]), (7, 6)))
         [3 6] [4 5]
     """
-    if order not in ("C", "F"):
-        raise ValueError(f"For 'unravel_index', 'order' must be 'C' or 'F', but got {order!r}.")
+    one_of(order, ("C", "F"), "order", "unravel_index")
     lengths = as_ints(shape, "unravel_index")
     steps = list(accumulate(lengths if order == "F" else lengths[::-1], mul))
     total = steps[-1]

@@ -8,6 +8,7 @@ import torch
 
 from .. import ops
 from ..core.errors import op
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .types import as_tensor, as_tensors, together
 
@@ -63,8 +64,7 @@ def _member(a: torch.Tensor, b: torch.Tensor, invert: bool = False) -> torch.Ten
 
 def _check_flags(where: str, **flags: Any) -> None:
     for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise TypeError(f"For '{where}', '{name}' must be a bool, but got {value!r}.")
+        of_type(value, bool, name, where)
 
 
 @op

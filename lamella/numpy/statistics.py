@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from ..core.dtype import is_inexact
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from .join import concatenate
 from .products import dot
@@ -59,8 +60,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 def _rows(m: Any, rowvar: Any, where: str) -> Tensor:
     m = as_tensor(m, where, "m")
-    if not isinstance(rowvar, bool):
-        raise TypeError(f"For '{where}', 'rowvar' must be a bool, but got {rowvar!r}.")
+    of_type(rowvar, bool, "rowvar", where)
     if m.ndim > 2 or m.size == 0:
         raise ValueError(f"For '{where}', the observations must be a vector or a matrix with at "
                          f"least one element, but got shape {m.shape}.")

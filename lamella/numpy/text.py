@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 
 __all__ = ["array_str"]
@@ -15,6 +16,5 @@ def array_str(a: Any) -> str:
     Raises:
         TypeError: if `a` is no Tensor.
     """
-    if not isinstance(a, Tensor):
-        raise TypeError(f"For 'array_str', 'a' must be a Tensor, but got {a!r}.")
+    of_type(a, Tensor, "a", "array_str")
     return str(a)

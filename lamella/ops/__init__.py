@@ -1,5 +1,6 @@
 """Functions on Tensors, one file per family, and the Primitive classes over them."""
 
+from ..core.elsewhere import names_elsewhere as _names_elsewhere
 from ..tensors.tensor import Tensor
 from .activation import *
 from .adaptive_pooling import *
@@ -28,7 +29,6 @@ from .division import *
 from .dropout import *
 from .elementary import *
 from .elsewhere import name_of_another_room as __getattr__
-from .elsewhere import names_of_other_rooms as _names_of_other_rooms
 from .embedding import *
 from .experts import *
 from .extrema import *
@@ -107,4 +107,4 @@ from .elsewhere import reduce as reduce  # isort: skip
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names_of_other_rooms()})
+    return sorted({*globals(), *_names_elsewhere("ops")})

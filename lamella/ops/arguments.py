@@ -10,6 +10,7 @@ import torch
 
 from ..core.dtype import is_integer, to_raw
 from ..core.state import numbers
+from ..core.wrappers import of_all_examples
 from ..tensors.tensor import as_raw
 
 
@@ -145,8 +146,6 @@ def require_values(holds: torch.Tensor, message: str) -> None:
     In a graph the answer is a guard.
     """
     if torch._C._are_functorch_transforms_active():
-        from ..core.wrappers import of_all_examples
-
         holds = of_all_examples(holds).all()
     if not holds:
         raise ValueError(message)

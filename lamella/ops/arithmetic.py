@@ -12,6 +12,7 @@ from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.kernels import complex_sign, minus, power
 from ..tensors.operators import python_syntax
+from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both, factors, operands, sides
 
@@ -404,6 +405,7 @@ def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
     return wrap(torch.float_power(a, b))
 
 
+@shortcut(add, 2)
 def _tensor_add(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     if alpha == 1:
         return add(self, other)
@@ -411,6 +413,7 @@ def _tensor_add(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Ten
     return wrap(torch.add(a, b, alpha=alpha))
 
 
+@shortcut(sub, 2)
 def _tensor_sub(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     return sub(self, other) if alpha == 1 else subtract(self, other, alpha=alpha)
 

@@ -13,8 +13,8 @@ import torch
 from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.primitive import Primitive
+from ..core.spreading import spreading
 from ..core.state import state
-from ..parallel import stages
 from ..tensors.inplace import in_place
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, is_tensor, tensor_methods, wrap
@@ -167,7 +167,7 @@ def print_(*input_x: Any) -> None:
 
 
 def _print_lines(*values: Any) -> None:
-    for value in values if stages.computes(values) else ():
+    for value in values if spreading().computes(values) else ():
         print(repr(value) if isinstance(value, Tensor) else value)
 
 

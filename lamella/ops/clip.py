@@ -10,9 +10,8 @@ import torch
 
 from ..core.context import current_device
 from ..core.errors import op
+from ..core.spreading import is_part, spreading
 from ..core.state import state
-from ..parallel import stages
-from ..parallel.parts import is_part
 from ..tensors.inplace import in_place
 from ..tensors.kernels import STOPS_AT_BOUNDS
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -43,7 +42,7 @@ def _one_by_one(raws: Sequence[torch.Tensor]) -> bool:
 def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     """The norm of all elements of all tensors; outside gradients by one kernel for many tensors."""
     raws = [raw if raw.is_floating_point() else raw.float() for raw in raws]
-    if stages.is_spread(raws):
+    if spreading().is_spread(raws):
         return _norm_over_stages([raw for raw in raws if not raw.is_meta], order)
     if _one_by_one(raws):
         norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
@@ -61,12 +60,12 @@ def _norm_over_stages(raws: Sequence[torch.Tensor], order: float) -> torch.Tenso
     mine = _total_norm(raws, order) if raws else torch.zeros((), device=current_device())
     mine = mine.full_tensor() if is_part(mine) else mine  # type: ignore[attr-defined]
     if order == float("inf"):
-        return stages.total("norm", mine.double(), "max").to(mine.dtype)
-    return stages.total("norm", mine.double() ** order, "sum").pow(1 / order).to(mine.dtype)
+        return spreading().total("norm", mine.double(), "max").to(mine.dtype)
+    return spreading().total("norm", mine.double() ** order, "sum").pow(1 / order).to(mine.dtype)
 
 
 def _scaled(raws: Sequence[torch.Tensor], factor: torch.Tensor) -> list[Tensor]:
-    if _one_by_one([*raws, factor]) or stages.is_spread(raws):
+    if _one_by_one([*raws, factor]) or spreading().is_spread(raws):
         return [wrap((raw * factor).to(raw.dtype)) for raw in raws]
     scaled = torch._foreach_mul(list(raws), factor)  # pyright: ignore[reportPrivateImportUsage]
     return [wrap(raw) for raw in scaled]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -291,8 +292,6 @@ def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:
         >>> Scale().factor
         2
     """
-    import inspect
-
     signature = inspect.signature(fn)
 
     @functools.wraps(fn)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.custom import call_with_bprop
-from ..core.errors import describe, one_of
+from ..core.errors import describe
+from ..core.require import one_of
 from ..tensors.tensor import Tensor
 from .primitive import Primitive
 

@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 
 from ..core.dtype import is_inexact
-from ..core.errors import one_of, op
+from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .windows import each
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from ..core.errors import op
 from ..core.state import state
+from ..core.wrappers import settled
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 
@@ -100,8 +101,6 @@ def move_statistics(old: Tensor, new: torch.Tensor, momentum: float) -> None:
     raw = old._raw
     moved = torch.lerp(raw.detach(), new.detach().to(raw.dtype), momentum)
     if torch._C._are_functorch_transforms_active() and not isinstance(old, Parameter):
-        from ..core.wrappers import settled
-
         moved = settled(moved, "batch_norm")
     old._raw = moved
 

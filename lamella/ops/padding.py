@@ -7,7 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..core.errors import one_of, op
+from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, raw_of, require
 

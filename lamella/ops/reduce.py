@@ -10,6 +10,7 @@ import torch
 
 from ..core.dtype import int32, is_inexact, to_raw
 from ..core.errors import op
+from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from ..tensors.unsigned import SIGNED
 from .arguments import kind_or, varargs
@@ -359,6 +360,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: Any = 1e-08) ->
     return wrap(((x * y).sum(dim) / lengths.clamp_min(eps)).to(kind))
 
 
+@shortcut(sum, 2)
 def _tensor_sum(self: Tensor, dim: Any = None, keepdim: Any = False, keepdims: bool = False,
                 initial: Any = None, *, dtype: Any = None) -> Tensor:
     if not isinstance(keepdim, bool):  # the overload (axis, dtype, keepdims, initial)
@@ -367,6 +369,7 @@ def _tensor_sum(self: Tensor, dim: Any = None, keepdim: Any = False, keepdims: b
     return out if initial is None else out + initial
 
 
+@shortcut(mean, 3)
 def _tensor_mean(self: Tensor, dim: Any = None, keepdim: bool = False, *,
                  dtype: Any = None) -> Tensor:
     return mean(self if dtype is None else wrap(self._raw.to(to_raw(dtype, "mean"))), dim, keepdim)

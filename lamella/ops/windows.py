@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ..core.errors import one_of
+from ..core.require import one_of
 
 Pairs = list[tuple[int, int]]
 PAD_MODES = ("same", "valid", "pad")

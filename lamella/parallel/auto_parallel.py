@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..autodiff.reverse import trains
+from ..communication import settings
 from ..communication.groups import group_of
 from ..nn.cell import Cell
 from ..tensors.tensor import Tensor, wrap
-from . import parts, pipeline, settings, sharding, stages
+from . import parts, pipeline, sharding, stages
 
 __all__ = ["AutoParallel", "reshard", "set_op_strategy_config", "shard"]
 

@@ -14,11 +14,12 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..communication import exchange
+from ..communication.buckets import Reduction, cut
 from ..communication.groups import group_of
+from ..core.require import of_type, one_of
 from ..core.state import state
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
-from .buckets import Reduction, cut
 
 __all__ = ["DistributedDataParallel"]
 
@@ -61,15 +62,11 @@ class DistributedDataParallel(Cell):
                  average_in_collective: bool = False, static_graph: bool = False,
                  reducer_mode: str = "CppReducer"):
         super().__init__(auto_prefix=False)
-        if not isinstance(module, Cell):
-            raise TypeError(f"For '{_NAME}', 'module' must be a Cell, but got "
-                            f"{type(module).__name__}.")
+        of_type(module, Cell, "module", _NAME)
         if bucket_cap_mb is not None and not bucket_cap_mb > 0:
             raise ValueError(f"For '{_NAME}', 'bucket_cap_mb' must be above 0, but got "
                              f"{bucket_cap_mb}.")
-        if reducer_mode not in ("CppReducer", "PythonReducer"):
-            raise ValueError(f"For '{_NAME}', 'reducer_mode' must be 'CppReducer' or "
-                             f"'PythonReducer', but got {reducer_mode!r}.")
+        one_of(reducer_mode, ("CppReducer", "PythonReducer"), "reducer_mode", _NAME)
         self.module = module
         self.process_group = process_group
         self.average_in_collective = average_in_collective

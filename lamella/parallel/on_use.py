@@ -13,18 +13,27 @@ communicator. Exchanges that no kernel has needed are made at the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
 from ..communication import exchange
-from ..communication.groups import beside
+from ..communication.groups import Group, beside
 from ..core.state import state
-
-if TYPE_CHECKING:
-    from .parts import PartParameter, Placement
+from .spread import SpreadParameter
 
 _NAME = "Parameter"  # the name in errors about exchanges
+
+
+class Cut(Protocol):
+    """How Parameters are cut, as far as this matters here; see `parts.Placement`."""
+
+    group: Group
+    alike: bool
+
+    def scattered(self, raw: torch.Tensor) -> torch.Tensor:
+        """This process's part of the sum of the group's gradients of a whole."""
+        ...
 
 
 class _Use:
@@ -37,7 +46,7 @@ class _Use:
         gradient: the gradient by the full Parameter, once it is computed.
     """
 
-    def __init__(self, parameter: PartParameter):
+    def __init__(self, parameter: SpreadParameter):
         self.parameter = parameter
         self.whole: torch.Tensor | None = None
         self.saved = self.left = 0
@@ -62,7 +71,7 @@ class Uses:
         placement: how the Parameters are cut.
     """
 
-    def __init__(self, level: Any, placement: Placement):
+    def __init__(self, level: Any, placement: Cut):
         self.level, self.placement = level, placement
         self.group, self.scatter_group = placement.group, beside(placement.group)
         self.forward: list[_Use] = []
@@ -73,7 +82,7 @@ class Uses:
         self.use_of_storage: dict[int, tuple[Any, _Use]] = {}  # by the storage of a whole
         self.backward_may_run = True  # it may still begin, or has begun
 
-    def whole(self, parameter: PartParameter, alias: torch.Tensor) -> torch.Tensor:
+    def whole(self, parameter: SpreadParameter, alias: torch.Tensor) -> torch.Tensor:
         """The gathered Parameter, recorded on the tape."""
         if not (alias.requires_grad and torch.is_grad_enabled()):
             return self._gather(parameter)
@@ -81,7 +90,7 @@ class Uses:
         self.to_scatter.append(use)
         return _Whole.apply(self, use, alias)  # type: ignore[return-value]
 
-    def _gather(self, parameter: PartParameter) -> torch.Tensor:
+    def _gather(self, parameter: SpreadParameter) -> torch.Tensor:
         return exchange.all_gather(_NAME, parameter._data, self.group).flatten(0, 1)
 
     def note(self, use: _Use, whole: torch.Tensor) -> None:
@@ -153,7 +162,7 @@ class Uses:
         place = id(use.parameter)
         self.sums[place] = self.sums[place] + part if place in self.sums else part
 
-    def gradient(self, parameter: PartParameter) -> torch.Tensor:
+    def gradient(self, parameter: SpreadParameter) -> torch.Tensor:
         """This process's part of a Parameter's gradient, reduced over the group."""
         if self.backward_may_run:
             self._end()
@@ -176,7 +185,7 @@ class Uses:
 _last: dict[str, Uses] = {}  # of each group; kept where no compiled function looks for changes
 
 
-def uses_in(level: Any, placement: Placement) -> Uses:
+def uses_in(level: Any, placement: Cut) -> Uses:
     """The uses in a gradient call of Parameters that are cut in one way."""
     while level.outer is not None:
         level = level.outer

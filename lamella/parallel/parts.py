@@ -16,23 +16,22 @@ from typing import Any
 
 import torch
 
-from ..communication import exchange, rules
+from ..communication import exchange, rules, settings
+from ..communication.buckets import cut
 from ..communication.functional import install, joined
 from ..communication.groups import Group, create_group, group_of
 from ..core import context
 from ..core.errors import describe
+from ..core.spreading import local
 from ..core.state import state
 from ..tensors.construction import Waiting
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from . import settings
-from .buckets import cut
 from .on_use import uses_in
 from .spread import SpreadParameter
 
-__all__ = ["PartParameter", "Placement", "as_whole", "check_elementwise", "fit_states", "is_part",
-           "keep_whole", "local", "parts_of", "place", "placement_of", "shard", "stays_whole",
-           "unshard"]
+__all__ = ["PartParameter", "Placement", "check_elementwise", "fit_states", "keep_whole",
+           "parts_of", "place", "placement_of", "shard", "stays_whole", "unshard"]
 
 in_use = False  # whether some Parameter has been cut
 
@@ -317,28 +316,6 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
         if world.ranks[world.rank] in ranks:
             mine[kind] = group_of(name, "parallel optimizer")
     return Placement(mine["part"], mine["same"], divisor, least, on_use, alike)
-
-
-def is_part(raw: torch.Tensor) -> bool:
-    """Whether a raw tensor is one of a whole and its parts, as a DTensor."""
-    return hasattr(raw, "full_tensor")
-
-
-def local(raws: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-    """What this process holds of raw tensors."""
-    return [raw.to_local() if is_part(raw) else raw for raw in raws]  # type: ignore[attr-defined]
-
-
-def as_whole(raws: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Gradients of which some are parts, the others as DTensors too: then functions of all of them,
-    such as a norm, are those of the wholes."""
-    mesh = next((raw.device_mesh for raw in raws if is_part(raw)), None)  # type: ignore
-    if mesh is None:
-        return raws
-    from torch.distributed.tensor import DTensor, Replicate
-
-    return [raw if is_part(raw) else DTensor.from_local(raw, mesh, [Replicate()], run_check=False)
-            for raw in raws]
 
 
 def parts_of(gradients: Iterable[Tensor], parameters: Iterable[Parameter]) -> tuple[Tensor, ...]:

@@ -20,11 +20,11 @@ from torch.autograd.function import once_differentiable
 
 from ..autodiff.level import lifted
 from ..autodiff.tree import map_tensors, tensors
-from ..communication import exchange
+from ..communication import exchange, settings
 from ..communication.groups import group_of
 from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
-from . import settings, sharding
+from . import sharding
 from .chunks import Chunks
 from .stage_plan import Plan, plan
 from .stage_step import StageStep, form, zeros_of

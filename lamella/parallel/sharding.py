@@ -17,16 +17,15 @@ from typing import Any
 
 import torch
 
-from ..autodiff import reverse
 from ..autodiff.tree import map_tensors
+from ..communication import settings
 from ..communication.functional import install, joined
 from ..communication.groups import ended, group_of
-from ..core import context, primitive
+from ..core import context
 from ..core.errors import add_fallback
 from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from . import settings
 from .axes import arranged, counts_of, subset
 from .layout import Layout
 from .one_axis import in_one_axis, refused
@@ -35,7 +34,7 @@ from .parts import shard as cut
 from .slices import Slices
 
 __all__ = ["in_region", "lay_out", "mixed", "plan_parameters", "region", "shard", "shard_cell",
-           "splits", "splits_stages", "wholes", "whole_region"]
+           "shard_operator", "splits", "splits_stages", "wholes", "whole_region"]
 
 # of each world that there was: its mesh, also by the number of stages of a pipeline, and the
 # strategies that the program gave for Tensors
@@ -294,14 +293,6 @@ def _all_given(args: tuple, name: str) -> tuple:
                   for i, arg in enumerate(args)])
 
 
-def _together(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that a program differentiates by weights, as a region where there are any."""
-    return region(function, "grad") if splits() and not in_region() else function
-
-
-reverse.together = _together
-
-
 def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """Run a function as a region, and return its full results."""
     if state.level is not None and (state.level.outer is not None or state.level.forward):
@@ -472,7 +463,7 @@ class _ByOperators:
         return self.by_operators(*args) if in_region() else call(*args)  # type: ignore[attr-defined]
 
 
-def _on_shard(operator: Any) -> None:
+def shard_operator(operator: Any) -> None:
     """Have an operator lay out its inputs where operators are spread over processes."""
     _note(operator.attrs["in_strategy"], operator.attrs["out_strategy"])
     if not isinstance(operator, _Sharded) and operator.attrs["in_strategy"] is not None:
@@ -484,5 +475,4 @@ def _on_shard(operator: Any) -> None:
             cell.__class__ = mixed(_ByOperators, type(cell))
 
 
-primitive.on_shard = _on_shard
 add_fallback(refused, in_one_axis)

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..core.errors import describe
@@ -316,9 +318,6 @@ def sources_of(raw: torch.Tensor) -> dict[Any, None]:
 
 def _tracker(planning: _Planning) -> Any:
     """A mode that follows what is computed between Cells."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-
     class Tracker(TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                                kwargs: Any = None) -> Any:

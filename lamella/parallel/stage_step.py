@@ -11,10 +11,10 @@ import torch
 from ..autodiff.run import record
 from ..autodiff.tree import differentiable, map_tensors, tensors
 from ..communication import exchange, messages
+from ..communication.buckets import Reduction
 from ..communication.groups import group_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from .buckets import Reduction
 from .schedule import Action, Message, Move, Step, run
 from .sharding import whole_region
 from .split_backward import SplitBackward
@@ -282,7 +282,8 @@ class StageStep:
         if out is not None:
             raw = out._raw.detach()
             self.loss = raw if self.loss is None else self.loss + raw
-        return {number: t._raw.detach() for number, t in sent.items()}
+        results: Any = sent
+        return {number: t._raw.detach() for number, t in results.items()}
 
     def _body(self, part: int, chunk_run: _ChunkRun, numbers: list[int], *given: Tensor
               ) -> tuple[dict[int, Tensor], Tensor | None]:

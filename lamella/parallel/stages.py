@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..communication import exchange
+from ..communication import exchange, settings
 from ..communication.groups import Group, create_group, ended, group_of
+from ..core.spreading import as_whole
 from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from . import parts, settings
-from .parts import PartParameter, Placement, as_whole, stays_whole
+from . import parts
+from .parts import PartParameter, Placement, stays_whole
 from .spread import SpreadParameter
 
 __all__ = ["Elsewhere", "Pipeline", "StageParameter", "StagePartParameter", "computes",

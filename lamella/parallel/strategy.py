@@ -6,11 +6,12 @@ import string
 from typing import Any
 
 from ..communication.groups import group_of
+from ..core.require import of_type
 from ..core.settings import Settings
 from ..nn.cell import Cell
-from ..train.held import layout_of
 from . import stages
 from .layout import Layout
+from .parameter_layout import layout_of
 from .stages import StageParameter
 
 __all__ = ["clear_strategy_metadata", "enable_save_strategy_online",
@@ -55,9 +56,7 @@ def get_strategy_metadata(network: Cell, rank_id: int | None = None
         >>> clear_strategy_metadata()
     """
     name = "get_strategy_metadata"
-    if not isinstance(network, Cell):
-        raise TypeError(f"For '{name}', 'network' must be a Cell, but got "
-                        f"{type(network).__name__}.")
+    of_type(network, Cell, "network", name)
     size = group_of(None, name).size
     if rank_id is not None and rank_id not in range(size):
         raise ValueError(f"For '{name}', 'rank_id' must be in [0, {size}), but got {rank_id!r}.")

@@ -12,6 +12,7 @@ import torch
 
 from ..core.dtype import is_inexact
 from ..core.errors import op
+from ..core.require import of_type
 from ..ops.arguments import as_ints, axis_in
 from ..tensors.tensor import Tensor, wrap
 
@@ -19,8 +20,7 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 
 
 def _checked(where: str, x: Any, kind: Any, norm: Any) -> torch.Tensor:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"For '{where}', 'x' must be a Tensor, but got {type(x).__name__}.")
+    of_type(x, Tensor, "x", where)
     if kind != 2:
         raise ValueError(f"For '{where}', only type 2 is there, but got {kind!r}.")
     if norm not in (None, "ortho"):

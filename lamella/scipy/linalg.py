@@ -13,7 +13,8 @@ import torch
 from .. import numpy as lnp
 from .. import ops
 from ..core.dtype import is_inexact
-from ..core.errors import one_of, op
+from ..core.errors import op
+from ..core.require import one_of
 from ..ops.primitives.factorizations import of_triangle
 from ..ops.primitives.factorizations import solve_triangular as _solve_triangular
 from ..tensors.tensor import Tensor, wrap
@@ -356,8 +357,7 @@ def lu_solve(lu_and_piv: tuple[Tensor, Tensor], b: Tensor, trans: int = 0,
     raw = _checked("lu_solve", "lu_matrix", both, overwrite_b=overwrite_b,
                    check_finite=check_finite)
     right = _checked("lu_solve", "b", b, False).to(raw.dtype)
-    if trans not in (0, 1, 2):
-        raise ValueError(f"For 'lu_solve', 'trans' must be 0, 1 or 2, but got {trans!r}.")
+    one_of(trans, (0, 1, 2), "trans", "lu_solve")
     vector = right.dim() == 1
     out = torch.linalg.lu_solve(raw, pivots._raw.int() + 1, right[:, None] if vector else right,
                                 adjoint=trans != 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.require import of_type
 from ..ops.primitive import Primitive
 from ..ops.primitives.linalg import eig_of
 from ..tensors.tensor import Tensor, wrap
@@ -36,8 +37,7 @@ class Eig(Primitive):
 
     def __init__(self, compute_v: bool = True):
         super().__init__("Eig")
-        if not isinstance(compute_v, bool):
-            raise TypeError(f"For 'Eig', 'compute_v' must be a bool, but got {compute_v!r}.")
+        of_type(compute_v, bool, "compute_v", "Eig")
         self.compute_v = compute_v
 
     def __call__(self, a: Tensor) -> Any:

@@ -8,6 +8,7 @@ import torch
 
 from .. import ops
 from ..autodiff.stop import stop_gradient
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .held import Held, checked_parts, meet, summed
 
@@ -41,9 +42,7 @@ class COOTensor(Held):
     def __init__(self, indices: Any = None, values: Any = None, shape: Any = None,
                  coo_tensor: COOTensor | None = None):
         if coo_tensor is not None:
-            if not isinstance(coo_tensor, COOTensor):
-                raise TypeError(f"For 'COOTensor', 'coo_tensor' must be a COOTensor, but got "
-                                f"{type(coo_tensor).__name__}.")
+            of_type(coo_tensor, COOTensor, "coo_tensor", "COOTensor")
             if any(v is not None for v in (indices, values, shape)):
                 raise TypeError("For 'COOTensor', 'coo_tensor' goes with no 'indices', 'values' "
                                 "and 'shape'.")

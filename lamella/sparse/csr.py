@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..autodiff.stop import stop_gradient
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 from .held import Held, checked_parts
 
@@ -41,9 +42,7 @@ class CSRTensor(Held):
     def __init__(self, indptr: Any = None, indices: Any = None, values: Any = None,
                  shape: Any = None, csr_tensor: CSRTensor | None = None):
         if csr_tensor is not None:
-            if not isinstance(csr_tensor, CSRTensor):
-                raise TypeError(f"For 'CSRTensor', 'csr_tensor' must be a CSRTensor, but got "
-                                f"{type(csr_tensor).__name__}.")
+            of_type(csr_tensor, CSRTensor, "csr_tensor", "CSRTensor")
             if any(v is not None for v in (indptr, indices, values, shape)):
                 raise TypeError("For 'CSRTensor', 'csr_tensor' goes with no 'indptr', 'indices', "
                                 "'values' and 'shape'.")

@@ -9,6 +9,7 @@ import torch
 from .. import ops
 from ..core.dtype import Type
 from ..core.dtype import promote_types as _promoted
+from ..core.require import of_type
 from ..tensors.tensor import Tensor, wrap
 
 
@@ -73,9 +74,7 @@ def checked_parts(where: str, kinds: dict[str, Any], shape: Any) -> None:
         ValueError: if a length is below 1.
     """
     for name, part in kinds.items():
-        if not isinstance(part, Tensor):
-            raise TypeError(f"For '{where}', '{name}' must be a Tensor, but got {part!r} of type "
-                            f"{type(part).__name__}.")
+        of_type(part, Tensor, name, where)
         if name != "values" and part._raw.dtype not in (torch.int16, torch.int32, torch.int64):
             raise TypeError(f"For '{where}', '{name}' must be int16, int32 or int64, "
                             f"but got {part.dtype}.")

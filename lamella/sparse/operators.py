@@ -39,7 +39,7 @@ from .csr_operators import (
     csr_reduce_sum,
     csr_softmax,
 )
-from .elementwise import FUNCTIONS
+from .elementwise import FUNCTIONS as _FUNCTIONS
 from .primitives import (
     Coalesce,
     SparseGatherV2,
@@ -49,7 +49,7 @@ from .primitives import (
     SparseToDense,
 )
 
-__all__ = ["Coalesce", "FUNCTIONS", "SparseGatherV2", "SparseSlice", "SparseTensorDenseAdd",
+__all__ = ["Coalesce", "SparseGatherV2", "SparseSlice", "SparseTensorDenseAdd",
            "SparseTensorDenseMatmul", "SparseToDense", "coalesce", "coo2csr", "coo_add",
            "coo_concat", "coo_tensor_get_dense_shape", "coo_tensor_get_indices",
            "coo_tensor_get_values", "csr2coo", "csr_add", "csr_div", "csr_gather", "csr_mm",
@@ -59,3 +59,5 @@ __all__ = ["Coalesce", "FUNCTIONS", "SparseGatherV2", "SparseSlice", "SparseTens
            "make_coo_tensor", "make_csr_tensor", "make_row_tensor", "make_row_tensor_inner",
            "make_sparse_tensor", "row_tensor_add", "row_tensor_get_dense_shape",
            "row_tensor_get_indices", "row_tensor_get_values"]
+__all__ += _FUNCTIONS  # pyright: ignore[reportUnsupportedDunderAll]
+globals().update(_FUNCTIONS)

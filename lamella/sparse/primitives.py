@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from .. import ops
+from ..core.require import of_type
 from ..ops.arguments import as_ints
 from ..ops.primitive import Primitive, primitive
 from ..tensors.tensor import Tensor, wrap
@@ -73,9 +74,7 @@ class SparseTensorDenseMatmul(Primitive):
     def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False):
         super().__init__("SparseTensorDenseMatmul")
         for name, value in (("adjoint_st", adjoint_st), ("adjoint_dt", adjoint_dt)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For 'SparseTensorDenseMatmul', '{name}' must be a bool, "
-                                f"but got {value!r}.")
+            of_type(value, bool, name, "SparseTensorDenseMatmul")
         self.adjoint_st, self.adjoint_dt = adjoint_st, adjoint_dt
 
     def __call__(self, indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor) -> Tensor:

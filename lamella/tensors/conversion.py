@@ -13,6 +13,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from ..core import context, cuts
 from ..core.dtype import Type, from_raw, to_raw
 from ..core.errors import op
+from ..core.require import of_type, one_of
 from ..core.state import state
 from ..device import kinds
 from .construction import converted, device_named, flat_bytes, shared
@@ -103,8 +104,7 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
 
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the data type of `other`."""
-    if not isinstance(other, Tensor):
-        raise TypeError(f"For 'Tensor.type_as', 'other' must be a Tensor, but got {other!r}.")
+    of_type(other, Tensor, "other", "Tensor.type_as")
     return wrap(converted(self._raw, other._raw.dtype))
 
 
@@ -123,8 +123,7 @@ def _clone(self: Tensor) -> Tensor:
 
 def _copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `src`, broadcast and converted to the tensor's type; in place."""
-    if not isinstance(src, Tensor):
-        raise TypeError(f"For 'Tensor.copy_', 'src' must be a Tensor, but got {src!r}.")
+    of_type(src, Tensor, "src", "Tensor.copy_")
     source = src._raw
     try:
         return in_place(self, lambda raw: raw.copy_(converted(source, raw.dtype),
@@ -231,9 +230,7 @@ def _move_to(self: Tensor, to: str, blocking: bool = True) -> Tensor:
     """A copy on the device ``"CPU"``, ``"GPU"`` or ``"Ascend"``."""
     if not isinstance(blocking, bool):
         raise ValueError(f"For 'Tensor.move_to', 'blocking' must be a bool, but got {blocking!r}.")
-    if to not in ("Ascend", "GPU", "CPU"):
-        raise ValueError(f"For 'Tensor.move_to', 'to' must be 'Ascend', 'GPU' or 'CPU', "
-                         f"but got {to!r}.")
+    one_of(to, ("Ascend", "GPU", "CPU"), "to", "Tensor.move_to")
     return wrap(self._raw.to(device_named(to, "Tensor.move_to"), non_blocking=not blocking))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..core.errors import op
+from ..core.require import one_of
 from .construction import converted
 from .inplace import in_place
 from .random import default_raw
@@ -267,9 +268,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         >>> print(ms.Tensor([1.0, 1.0]).scatter_(0, ms.Tensor([1]), ms.Tensor([5.0])))
         [1. 5.]
     """
-    if reduce not in (None, "add", "multiply"):
-        raise ValueError(f"For 'Tensor.scatter_', 'reduce' must be 'add', 'multiply' or None, "
-                         f"but got {reduce!r}.")
+    one_of(reduce, (None, "add", "multiply"), "reduce", "Tensor.scatter_")
     place = _index_of(index)
     given = src if src is not None else value
     given = given._raw if isinstance(given, Tensor) and given.ndim else _number(given, "scatter_")

@@ -15,7 +15,6 @@ from ..core.state import is_nested
 # versions stop it; where both sides of `fmax` are equal, MindSpore shares the gradient
 STOPS_AT_BOUNDS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 14)
 
-power_of_any_order: Any = None  # `a` ** `b` with correct derivatives; set by `autodiff.power`
 
 
 def of_rank_0(number: Any, other: torch.Tensor) -> torch.Tensor:
@@ -82,7 +81,16 @@ def power(a: Any, b: Any) -> torch.Tensor:
         if type(b) is int and b < 0 and not is_inexact(a.dtype):
             return integer_power(a, b)
         return a ** b
-    return power_of_any_order(a, b)
+    return _power_of_any_order(a, b)
+
+
+_power_of_any_order: Any = None
+
+
+def register_power(function: Any) -> None:
+    """Have powers whose derivatives matter computed by a function of two tensors."""
+    global _power_of_any_order
+    _power_of_any_order = function
 
 
 def integer_power(a: torch.Tensor, b: Any) -> torch.Tensor:

@@ -47,7 +47,7 @@ class _Copy(NamedTuple):
 
 def _widened(value: Any, copies: list[_Copy]) -> Any:
     """The arguments, 16-bit ones copied to float32; the copies are added to `copies`."""
-    from .tensor import wrap
+    from .tensor import wrap  # which needs this file
 
     if isinstance(value, (tuple, list)):
         return type(value)(_widened(part, copies) for part in value)
@@ -61,7 +61,7 @@ def _widened(value: Any, copies: list[_Copy]) -> Any:
 
 def _narrowed(value: Any, narrow: torch.dtype) -> Any:
     """A result with its float32 tensors converted to a 16-bit type."""
-    from .tensor import Tensor, wrap
+    from .tensor import Tensor, wrap  # which needs this file
 
     if isinstance(value, (tuple, list)):
         return type(value)(_narrowed(part, narrow) for part in value)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Container
 from typing import Any, NamedTuple
 
 from ..core.dtype import Type
+from ..core.errors import KERNEL_ERRORS, parts_of
 
 _CANONICAL = {"Tuple": "tuple of int", "List": "list of int", "number": "Number", "str": "string",
               "any": "Any"}
@@ -104,6 +105,23 @@ def overloaded(name: str, function: Callable[..., Any], forms: tuple[Form, ...],
             and any("Tuple" in p.kinds for form in forms for p in form.parameters[:1]):
         counts = range(skip + (skip not in counts), 10 ** 6)  # permute(0, 1) as permute((0, 1))
 
+    served, most = getattr(function, "shortcut", (function, 0))
+    direct, full = parts_of(served), parts_of(function)
+    quick, run = direct.function, full.function
+
+    def failed(args: Any, kwargs: Any, given: Any, error: Exception) -> Any:
+        """The result of a fallback; else the error explained, or, if no form fits, refused."""
+        parts = direct if not given and len(args) <= most else full
+        try:
+            return parts.recover(args, kwargs, error)
+        except (TypeError, AttributeError, ValueError) as explained:
+            meant = args[skip:]
+            if isinstance(counts, range) and all(type(a) is int for a in meant):
+                meant = (meant,)
+            if any(_fits(form, meant, given) for form in forms):
+                raise
+            raise TypeError(refusal(name, forms, args[skip:], given)) from explained
+
     @functools.wraps(function)
     def call(*args: Any, **given: Any) -> Any:
         kwargs = given
@@ -118,16 +136,23 @@ def overloaded(name: str, function: Callable[..., Any], forms: tuple[Form, ...],
         elif len(args) not in counts:
             raise TypeError(refusal(name, forms, args[skip:], given))
         try:
-            return function(*args, **kwargs)
-        except (TypeError, AttributeError, ValueError) as error:
-            meant = args[skip:]
-            if isinstance(counts, range) and all(type(a) is int for a in meant):
-                meant = (meant,)
-            if any(_fits(form, meant, given) for form in forms):
-                raise
-            raise TypeError(refusal(name, forms, args[skip:], given)) from error
+            if not given and len(args) <= most:
+                return quick(*args)
+            return run(*args, **kwargs)
+        except KERNEL_ERRORS as error:
+            return failed(args, kwargs, given, error)
 
     return call
+
+
+def shortcut(function: Callable[..., Any], most: int) -> Callable[[Any], Any]:
+    """Mark a form of a function: calls of at most so many arguments, all of them by place, mean
+    what they mean to `function`, which is then called at once."""
+    def marked(form: Any) -> Any:
+        form.shortcut = function, most
+        return form
+
+    return marked
 
 
 def _accepts(form: Form, by_place: int, given: dict[str, Any]) -> bool:

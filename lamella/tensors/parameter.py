@@ -21,6 +21,7 @@ import torch
 
 from ..core import context, cuts
 from ..core.dtype import is_inexact
+from ..core.require import of_type
 from ..core.state import state
 from ..core.wrappers import differs, settled
 from .tensor import Tensor, as_raw, wrap
@@ -153,8 +154,7 @@ class Parameter(Tensor):
 
     @comm_fusion.setter
     def comm_fusion(self, number: int) -> None:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise TypeError(f"For 'Parameter', 'comm_fusion' must be an int, but got {number!r}.")
+        of_type(number, int, "comm_fusion", "Parameter")
         if number < 0:
             raise ValueError(f"For 'Parameter', 'comm_fusion' must be 0 or more, but got {number}.")
         self.__dict__["comm_fusion"] = number
@@ -166,9 +166,7 @@ class Parameter(Tensor):
 
     @cache_shape.setter
     def cache_shape(self, shape: Any) -> None:
-        if not isinstance(shape, (tuple, list)):
-            raise TypeError("For 'Parameter', 'cache_shape' must be a tuple or a list, "
-                            f"but got {shape!r}.")
+        of_type(shape, (tuple, list), "cache_shape", "Parameter")
         self.__dict__["cache_shape"] = list(shape)
 
     @property
@@ -352,7 +350,7 @@ class Parameter(Tensor):
         if twin.cache_enable:
             twin.key = next(_cache_keys)
         if not (isinstance(init, str) and init == "same"):
-            from ..common.initializer import initializer
+            from ..common.initializer import initializer  # which needs Parameters
 
             twin.set_data(initializer(init, self.shape, self.dtype))
         return twin
@@ -446,9 +444,7 @@ class ParameterTuple(tuple):
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:
         """New Parameters, named ``prefix.name``; `init` as in `Parameter.clone`."""
-        if not isinstance(prefix, str):
-            raise TypeError(f"For 'ParameterTuple.clone', 'prefix' must be a str, "
-                            f"but got {prefix!r}.")
+        of_type(prefix, str, "prefix", "ParameterTuple.clone")
         if not re.fullmatch(r"\w+[0-9a-zA-Z_.]*", prefix, re.ASCII):
             raise ValueError("For 'ParameterTuple.clone', 'prefix' must be made of letters, "
                              f"digits, '_' and '.', but got {prefix!r}.")

@@ -25,6 +25,7 @@ from ..compat.missing import getattr_of
 from ..core import context
 from ..core.forking import Lock
 from ..core.outside import outside
+from ..core.require import of_type
 from ..core.settings import Settings
 from ..core.state import state
 from ..device import kinds
@@ -336,9 +337,7 @@ class Generator:
             TypeError: if `seed` is not an int.
             ValueError: if it has more than 64 bits.
         """
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise TypeError(f"For 'manual_seed', 'seed' must be an int, but got {seed!r} "
-                            f"of type {type(seed).__name__}.")
+        of_type(seed, int, "seed", "manual_seed")
         if not -2**63 <= seed < 2**64:
             raise ValueError(f"For 'manual_seed', 'seed' must be an int of 64 bits, "
                              f"but got {seed}.")

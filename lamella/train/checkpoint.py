@@ -12,10 +12,11 @@ import numpy as np
 import torch
 
 from ..core import context
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter, parameter_around
 from ..tensors.tensor import Tensor
-from . import background
+from . import background, held
 from .checkpoint_format import FROM_PYTORCH, read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net
 from .safetensors_format import read_safetensors, write_safetensors
@@ -76,9 +77,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
     path = _target(ckpt_file_name, format)
     _check_flag("save_checkpoint", "integrated_save", integrated_save)
     _check_flag("save_checkpoint", "crc_check", crc_check)
-    if not isinstance(async_save, (bool, str)):
-        raise TypeError("For 'save_checkpoint', 'async_save' must be a bool or a str, "
-                        f"but got {async_save!r}.")
+    of_type(async_save, (bool, str), "async_save", "save_checkpoint")
     if isinstance(async_save, str) and async_save not in ("thread", "process"):
         raise ValueError("For 'save_checkpoint', 'async_save' must be a bool, 'thread' or "
                          f"'process', but got {async_save!r}.")
@@ -119,8 +118,6 @@ def _values(save_obj: Any, choice: Callable[[str], Any] | None, whole: bool) -> 
     """The raw tensors and texts to save, by the name to save them under."""
     values: dict[str, Any] = {}
     owners: dict[str, Any] = {}
-    if not whole:
-        from . import held  # which several processes need
     for name, value in _named(save_obj):
         name = _chosen(name, choice)
         if name is None:
@@ -169,8 +166,7 @@ def _list_element(value: Any) -> tuple[str, Any]:
 def _appended(more: Any) -> dict[str, Any]:
     if more is None:
         return {}
-    if not isinstance(more, dict):
-        raise TypeError(f"For 'save_checkpoint', 'append_dict' must be a dict, but got {more!r}.")
+    of_type(more, dict, "append_dict", "save_checkpoint")
     values = {}
     for name, value in more.items():
         if hasattr(value, "get_state"):  # a random Generator
@@ -332,8 +328,7 @@ def _chosen(name: str, choice: Callable[[str], Any] | None) -> str | None:
 
 
 def _check_flag(function: str, name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"For '{function}', '{name}' must be a bool, but got {value!r}.")
+    of_type(value, bool, name, function)
 
 
 def _check_key(function: str, name: str, key: Any) -> None:

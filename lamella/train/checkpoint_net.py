@@ -9,6 +9,7 @@ import torch
 
 from ..core import dtype as mstype
 from ..core import log
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
@@ -50,20 +51,14 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
         >>> print(net.weight.sum())
         6.0
     """
-    if not isinstance(net, Cell):
-        raise TypeError("For 'load_param_into_net', 'net' must be a Cell, "
-                        f"but got {type(net).__name__}.")
-    if not isinstance(parameter_dict, dict):
-        raise TypeError("For 'load_param_into_net', 'parameter_dict' must be a dict, "
-                        f"but got {type(parameter_dict).__name__}.")
+    of_type(net, Cell, "net", "load_param_into_net")
+    of_type(parameter_dict, dict, "parameter_dict", "load_param_into_net")
     for name, value in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(value, (Parameter, str, list)):
             raise TypeError("For 'load_param_into_net', 'parameter_dict' must hold Parameters by "
                             f"name, but got {name!r}: {type(value).__name__}.")
     for name, flag in (("strict_load", strict_load), ("remove_redundancy", remove_redundancy)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"For 'load_param_into_net', '{name}' must be a bool, "
-                            f"but got {flag!r}.")
+        of_type(flag, bool, name, "load_param_into_net")
 
     own = [parameter for _, parameter in net.parameters_and_names()]
     sources = {p.name: p.name for p in own if p.name in parameter_dict}

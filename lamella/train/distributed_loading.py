@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..communication import settings
 from ..nn.cell import Cell
-from ..parallel import settings
 from ..tensors.parameter import Parameter, parameter_around
 from .checkpoint import load_checkpoint
 from .checkpoint_net import load_param_into_net

@@ -19,6 +19,7 @@ import torch
 from ..autodiff.tree import map_tensors
 from ..compat.arguments import plain_signature
 from ..core import dtype as mstype
+from ..core.require import of_type, one_of
 from ..graph.tracing.lines import line_of
 from ..machine.products import routes
 from ..nn.cell import Cell
@@ -63,9 +64,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         (3, 1)
     """
     path = _checked(net, file_name)
-    if file_format not in ("MINDIR", "ONNX"):
-        raise ValueError(f"For 'export', 'file_format' must be 'MINDIR' or 'ONNX', "
-                         f"but got {file_format!r}.")
+    one_of(file_format, ("MINDIR", "ONNX"), "file_format", "export")
     for name in ("enc_key", "obf_config"):
         if kwargs.get(name) is not None:
             raise ValueError(f"For 'export', '{name}' must be None: encryption and obfuscation are "
@@ -221,8 +220,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _checked(net: Any, file_name: Any) -> str:
-    if not isinstance(net, Cell):
-        raise TypeError(f"For 'export', 'net' must be a Cell, but got {type(net).__name__}.")
+    of_type(net, Cell, "net", "export")
     if not isinstance(file_name, (str, os.PathLike)):
         raise TypeError(f"For 'export', 'file_name' must be a str, but got {file_name!r}.")
     return os.path.realpath(file_name)

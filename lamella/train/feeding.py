@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..core import checks as check
+from ..core.dtype import pytype_to_dtype
 from ..core.errors import describe
 from ..graph import JitConfig, jit
 from ..nn.cell import Cell
@@ -147,8 +148,6 @@ class DatasetHelper:
 
     def types_shapes(self) -> tuple[list[Any], list[Any]]:
         """The data types and shapes of the columns."""
-        from ..core.dtype import pytype_to_dtype
-
         types = [pytype_to_dtype(t) if isinstance(t, type) else t
                  for t in self.dataset.output_types()]
         return types, self.dataset.output_shapes()

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..communication.groups import group_of
+from ..communication import settings
 from ..nn.cell import Cell
-from ..parallel import settings, stages
+from ..parallel import stages
 from ..parallel.auto_parallel import AutoParallel
+from ..parallel.parameter_layout import layout_of
 from ..parallel.parts import PartParameter
 from ..parallel.stages import StageParameter
 from ..tensors.tensor import Tensor, wrap
-from .strategy_files import ParameterLayout, write_strategy
+from .strategy_files import write_strategy
 
-__all__ = ["held_part", "layout_of", "write_layouts"]
+__all__ = ["held_part", "write_layouts"]
 
 
 def held_part(value: Any) -> Any:
@@ -46,15 +47,3 @@ def _strategy_file(save_obj: Any) -> str:
         if isinstance(cell, AutoParallel) and (name := cell.strategy_file()):
             return name
     return settings.get_auto_parallel_context("strategy_ckpt_config")["save_file"]
-
-
-def layout_of(value: Tensor) -> ParameterLayout:
-    """How a Parameter lies over the processes that hold it: those of a stage, or all."""
-    if not isinstance(value, PartParameter):
-        pipeline = stages.latest()
-        alike = group_of(None, "save_checkpoint") if pipeline is None else pipeline.alike
-        return ParameterLayout((alike.size,), ((),) * value.ndim)
-    devices, axes, extra = value.placement.arrangement()
-    from_last = [tuple(len(devices) - 1 - axis for axis in axes.get(dim, ()))
-                 for dim in range(value.ndim)]
-    return ParameterLayout(tuple(devices), tuple(from_last), extra)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..amp.build import build_train_network
+from ..communication.settings import get_auto_parallel_context
 from ..core import checks as check
 from ..core import context
+from ..core.require import of_type, one_of
 from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
-from ..parallel.settings import get_auto_parallel_context
 from ..tensors.tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext
 from .callback.base import CallbackManager, InternalCallbackParam
@@ -229,9 +230,7 @@ class Model:
         self._check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
                         initial_epoch)
         check.check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
-        if isinstance(valid_frequency, bool) or not isinstance(valid_frequency, (int, list)):
-            raise TypeError(f"For 'Model.fit', 'valid_frequency' must be an int or a list, "
-                            f"but got {type(valid_frequency).__name__}.")
+        of_type(valid_frequency, (int, list), "valid_frequency", "Model.fit")
         if valid_dataset is not None and not self._metric_fns:
             raise ValueError("For 'Model.fit', with a 'valid_dataset' the Model must be made with "
                              "'metrics'.")
@@ -435,9 +434,7 @@ class Model:
         Raises:
             TypeError, ValueError: if an input is of another type, or an empty Tensor.
         """
-        if backend not in ("lite", None):
-            raise ValueError(f"For 'Model.predict', 'backend' must be 'lite' or None, "
-                             f"but got {backend!r}.")
+        one_of(backend, ("lite", None), "backend", "Model.predict")
         for item in predict_data:
             if item is not None and not isinstance(item, (Tensor, int, float, str)):
                 raise TypeError(f"For 'Model.predict', inputs must be Tensors, numbers, texts or "

@@ -8,8 +8,9 @@ from ..communication import exchange
 from ..communication.groups import create_group, group_of
 from ..nn.cell import Cell
 from ..parallel import stages
+from ..parallel.parameter_layout import layout_of
 from ..tensors.parameter import Parameter
-from .held import held_part, layout_of
+from .held import held_part
 
 __all__ = ["get_parameter_redundancy", "parameter_broadcast", "remove_param_redundancy",
            "sync_pipeline_shared_parameters"]

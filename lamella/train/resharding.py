@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
+from ..parallel.parameter_layout import ParameterLayout
 from ..tensors.parameter import Parameter, parameter_around
 from ..tensors.tensor import wrap
 from .checkpoint import load_checkpoint, save_checkpoint
-from .strategy_files import ParameterLayout, layouts_of
+from .strategy_files import layouts_of
 
 __all__ = ["convert_checkpoint_by_rank", "convert_checkpoints", "cut_slice", "files_by_rank",
            "joined", "merge_sliced_parameter", "merged", "place_of",

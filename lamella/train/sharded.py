@@ -65,7 +65,7 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     from torch.distributed.checkpoint.filesystem import FileSystemWriter
     from torch.distributed.checkpoint.state_dict_saver import save
 
-    from .sharded_reader import checksum
+    from .sharded_reader import checksum  # which needs them too
 
     _check("save_sharded", folder, network)
     group = group_of(None, "save_sharded")
@@ -114,7 +114,7 @@ def load_sharded(folder: str, network: Cell, rows: Any = None) -> dict[str, Any]
     """
     from torch.distributed.checkpoint.state_dict_loader import load
 
-    from .sharded_reader import Planner, Reader, check_files
+    from .sharded_reader import Planner, Reader, check_files  # which needs them too
 
     _check("load_sharded", folder, network)
     group = group_of(None, "load_sharded")

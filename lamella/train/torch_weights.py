@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
@@ -100,9 +101,7 @@ def load_torch_weights(net: Cell, source: Any,
         1.gamma            1.weight        renamed
         1.beta             1.bias          renamed
     """
-    if not isinstance(net, Cell):
-        raise TypeError(f"For 'load_torch_weights', 'net' must be a Cell, but got "
-                        f"{type(net).__name__}.")
+    of_type(net, Cell, "net", "load_torch_weights")
     given = {_renamed(name, rename): (name, value) for name, value in _read(source).items()
              if not name.endswith(_UNNEEDED)}
     report, values = WeightsReport(), {}

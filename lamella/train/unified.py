@@ -14,8 +14,10 @@ from typing import Any
 
 import torch
 
+from ..communication import settings
+from ..core.require import of_type
 from ..nn.cell import Cell
-from ..parallel import settings
+from ..parallel.parameter_layout import ParameterLayout
 from ..tensors.parameter import parameter_around
 from ..tensors.tensor import wrap
 from .atomic_file import replacing
@@ -23,7 +25,7 @@ from .checkpoint import save_checkpoint
 from .checkpoint_net import load_param_into_net
 from .resharding import cut_slice, files_by_rank, joined, place_of, stage_size
 from .safetensors_format import read_safetensors, write_safetensors
-from .strategy_files import ParameterLayout, layouts_of
+from .strategy_files import layouts_of
 
 __all__ = ["load_unified", "unified_safetensors"]
 
@@ -52,8 +54,7 @@ def unified_safetensors(src_dir: str, src_strategy_file: str, dst_dir: str,
         TypeError: if an argument is of the wrong type.
         ValueError: if `src_dir` is a file, or a process's file or a slice is missing.
     """
-    if not isinstance(dst_dir, str):
-        raise TypeError(f"For 'unified_safetensors', 'dst_dir' must be a str, but got {dst_dir!r}.")
+    of_type(dst_dir, str, "dst_dir", "unified_safetensors")
     if os.path.isfile(src_dir):
         raise ValueError("For 'unified_safetensors', the 'src_dir' can not be a file.")
     files = files_by_rank(src_dir, f"{file_suffix or ''}.safetensors")

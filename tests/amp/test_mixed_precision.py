@@ -211,7 +211,7 @@ def test_what_programs_import_from_train_amp():
     assert net(x).dtype == ms.float16
     loss = _add_loss_network(net, nn.MSELoss(), _config_level["O2"]["cast_model_type"])
     assert loss(x, ms.ops.ones((2, 3), ms.float16)).dtype == ms.float32
-    with pytest.raises(TypeError, match="'loss_fn' must be a Cell, but got str"):
+    with pytest.raises(TypeError, match="'loss_fn' must be a Cell, but got 'mse' of type str"):
         _add_loss_network(net, "mse", ms.float32)
     assert [level for level, config in _config_level.items() if config["keep_batchnorm_fp32"]] == [
         "O2"]

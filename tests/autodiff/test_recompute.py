@@ -328,7 +328,7 @@ def test_a_cell_with_other_values(mode):
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda net: nn.functional_call(3, {}), TypeError, "'cell' must be a Cell, but got int"),
+    (lambda net: nn.functional_call(3, {}), TypeError, "'cell' must be a Cell, but got 3 of type"),
     (lambda net: nn.functional_call(net, 3), TypeError, "must be a dict of Tensors or several"),
     (lambda net: nn.functional_call(net, {"v": Tensor(1.0)}), ValueError, "'v'.*it has"),
     (lambda net: nn.functional_call(net, {"w": 3}), TypeError, "for 'w' must be a Tensor"),

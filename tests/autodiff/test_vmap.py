@@ -75,7 +75,7 @@ def test_what_comes_back(call, expected):
     (lambda: ms.vmap(lambda r: (r, r), 0, (0, None))(M), RuntimeError, "differs between the exam"),
     (lambda: ms.vmap(lambda r, s: r * s)(M, 2.0), RuntimeError, "the axis 0 for the number 2.0"),
     (lambda: ms.vmap(twice, chunk_size=0), ValueError, "'chunk_size' must be an int of 1 or more"),
-    (lambda: ms.vmap(twice, randomness="x"), ValueError, "'randomness' must be 'same'"),
+    (lambda: ms.vmap(twice, randomness="x"), ValueError, "'randomness' must be one of 'same'"),
     (lambda: ms.vmap(twice)(M[:0]), RuntimeError, "one example or more"),
     (lambda: ms.vmap(lambda r: r if r.sum() > 3 else -r)(M), RuntimeError, "ops.where"),
     (lambda: ms.vmap(lambda r: r * float(r.sum()))(M), RuntimeError, "ops.where"),

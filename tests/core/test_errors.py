@@ -7,7 +7,8 @@ import lamella as ms
 from lamella import Parameter, Tensor
 from lamella.amp.autocast import create_amp_strategy
 from lamella.common import initializer
-from lamella.core.errors import describe, one_of, op
+from lamella.core.errors import describe, op
+from lamella.core.require import one_of
 from lamella.experimental.optim import SGD, lr_scheduler
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])

@@ -186,5 +186,5 @@ def test_cosine_similarity_is_a_layer_under_its_own_path():
 
     a, b = ms.Tensor([[[3.0], [4.0]]]), ms.Tensor([[[0.0], [2.0]]])
     np.testing.assert_allclose(CosineSimilarity(1)(a, b).asnumpy(), [[0.8]], rtol=1e-6)
-    with pytest.raises(TypeError, match="'x2' must be a Tensor, but got float"):
+    with pytest.raises(TypeError, match="'x2' must be a Tensor, but got 1.0 of type float"):
         CosineSimilarity()(a, 1.0)

@@ -46,7 +46,7 @@ def test_a_step_of_one_dimension():
 ERRORS = [
     (lambda: nn.ExponentialDecayLR(1, 0.9, 4), TypeError, "'learning_rate' must be a float"),
     (lambda: nn.ExponentialDecayLR(0.1, 0.0, 4), ValueError, "'decay_rate'.*above 0, but got 0.0"),
-    (lambda: nn.NaturalExpDecayLR(0.1, 0.9, 4.0), TypeError, "'decay_steps' must be a int"),
+    (lambda: nn.NaturalExpDecayLR(0.1, 0.9, 4.0), TypeError, "'decay_steps' must be an int"),
     (lambda: nn.InverseDecayLR(0.1, 0.9, 4, 1), TypeError, "'is_stair'"),
     (lambda: nn.CosineDecayLR(0.1, 0.1, 4), ValueError, "above 'min_lr'"),
     (lambda: nn.CosineDecayLR(0, 0.1, 4), TypeError, "'min_lr'"),

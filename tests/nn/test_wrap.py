@@ -117,7 +117,7 @@ def test_the_scale_can_be_set():
     _, step = scaled(ms.Tensor(4.0))
     step.set_sense_scale(ms.Tensor(8.0))
     assert step.scale_sense.asnumpy() == 8.0
-    with pytest.raises(TypeError, match="must be a Tensor, but got int"):
+    with pytest.raises(TypeError, match="must be a Tensor, but got 3 of type int"):
         step.set_sense_scale(3)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, communication, dataset, nn, ops
-from lamella.communication import comm_func
-from lamella.parallel import buckets
+from lamella.communication import buckets, comm_func
 from lamella.parallel.distributed import DistributedDataParallel
 from tests.worlds import error_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lamella.parallel import buckets
+from lamella.communication import buckets
 from lamella.parallel.distributed import DistributedDataParallel
 
 from ..worlds import run_world
@@ -67,7 +67,7 @@ def test_gradients_of_a_wrapped_network_add_up(request, world):
 
 
 @pytest.mark.parametrize("call, kind, text", [
-    (lambda: DistributedDataParallel(3), TypeError, "'module' must be a Cell, but got int"),
+    (lambda: DistributedDataParallel(3), TypeError, "'module' must be a Cell, but got 3 of type"),
     (lambda: DistributedDataParallel(worker.Net(), bucket_cap_mb=0), ValueError, "above 0"),
     (lambda: DistributedDataParallel(worker.Net(), reducer_mode="x"), ValueError, "but got 'x'"),
 ], ids=["module", "bucket_cap_mb", "reducer_mode"])

@@ -1,7 +1,7 @@
 import pytest
 
 import lamella as ms
-from lamella.parallel import settings
+from lamella.communication import settings
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,10 @@ from lamella.parallel import (
     transform_checkpoint_by_rank,
     transform_checkpoints,
 )
+from lamella.parallel.parameter_layout import ParameterLayout
 from lamella.train.sharded import load_sharded, save_sharded
 from lamella.train.sharded_reader import checksum
-from lamella.train.strategy_files import ParameterLayout, write_strategy
+from lamella.train.strategy_files import write_strategy
 
 from ..worlds import run_world, start_world
 from . import sharded_worker as worker

@@ -16,7 +16,8 @@ from lamella.parallel import (
     transform_checkpoints,
     unified_safetensors,
 )
-from lamella.train.strategy_files import ParameterLayout, build_searched_strategy, write_strategy
+from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.train.strategy_files import build_searched_strategy, write_strategy
 
 WHOLES = {"a": np.arange(32, dtype=np.float32).reshape(8, 4),
           "b": np.arange(4, dtype=np.float32), "c": np.arange(24, dtype=np.int32).reshape(4, 6)}

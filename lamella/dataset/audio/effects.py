@@ -10,6 +10,7 @@ import numpy as np
 from ..checks import boolean, choice, integer, number
 from ..transforms.operation import Streams, Values
 from .enums import BorderType, FadeShape, GainType
+from .filters import filtered
 from .operation import AudioOperation
 
 
@@ -102,7 +103,6 @@ class Overdrive(AudioOperation):
         self.color = number(self, "color", color, 0, 100)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
-        from .filters import filtered
         pushed = signal * 10 ** (self.gain / 20) + self.color / 200
         pushed = np.where(pushed < -1, -2 / 3, np.where(pushed > 1, 2 / 3,
                                                         pushed - pushed ** 3 / 3))

@@ -38,7 +38,7 @@ class DistributedSampler(Sampler[int]):
         check_type("seed", seed, int)
         check_type("drop_last", drop_last, bool)
         if num_replicas is None or rank is None:
-            from ...mint import distributed
+            from ...mint import distributed  # a room that few programs need
             num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
             rank = distributed.get_rank() if rank is None else rank
         if num_replicas <= 0:

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..sources.cifar import read_cifar
+from ..sources.mnist import read_idx
+from ..sources.tfrecord import examples
+from ..vision.utils import encode_jpeg
 from .writer import SUCCESS, FileWriter
 
 
@@ -28,7 +32,6 @@ class _Converter:
 
 
 def _encoded(image: np.ndarray) -> bytes:
-    from ..vision.utils import encode_jpeg
     return encode_jpeg(image, 95).tobytes()
 
 
@@ -54,7 +57,6 @@ class MnistToMR(_Converter):
         self.partition_number = partition_number
 
     def _write(self) -> None:
-        from ..sources.mnist import read_idx
         for part, name in (("train", "train"), ("t10k", "test")):
             images = read_idx(os.path.join(self.source, f"{part}-images-idx3-ubyte"), 3)
             labels = read_idx(os.path.join(self.source, f"{part}-labels-idx1-ubyte"), 1)
@@ -78,7 +80,6 @@ class Cifar10ToMR(_Converter):
         self.source, self.destination = source, destination
 
     def _write(self) -> None:
-        from ..sources.cifar import read_cifar
         for usage, name in (("train", self.destination), ("test", f"{self.destination}_test")):
             images, labels, _ = read_cifar(self.source, usage, 2 if self._fine else 1)
             schema: dict[str, Any] = {"id": {"type": "int64"}, "data": {"type": "bytes"}}
@@ -183,7 +184,6 @@ class TFRecordToMR(_Converter):
         self.feature_dict, self.bytes_fields = feature_dict, bytes_fields or []
 
     def _write(self) -> None:
-        from ..sources.tfrecord import examples
         schema: dict[str, Any] = {}
         rows: list[dict[str, Any]] = []
         for example in examples(self.source):

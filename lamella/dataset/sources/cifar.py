@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import config
 from ..checks import one_of
 from ..errors import in_pipeline, needs
+from ..order import Table
+from ..schema import Schema
 from ..source_arguments import select_sampler
 from .files import folder
 from .slices import ArraysDataset
@@ -182,8 +185,6 @@ class RandomDataset(ArraysDataset):
                  num_parallel_workers: int | None = None, cache: Any = None,
                  shuffle: bool | None = None, num_shards: int | None = None,
                  shard_id: int | None = None):
-        from .. import config
-        from ..schema import Schema
         if total_rows is not None and (isinstance(total_rows, bool) or not isinstance(
                 total_rows, int) or total_rows < 1):
             raise ValueError(f"For 'RandomDataset', 'total_rows' must be a positive int, but got "
@@ -246,7 +247,6 @@ class FakeImageDataset(ArraysDataset):
             num_parallel_workers, cache)
 
     def _table(self) -> Any:
-        from ..order import Table
         if self._held is None:
             labels = np.random.default_rng(self.base_seed).integers(
                 0, self.classes, self.num_images).astype(np.uint32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from ..samplers import Shuffle
 from ..source import MappableDataset, SourceDataset
 from ..source_arguments import exclusive, folder, select_sampler
 from ..state import Run
+from ..vision.conversion import decoded
 
 
 def file_bytes(path: str) -> np.ndarray:
@@ -36,7 +38,6 @@ def picture(path: str, decode: bool) -> np.ndarray:
     data = file_bytes(path)
     if not decode:
         return data
-    from ..vision.conversion import decoded
     try:
         return decoded(data)
     except RuntimeError as error:
@@ -211,7 +212,6 @@ def found_files(name: str, files: Any) -> list[str]:
     Raises:
         TypeError, ValueError: if there are none.
     """
-    import glob
     listed = [files] if isinstance(files, str) else files
     if not isinstance(listed, (list, tuple)) or not all(isinstance(f, str) for f in listed):
         raise TypeError(f"For '{name}', 'dataset_files' must be a str or a list of str, but got "

@@ -15,12 +15,13 @@ from ..checks import boolean, shards
 from ..errors import DataError, in_pipeline, in_user_code
 from ..node import names
 from ..order import Row, Table, flat
+from ..processes import Processes
 from ..rows import source_row, stacked
 from ..samplers import BuiltinSampler, PKSampler
 from ..schema import Schema
 from ..source import MappableDataset
 from ..source_arguments import select_sampler
-from ..state import Run
+from ..state import Passes, Run
 
 
 class GeneratorDataset(MappableDataset):
@@ -161,7 +162,6 @@ class GeneratorDataset(MappableDataset):
                 and not config.get_debug_mode() and self.batch_sampler is None)
 
     def _order(self, run: Run) -> Any:
-        from ..state import Passes
         size = len(self.source)
         return run.keep(self, lambda: Passes(self.sampler.epochs(size, run.seed)))
 
@@ -305,7 +305,6 @@ class _Pool:
     """Processes that read an indexed source, and their progress."""
 
     def __init__(self, node: GeneratorDataset, run: Run):
-        from ..state import Passes
         self.node = node
         self.passes = Passes(node.sampler.epochs(len(node.source), run.seed))
         self.processes: Any = None
@@ -329,7 +328,6 @@ class _Pool:
 
     def rows(self, run: Run, skip: int) -> Iterator[Row]:
         """The rows of an epoch, from `skip` on."""
-        from ..processes import Processes
         node, order = self.node, self.passes.next()
         mark, self.restored = self.restored, None
         start = 0

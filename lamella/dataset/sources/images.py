@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..checks import existing_file, one_of
 from ..errors import in_pipeline
 from ..samplers import PKSampler
+from ..vision.conversion import decoded
 from .files import FilesDataset, folder, picture
 
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -67,7 +69,6 @@ class ImageFolderDataset(FilesDataset):
             plain: Any = self.decrypt(item[0])
             data = np.frombuffer(plain, np.uint8)
             if self.decode:
-                from ..vision.conversion import decoded
                 data = decoded(data)
             return data, np.int32(item[1])
         return picture(item[0], self.decode), np.int32(item[1])
@@ -283,7 +284,6 @@ class ManifestDataset(FilesDataset):
         self.class_indexing, self.decode = class_indexing, decode
 
     def _list(self) -> list[Any]:
-        import json
         with open(self.dataset_file, encoding="utf-8") as opened:
             entries = [json.loads(line) for line in opened if line.strip()]
         found = [(entry["source"], [one["name"] for one in entry.get("annotation", [])])

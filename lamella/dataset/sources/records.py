@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..checks import existing_file
+from ..errors import in_pipeline
+from ..mindrecord.exceptions import MRMOpenError
+from ..mindrecord.reader import as_columns, files_of
 from ..order import Row, Table
 from ..rows import as_array
 from ..samplers import DistributedSampler, RandomSampler, Shuffle
@@ -41,7 +44,6 @@ class MindDataset(FilesDataset):
                              "Shuffle.INFILE.")
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
-        from ..mindrecord.reader import files_of
         self.dataset_files, self.columns_list = dataset_files, columns_list
         names = [dataset_files] if isinstance(dataset_files, str) else dataset_files
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
@@ -100,9 +102,6 @@ class MindDataset(FilesDataset):
         return [file.path for file in self._files[which:which + 1]]
 
     def _at(self, place: int, starts: np.ndarray, total: int) -> Row:
-        from ..errors import in_pipeline
-        from ..mindrecord.exceptions import MRMOpenError
-        from ..mindrecord.reader import as_columns
         schema = self._files[0].schema
         if place >= total:
             assert self.padded_sample is not None

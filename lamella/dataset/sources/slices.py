@@ -10,7 +10,8 @@ import numpy as np
 from ...tensors.tensor import Tensor
 from ..node import names
 from ..order import ArrayTable, Table
-from ..samplers import BuiltinSampler, PKSampler
+from ..rows import as_array
+from ..samplers import BuiltinSampler, PKSampler, SequentialSampler
 from ..source import MappableDataset
 from ..source_arguments import select_sampler
 
@@ -129,8 +130,6 @@ class PaddedDataset(MappableDataset):
             raise ValueError("For 'PaddedDataset', 'padded_samples' must not be empty.")
         if not all(isinstance(sample, dict) for sample in padded_samples):
             raise TypeError("For 'PaddedDataset', each of 'padded_samples' must be a dict.")
-        from ..rows import as_array
-        from ..samplers import SequentialSampler
         super().__init__()
         self._columns = list(padded_samples[0])
         self.padded_samples, self.sampler = padded_samples, SequentialSampler()

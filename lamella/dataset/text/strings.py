@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
 from ..checks import boolean, integer, string
 from ..errors import needs
@@ -126,7 +127,6 @@ class Lookup(TextTensorOperation):
     """
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
-        from ...core import dtype as types
         if not isinstance(vocab, Vocab):
             raise TypeError(f"For 'Lookup', 'vocab' must be a Vocab, but got "
                             f"{type(vocab).__name__}.")

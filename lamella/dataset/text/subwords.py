@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from typing import Any
 
@@ -123,7 +124,6 @@ class SentencePieceVocab:
     @classmethod
     def _trained(cls, sentences: Any, vocab_size: int, character_coverage: float,
                  model_type: Any, params: dict[str, Any]) -> SentencePieceVocab:
-        import io
         sentencepiece = needs("text", "sentencepiece")
         model = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(

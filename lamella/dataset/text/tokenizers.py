@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from typing import Any
 
@@ -215,7 +216,6 @@ class BasicTokenizer(Tokenizer):
 
 
 def _preserved(text: str) -> list[tuple[int, str]]:
-    import re
     pattern = r"\[CLS\]|\[SEP\]|\[UNK\]|\[PAD\]|\[MASK\]|\[unused\d+\]"
     return [(match.start(), match.group()) for match in re.finditer(pattern, text)]
 

@@ -26,7 +26,7 @@ from .transforms import (
 
 def __getattr__(name: str) -> Any:
     if name == "vision":  # programs reach it here too
-        from .. import vision
+        from .. import vision  # which needs this room
         return vision
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

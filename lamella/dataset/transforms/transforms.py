@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
 from ..checks import integer, number, of_type
 from ..errors import in_pipeline
@@ -299,7 +300,6 @@ class Mask(TensorOperation):
                 Relational.LE: np.less_equal}
 
     def __init__(self, operator: Relational, constant: Any, dtype: Any = None):
-        from ...core import dtype as types
         dtype = types.bool_ if dtype is None else dtype
         if not isinstance(operator, Relational):
             raise TypeError(f"For 'Mask', 'operator' must be a Relational, but got {operator!r}.")

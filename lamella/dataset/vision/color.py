@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
 
 from ..checks import integer, number, pair
 from ..transforms.operation import PyTensorOperation
+from ..transforms.transforms import run_operation
 from . import kernels
 from .image import ImageOperation, frames, is_image, pillow
 
@@ -276,9 +278,6 @@ class UniformAugment(PyTensorOperation):
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
         """The new image."""
-        import random
-
-        from ..transforms.transforms import run_operation
         for place in np.random.choice(len(self.transforms), self.num_ops, replace=False):
             chance = random.random()
             if random.random() < chance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import io
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,6 @@ class Decode(ImageOperation):
             raise TypeError(f"Decode: the input must be an encoded image in a 1-D array of uint8, "
                             f"but got {value.dtype} {list(value.shape)}.")
         if self.to_pil:
-            import io
             try:
                 return pillow().open(io.BytesIO(value.tobytes())).convert("RGB")
             except OSError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import dtype as mstype
+from ...core.require import of_type
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
@@ -108,8 +109,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0,
                  last_epoch: int = -1):
-        if isinstance(T_max, bool) or not isinstance(T_max, int):
-            raise TypeError(f"For 'CosineAnnealingLR', 'T_max' must be an int, but got {T_max!r}.")
+        of_type(T_max, int, "T_max", "CosineAnnealingLR")
         if isinstance(eta_min, bool) or not isinstance(eta_min, (int, float)):
             raise TypeError(f"For 'CosineAnnealingLR', 'eta_min' must be a number, "
                             f"but got {eta_min!r}.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...core.require import of_type
 from ...ops.primitives.update_rules import Raws, damped_sgd, sgd
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
@@ -48,8 +49,7 @@ class SGD(Stepping):
         for name, value in (("lr", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
             check_range("SGD", name, value)
         for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
-            if not isinstance(flag, bool):
-                raise TypeError(f"For 'SGD', '{name}' must be a bool, but got {flag!r}.")
+            of_type(flag, bool, name, "SGD")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(f"For 'SGD', 'nesterov' needs a 'momentum' above 0 and a 'dampening' "
                              f"of 0, but got {momentum} and {dampening}.")
@@ -94,8 +94,7 @@ class ASGD(Stepping):
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0.0, maximize: bool = False):
         for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
-            if not isinstance(value, float):
-                raise TypeError(f"For 'ASGD', '{name}' must be a float, but got {value!r}.")
+            of_type(value, float, name, "ASGD")
         for name, value in (("lr", lr), ("weight_decay", weight_decay)):
             check_range("ASGD", name, value)
         super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0,

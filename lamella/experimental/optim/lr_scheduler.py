@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ...core.require import of_type
 from .cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR
 from .one_cycle import OneCycleLR
 from .optimizer import Optimizer
@@ -20,14 +21,12 @@ __all__ = ["StepLR", "LinearLR", "LRScheduler", "ExponentialLR", "PolynomialLR",
 
 
 def _integer(value: Any, name: str, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"For '{where}', '{name}' must be an int, but got {value!r}.")
+    of_type(value, int, name, where)
     return value
 
 
 def _float(value: Any, name: str, where: str) -> float:
-    if not isinstance(value, float):
-        raise TypeError(f"For '{where}', '{name}' must be a float, but got {value!r}.")
+    of_type(value, float, name, where)
     return value
 
 
@@ -283,9 +282,7 @@ class MultiStepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, milestones: list[int], gamma: float = 0.1,
                  last_epoch: int = -1):
-        if not isinstance(milestones, list):
-            raise TypeError(f"For 'MultiStepLR', 'milestones' must be a list, "
-                            f"but got {milestones!r}.")
+        of_type(milestones, list, "milestones", "MultiStepLR")
         for milestone in milestones:
             _integer(milestone, "milestones", "MultiStepLR")
         if isinstance(gamma, bool) or not isinstance(gamma, (int, float)):

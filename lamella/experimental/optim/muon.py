@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...ops.primitives.update_rules import Raws
 from .stepping import Stepping, check_range
 

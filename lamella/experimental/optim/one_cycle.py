@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...core.errors import one_of
+from ...core.require import one_of
 from .optimizer import Optimizer
 from .schedule import LRScheduler, check_optimizer, each_group
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core import dtype as mstype
 from ...core.errors import explain_construction
+from ...core.require import of_type
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
@@ -51,8 +52,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         where = type(self).__name__
         check_optimizer(optimizer, where)
-        if isinstance(last_epoch, bool) or not isinstance(last_epoch, int):
-            raise TypeError(f"For '{where}', 'last_epoch' must be an int, but got {last_epoch!r}.")
+        of_type(last_epoch, int, "last_epoch", where)
         if last_epoch < -1:
             raise ValueError(f"For '{where}', 'last_epoch' must be -1 or more, "
                              f"but got {last_epoch}.")

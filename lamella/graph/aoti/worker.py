@@ -63,10 +63,10 @@ def options_for(kinds: set[str], threads: int) -> dict[str, object]:
 
 
 def _compile(folder: pathlib.Path) -> None:
-    import torch
+    import torch  # which takes a second, and whose errors are to be reported
 
-    from lamella.graph.ir.text import from_text
-    from lamella.machine.library import keep
+    from lamella.graph.ir.text import from_text  # which needs it
+    from lamella.machine.library import keep  # which needs it
 
     torch.set_num_threads(1)
     threads = int((folder / "threads").read_text())  # of the compiled code

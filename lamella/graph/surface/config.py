@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core import context
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...tensors.tensor import Tensor
 
 AUTOMATIC = "O1"  # the level where none is given

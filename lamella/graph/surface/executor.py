@@ -8,6 +8,7 @@ import torch
 
 from ...core import context
 from ...device import kinds
+from .mode import compiled_cell
 
 # MindSpore's cache of compiled Cells; here each Cell keeps its own, and this stays empty
 cells_compile_cache: dict[int, Any] = {}
@@ -23,8 +24,6 @@ class CellGraphExecutor:
         Returns:
             A name of the graph, and whether it is new.
         """
-        from .mode import compiled_cell
-
         compiled = compiled_cell(obj)
         before = compiled.traces
         obj.compile(*args, **kwargs)

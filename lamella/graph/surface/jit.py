@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...nn.cell_tree import CellTree
 from ..runtime.compiled import Compiled
 from .as_asked import CompiledAsAsked

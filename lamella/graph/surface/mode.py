@@ -27,7 +27,7 @@ _eager_call = Cell.__call__
 
 def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
     if (state.trace is not None or state.level is not None or state.whole
-            or reverse.graph_call is None):  # a program's own `__call__` calls it in either mode
+            or not reverse.runs_as_graphs()):  # a program's own `__call__` calls it in either mode
         return _eager_call(self, *args, **kwargs)
     return compiled_cell(self)(*args, **kwargs)
 
@@ -45,7 +45,7 @@ def _switch(mode: int) -> None:
     graph = mode == context.GRAPH_MODE
     if Cell.__call__ in (_graph_call, _eager_call):  # else a program has put its own there
         Cell.__call__ = _graph_call if graph else _eager_call  # type: ignore[method-assign]
-    reverse.graph_call = _graph_gradient if graph else None
+    reverse.register_graphs(_graph_gradient if graph else None)
 
 
 context.mode_listeners.append(_switch)

@@ -16,6 +16,7 @@ from ...communication import exchange, messages
 from ...communication.comm_func import member
 from ...communication.groups import Group, group_of
 from ...core import context
+from ...core.require import of_type
 from ...tensors.tensor import Tensor
 
 __all__ = ["all_gather_object", "broadcast_object_list", "gather_object", "recv_object_list",
@@ -176,9 +177,7 @@ def _bytes(raw: torch.Tensor) -> bytes:
 
 
 def _check_places(name: str, argument: str, places: Any, size: int) -> None:
-    if not isinstance(places, list):
-        raise TypeError(f"For '{name}', '{argument}' must be a list, "
-                        f"but got {type(places).__name__}.")
+    of_type(places, list, argument, name)
     if len(places) != size:
         raise ValueError(f"For '{name}', '{argument}' must have {size} entries, "
                          f"but has {len(places)}.")

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from ...communication import groups, joining
 from ...communication.store import TCPStore
 from ...core.errors import describe
+from ...core.require import of_type
 
 __all__ = ["destroy_process_group", "get_backend", "get_global_rank", "get_group_rank",
            "get_process_group_ranks", "get_rank", "get_world_size", "init_process_group",
@@ -62,17 +63,13 @@ def init_process_group(backend: str = "hccl", init_method: str | None = None,
         raise TypeError(f"For 'init_process_group', 'init_method' must be a str, "
                         f"but got {describe(init_method)}.")
     if store is not None:
-        if not isinstance(store, TCPStore):
-            raise TypeError(f"For 'init_process_group', 'store' must be a TCPStore, but got "
-                            f"{store!r}.")
+        of_type(store, TCPStore, "store", "init_process_group")
         if init_method is not None or world_size <= 0:
             raise ValueError("For 'init_process_group', a 'store' comes with 'world_size' and "
                              "'rank', and without 'init_method'.")
         joining.meet_in(store.store)
     if timeout is not None:
-        if not isinstance(timeout, datetime.timedelta):
-            raise TypeError(f"For 'init_process_group', 'timeout' must be a timedelta, "
-                            f"but got {timeout!r}.")
+        of_type(timeout, datetime.timedelta, "timeout", "init_process_group")
         joining.wait_for(timeout)
     if (world_size < 0) != (rank < 0):
         raise ValueError(f"For 'init_process_group', 'world_size' and 'rank' must be given "

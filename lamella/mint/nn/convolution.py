@@ -8,7 +8,7 @@ from typing import Any
 from ... import ops
 from ...common.initializer import HeUniform, Uniform, _calculate_fan_in_and_fan_out, initializer
 from ...core import dtype as mstype
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...nn import Cell, checks
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor

@@ -8,7 +8,8 @@ import torch.nn.functional as torch_functional
 
 from ... import ops
 from ...core.adapters import adapted
-from ...core.errors import one_of, op
+from ...core.errors import op
+from ...core.require import one_of
 from ...ops import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,

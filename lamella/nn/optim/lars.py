@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from ...core import dtype as mstype
+from ...core.spreading import spreading
 from ...ops.primitives.optimizer import LARSUpdate
 from ...ops.primitives.update_rules import lars
-from ...parallel import parts
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..checks import of_type
@@ -66,8 +66,7 @@ class LARS(Optimizer):
         self.learning_rate = Parameter(Tensor(0.0, mstype.float32), name="fake_lr")
         self.parameters = self._parameters = optimizer.parameters
         self.param_length = optimizer.param_length
-        parts.check_elementwise(self)
-        parts.keep_whole(self.parameters)
+        spreading().place(self)
         for name in ("dynamic_decay_flags", "dynamic_weight_decay", "weight_decay", "global_step",
                      "is_group", "decay_flags", "reciprocal_scale", "need_scale", "loss_scale"):
             setattr(self, name, getattr(optimizer, name))

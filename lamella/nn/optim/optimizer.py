@@ -17,15 +17,15 @@ import torch
 from ...core import context, cuts
 from ...core import dtype as mstype
 from ...core.errors import describe
+from ...core.spreading import spreading
 from ...core.state import state
 from ...ops.primitives.update_rules import held, kernels, like_parameters, off_tape
 from ...ops.primitives.update_states import FittingStates, Shapes
-from ...parallel import parts, settings, stages
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
 from ..cell_tree import operator
-from ..checks import non_negative_float, of_type, positive_float
+from ..checks import non_negative_float, of_type, one_of, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
 from .grouping import Group, Grouping
@@ -124,11 +124,7 @@ class Optimizer(Cell):
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
         self._grouping = Grouping()
-        if settings.shards_optimizer():
-            parts.place(self.parameters, parts.placement_of())
-            parts.check_elementwise(self)
-        if not self._elementwise:
-            parts.keep_whole(self.parameters)
+        spreading().place(self)
 
     # -- parameters and groups -------------------------------------------------------------------
 
@@ -257,9 +253,7 @@ class Optimizer(Cell):
 
     def _set_base_target(self, value: str) -> None:
         of_type(value, str, "target", "Optimizer")
-        if value not in ("CPU", "Ascend", "GPU"):
-            raise ValueError(f"For 'Optimizer', 'target' must be 'CPU', 'Ascend' or 'GPU', "
-                             f"but got {value!r}.")
+        one_of(value, ("CPU", "Ascend", "GPU"), "target", "Optimizer")
         if value != self._target and value != "CPU":
             raise ValueError(f"For 'Optimizer', 'target' can't be {value!r} "
                              f"on the device {self._target!r}.")
@@ -407,12 +401,7 @@ class Optimizer(Cell):
             True for each parameter.
         """
         self.check_gradients(gradients)
-        if stages.latest() is not None:
-            stages.place_states(self.parameters, states)
-        if parts.in_use:
-            parts.check_elementwise(self)
-            parts.fit_states(self.parameters, states)
-            gradients = parts.parts_of(gradients, self.parameters)
+        gradients = spreading().fit(self, states, gradients)
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr

@@ -12,8 +12,8 @@ from ...autodiff.run import record
 from ...autodiff.tree import map_tensors, tensors
 from ...communication import exchange
 from ...communication.groups import group_of
-from ...parallel import parts, pipeline, sharding, stages
-from ...parallel.settings import get_auto_parallel_context
+from ...communication.settings import get_auto_parallel_context
+from ...core.spreading import as_whole, spreading
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
@@ -175,10 +175,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
         reducer: what adds up the gradients of several processes; default: nothing does.
     """
     outer = current()
-    if stages.in_use():
-        network = pipeline.staged(network, "TrainOneStepCell", start or pipeline.from_one)
-    elif sharding.splits():
-        network = sharding.region(network, "TrainOneStepCell")
+    network = spreading().trained(network, "TrainOneStepCell", start)
     run = record(network, inputs, {}, tuple(), tuple(weights), outer)
     sens = None if start is None else start(run.value)
     reduction = None
@@ -195,7 +192,7 @@ def loss_and_gradients(network: Callable[..., Any], inputs: tuple, weights: Any,
             if alias.requires_grad:
                 alias.register_hook(partial(reduction.ready, place))
         raws = [gradient._raw for gradient in run.backward(run.value, sens)]
-        gradients = tuple([wrap(raw) for raw in parts.as_whole(reduction.finish(raws))])
+        gradients = tuple([wrap(raw) for raw in as_whole(reduction.finish(raws))])
     loss = run.value
     if outer is None:
         loss = map_tensors(lambda t: wrap(t._raw.detach()), loss)

@@ -10,6 +10,7 @@ import torch
 from ...autodiff.forward import jvp
 from ...autodiff.pullback import vjp
 from ...core.errors import op
+from ...core.require import of_type
 from ...core.state import state
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
@@ -106,9 +107,7 @@ def functional_call(cell: Cell, parameters: Mapping[str, Tensor] | Sequence[Mapp
         >>> print(ms.grad(loss)(ms.Tensor([[2.0]])))
         [[3.]]
     """
-    if not isinstance(cell, Cell):
-        raise TypeError(f"For 'functional_call', 'cell' must be a Cell, "
-                        f"but got {type(cell).__name__}.")
+    of_type(cell, Cell, "cell", "functional_call")
     given = _chosen(cell, parameters)
     own = [(parameter, parameter._data) for parameter, _ in given]
     before = state.overlay

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from ...autodiff.tree import map_tensors
+from ...communication.buckets import Reduction
 from ...communication.groups import HCCL_WORLD_COMM_GROUP, group_of
-from ...parallel import parts
-from ...parallel.buckets import Reduction
-from ...parallel.settings import get_auto_parallel_context
+from ...communication.settings import get_auto_parallel_context
+from ...core.spreading import as_whole, is_part
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import wrap
 from ..cell import Cell
@@ -74,10 +74,10 @@ class DistributedGradReducer(Cell):
     def construct(self, grads: Any) -> Any:
         """Sum the gradients over the processes."""
         raws = [g._raw for g in grads]
-        reduction = self.begin([None if parts.is_part(raw) else raw for raw in raws])
+        reduction = self.begin([None if is_part(raw) else raw for raw in raws])
         if reduction is None:
             return grads
-        return tuple([wrap(raw) for raw in parts.as_whole(reduction.finish(raws))])
+        return tuple([wrap(raw) for raw in as_whole(reduction.finish(raws))])
 
 
 class PipelineGradReducer(Cell):

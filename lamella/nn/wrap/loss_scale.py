@@ -12,9 +12,9 @@ from ...communication.groups import group_of
 from ...core import context
 from ...core import dtype as mstype
 from ...core.dtype import is_inexact
+from ...core.require import of_type
+from ...core.spreading import is_part, local, spreading
 from ...ops.primitives.update_rules import kernels
-from ...parallel import stages
-from ...parallel.parts import is_part, local
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..cell import Cell
@@ -37,11 +37,7 @@ def has_overflow(gradients: Any) -> torch.Tensor:
         largest = kernels._foreach_norm(floating, float("inf"))
         place = largest[0].device
         found = torch.stack([n.float().to(place) for n in largest]).isfinite().all().logical_not_()
-    if any(map(is_part, every)):  # the others hold the rest
-        pipeline = stages.latest()
-        holders = group_of(None, "all_finite") if pipeline is None else pipeline.alike
-        found = exchange.all_reduce("all_finite", found, "max", holders)
-    return stages.total("all_finite", found, "max")
+    return spreading().total("all_finite", found, "max", every)
 
 
 def _grad_scale(scale: Any, grad: Tensor) -> Tensor:
@@ -235,9 +231,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         Raises:
             TypeError: if `sens` is no Tensor.
         """
-        if not isinstance(sens, Tensor):
-            raise TypeError(f"For 'TrainOneStepWithLossScaleCell', 'sens' must be a Tensor, "
-                            f"but got {type(sens).__name__}.")
+        of_type(sens, Tensor, "sens", "TrainOneStepWithLossScaleCell")
         self.scale_sense.set_data(sens)
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Tensor, Any]:

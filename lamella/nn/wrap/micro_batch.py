@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...parallel import pipeline, stages
+from ...core.spreading import spreading
 from ...tensors.tensor import Tensor, wrap
 from .. import checks
 from ..cell import Cell
@@ -162,9 +162,9 @@ class PipelineCell(_SummedParts):
 
     def construct(self, *inputs: Tensor) -> Any:
         """The sum of what the network gives for the parts."""
-        if not stages.in_use():
+        if not spreading().runs_stages():
             return super().construct(*inputs)
-        return pipeline.run_stages(
+        return spreading().run_stages(
             self.network, lambda: [self._part(i, *inputs) for i in range(self.micro_size)],
             type(self).__name__)
 

@@ -10,6 +10,7 @@ from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
 from ..python_values import broadcast_gradient_args
+from ..random import uniform
 from .attributes import with_attributes
 
 __all__ = [
@@ -89,8 +90,6 @@ def _scaled(gradients: Any) -> tuple[Tensor, ...]:
 @op
 def _uniform(x: Tensor, *, minval: float, maxval: float, seed: int, offset: int) -> Tensor:
     """Random numbers between two bounds, in the shape and type of `x`."""
-    from ..random import uniform
-
     out = uniform(x.shape, wrap(torch.tensor(minval)), wrap(torch.tensor(maxval)),
                   seed or offset or None)
     return wrap(out._raw.to(x._raw.dtype))

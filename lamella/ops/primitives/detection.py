@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...core import context
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...core.state import numbers, state
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, as_int, require, typed

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...core.errors import one_of
 from ...core.primitive import primitive
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
 from .. import image, interpolation
 from ..arguments import FLOATS, as_ints, as_shape, require, require_values, typed

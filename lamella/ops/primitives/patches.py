@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, require, typed
 from ..composite import prim_attr_register

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from ...core.errors import one_of, op
+from ...core.errors import op
 from ...core.primitive import primitive
+from ...core.require import one_of
 from ...tensors.random import fresh_generator
 from ...tensors.tensor import Tensor, wrap
 from .. import adaptive_pooling, pooling

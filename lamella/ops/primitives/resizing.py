@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from ...core.errors import one_of, op
+from ...core.errors import op
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
 from .attributes import with_attributes

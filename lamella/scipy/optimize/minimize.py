@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ...core.require import of_type
 from ...ops.arguments import raw_of
 from ...tensors.tensor import Tensor
 from .lagrange import minimize_lagrange
@@ -70,8 +71,7 @@ def minimize(func: Callable[..., Tensor], x0: Tensor, args: tuple = (), method: 
     if not isinstance(args, tuple):
         raise TypeError(f"args argument to mindspore.scipy.optimize.minimize must be a tuple, "
                         f"got {args}")
-    if not isinstance(method, str):
-        raise TypeError(f"For 'minimize', 'method' must be a str, but got {method!r}.")
+    of_type(method, str, "method", "minimize")
     raw_of(x0, "minimize", "x0")
     options = dict(options or {})
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import describe
+from ...core.require import of_type
 from ...tensors.tensor import Tensor
 
 __all__ = ["Callback", "CallbackManager", "InternalCallbackParam", "RunContext"]
@@ -218,9 +219,7 @@ class RunContext:
     """
 
     def __init__(self, original_args: dict):
-        if not isinstance(original_args, dict):
-            raise TypeError(f"For 'RunContext', 'original_args' must be a dict, "
-                            f"but got {type(original_args).__name__}.")
+        of_type(original_args, dict, "original_args", "RunContext")
         self._original_args = original_args
         self._stop_requested = False
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import checks as check
+from ...core.require import of_type, one_of
 from ...core.tracebacks import user_stacklevel
 from ...nn.cell import Cell
 from ...tensors.random import Generator
@@ -90,9 +91,7 @@ class CheckpointConfig:
         if enc_key is not None:
             raise NotImplementedError(f"For '{_WHERE}', encryption is not supported: 'enc_key' "
                                       f"must be None. Encrypt the file as a whole instead.")
-        if format not in ("ckpt", "safetensors"):
-            raise ValueError(f"For '{_WHERE}', 'format' must be 'ckpt' or 'safetensors', "
-                             f"but got {format!r}.")
+        one_of(format, ("ckpt", "safetensors"), "format", _WHERE)
         if save_checkpoint_steps:
             save_checkpoint_seconds = None
         if keep_checkpoint_max:
@@ -123,9 +122,7 @@ def _appended(info: Any) -> dict[str, Any] | None:
     """What else is to be saved, by name."""
     if info is None or info == []:
         return None
-    if not isinstance(info, list):
-        raise TypeError(f"For '{_WHERE}', 'append_info' must be a list, "
-                        f"but got {type(info).__name__}.")
+    of_type(info, list, "append_info", _WHERE)
     if sum(isinstance(element, dict) for element in info) > 1:
         raise TypeError(f"For '{_WHERE}', 'append_info' can hold only one dict, but got {info}.")
     values: dict[str, Any] = {}

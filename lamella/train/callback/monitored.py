@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core import checks as check
 from ...core import log
+from ...core.require import one_of
 from ...tensors.tensor import Tensor
 from .base import Callback, _handle_loss
 
@@ -28,9 +29,7 @@ class Monitored(Callback):
         self.patience = check.check_non_negative_int(patience, "patience", where)
         self.verbose = check.check_bool(verbose, "verbose", where)
         self.mode = check.check_value_type("mode", mode, str, where)
-        if mode not in ("auto", "min", "max"):
-            raise ValueError(f"For '{where}', 'mode' must be 'auto', 'min' or 'max', "
-                             f"but got {mode!r}.")
+        one_of(mode, ("auto", "min", "max"), "mode", where)
         self.wait = 0
         self.restart()
 

@@ -11,6 +11,7 @@ from ...core import checks as check
 from ...core import log
 from .._utils import _make_directory
 from ..checkpoint import load_checkpoint, save_checkpoint
+from ..exporting import export
 from .base import Callback, RunContext, parameters_of
 
 __all__ = ["OnRequestExit"]
@@ -120,8 +121,6 @@ class OnRequestExit(Callback):
         if self.save_ckpt:
             save_checkpoint(network, name)
         if self.save_mindir:
-            from ..exporting import export
-
             export(params.network, *self._inputs(params, inputs), file_name=name,
                    file_format="MINDIR")
 

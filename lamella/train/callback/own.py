@@ -21,7 +21,7 @@ def as_list(callbacks: Any) -> list[Any]:
 
 def is_own(callback: Any) -> bool:
     """Whether a callback is of none of Lamella's classes."""
-    from . import __all__ as names
+    from . import __all__ as names  # whose files need this one
 
     return type(callback).__name__ not in names
 

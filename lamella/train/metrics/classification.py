@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import checks as check
+from ...core.require import of_type
 from .metric import Metric, class_indices, no_samples, rearrange_inputs
 
 __all__ = ["F1", "Accuracy", "Fbeta", "Precision", "Recall", "Top1CategoricalAccuracy",
@@ -253,8 +254,7 @@ class TopKCategoricalAccuracy(Metric):
 
     def __init__(self, k: int):
         super().__init__()
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise TypeError(f"For 'TopKCategoricalAccuracy', 'k' must be an int, but got {k!r}.")
+        of_type(k, int, "k", "TopKCategoricalAccuracy")
         if k < 1:
             raise ValueError(f"For 'TopKCategoricalAccuracy', 'k' must be 1 or more, "
                              f"but got {k}.")

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...core import checks as check
 from ...core import log
-from ...core.errors import one_of
+from ...core.require import one_of
 from ...nn.cell import Cell
 from ...ops.primitives.debug import take_summaries
 from ...tensors.tensor import Tensor
@@ -104,9 +105,7 @@ class SummaryRecord:
         Raises:
             ValueError: if `mode` is neither ``"train"`` nor ``"eval"``.
         """
-        if mode not in ("train", "eval"):
-            raise ValueError(f"For 'SummaryRecord.set_mode', 'mode' must be 'train' or 'eval', "
-                             f"but got {mode!r}.")
+        one_of(mode, ("train", "eval"), "mode", "SummaryRecord.set_mode")
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: Any) -> None:
@@ -176,8 +175,6 @@ class SummaryRecord:
         elif plugin == "text":
             writer.add_text(name, value, step)
         else:
-            import torch
-
             writer.add_tensor(name, torch.from_numpy(np.array(value)), step)
 
     def flush(self) -> None:

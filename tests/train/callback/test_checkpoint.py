@@ -123,7 +123,7 @@ def test_backup_and_restore(tmp_path):
 def test_wrong_configurations():
     with pytest.raises(ValueError, match="can't be all None or 0"):
         CheckpointConfig(0, 0, 0, 0)
-    with pytest.raises(ValueError, match="must be 'ckpt' or 'safetensors', but got 'zip'"):
+    with pytest.raises(ValueError, match="must be one of 'ckpt', 'safetensors', but got 'zip'"):
         CheckpointConfig(format="zip")
     with pytest.raises(NotImplementedError, match="encryption is not supported"):
         CheckpointConfig(enc_key=b"a")

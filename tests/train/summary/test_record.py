@@ -102,7 +102,7 @@ def test_what_is_refused(tmp_path):
             record.add_value("scalar", "a", Tensor([1.0, 2.0]))
         with pytest.raises(ValueError, match=r"must have shape \(N, 1 or 3, H, W\)"):
             record.add_value("image", "a", Tensor([1.0, 2.0]))
-        with pytest.raises(ValueError, match="must be 'train' or 'eval'"):
+        with pytest.raises(ValueError, match="must be one of 'train', 'eval'"):
             record.set_mode("test")
     with pytest.raises(ValueError, match="it has been closed"):
         with record:

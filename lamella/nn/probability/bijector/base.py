@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,17 @@ from ...cell import Cell
 from ..checks import FLOATING, batch_shape, require_type, scalar_batch
 
 _METHODS = ("forward", "inverse", "forward_log_jacobian", "inverse_log_jacobian")
+
+_transforms: list[tuple[type, Callable[[Bijector, Any], Any]]] = []
+
+
+def register_transform(kind: type, transform: Callable[[Bijector, Any], Any]) -> None:
+    """Say what a bijector gives when it is called with an object of a class."""
+    _transforms.append((kind, transform))
+
+
+def _transform_of(value: Any) -> Callable[[Bijector, Any], Any] | None:
+    return next((transform for kind, transform in _transforms if isinstance(value, kind)), None)
 
 
 class Bijector(Cell):
@@ -145,10 +156,8 @@ class Bijector(Cell):
         return self._inverse_log_jacobian(value, *args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        room = importlib.import_module("lamella.nn.probability.distribution")
-        if args and isinstance(args[0], room.Distribution):
-            return room.TransformedDistribution(self, args[0])
-        return super().__call__(*args, **kwargs)
+        transform = _transform_of(args[0]) if args else None
+        return super().__call__(*args, **kwargs) if transform is None else transform(self, args[0])
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
         if name not in _METHODS:

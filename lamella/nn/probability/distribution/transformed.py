@@ -11,6 +11,7 @@ from .... import ops
 from ....core.dtype import Type, float32
 from ....tensors.tensor import Tensor
 from ..bijector import Bijector, Exp, GumbelCDF, Invert
+from ..bijector.base import register_transform
 from ..checks import FLOATING, require_same_family, require_type
 from .base import Distribution
 from .normal import Normal
@@ -92,6 +93,9 @@ class TransformedDistribution(Distribution):
         if not self.is_linear_transformation:
             raise ValueError("mean function must be implemented for non-linear transformation")
         return self.bijector.forward(self.distribution.mean(*args, **kwargs))
+
+
+register_transform(Distribution, TransformedDistribution)
 
 
 class Gumbel(TransformedDistribution):

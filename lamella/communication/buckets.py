@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from ..communication import exchange
-from ..communication.groups import Group, beside
 from ..core.state import state
+from . import exchange
+from .groups import Group, beside
 
 __all__ = ["LARGEST", "Reduction", "cut"]
 

@@ -12,9 +12,9 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from ..communication import groups
-from ..communication.groups import GlobalComm, get_group_size, get_rank
 from ..core.settings import Settings
+from . import groups
+from .groups import GlobalComm, get_group_size, get_rank
 
 __all__ = [
     "ParallelMode", "get_auto_parallel_context", "reset_auto_parallel_context",
