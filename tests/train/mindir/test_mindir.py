@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
+from lamella.train.exporting import load
 from lamella.train.mindir.messages import MODEL
 from lamella.train.wire_format import bytes_field, parse, varint_field
 
@@ -24,7 +25,7 @@ def inputs_and_answers(name: str) -> tuple[list[Any], list[Any]]:
 
 
 def network(name: str) -> Any:
-    return ms.nn.GraphCell(ms.load(str(RECORDED / f"{name}.mindir")))
+    return ms.nn.GraphCell(load(str(RECORDED / f"{name}.mindir")))
 
 
 def check(found: Any, wanted: list[Any]) -> None:
@@ -100,7 +101,7 @@ def test_a_file_cut_short_is_an_error(tmp_path):
         path = tmp_path / "cut.mindir"
         path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="cut.mindir"):
-            ms.load(str(path))
+            load(str(path))
 
 
 def test_a_changed_file_is_read_or_an_error(tmp_path):
@@ -115,7 +116,7 @@ def test_a_changed_file_is_read_or_an_error(tmp_path):
             changed[at] = draw.integers(0, 256)
         path.write_bytes(changed)
         try:
-            net = ms.nn.GraphCell(ms.load(str(path)))
+            net = ms.nn.GraphCell(load(str(path)))
             net(*inputs)
         except (ValueError, TypeError, RuntimeError, IndexError):
             refused += 1
@@ -132,16 +133,16 @@ def altered(tmp_path: Path, old: bytes, new: bytes) -> str:
 
 def test_no_file_asks_for_operators_that_run_code(tmp_path):
     with pytest.raises(ValueError, match="'PyFunc', which no file may ask for"):
-        ms.load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"PyFunc")))
+        load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"PyFunc")))
     with pytest.raises(ValueError, match="'system', which Lamella does not have"):
-        ms.load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"system")))
+        load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"system")))
 
 
 def test_weights_lie_in_the_files_folder(tmp_path):
     shutil.copytree(RECORDED / "apart_variables", tmp_path / "in" / "apart_variables")
     shutil.copy(RECORDED / "apart_graph.mindir", tmp_path / "in" / "net.mindir")
     path = tmp_path / "in" / "net.mindir"
-    ms.load(str(path))
+    load(str(path))
     (tmp_path / "secret").write_bytes(bytes(4096))
     content = path.read_bytes()
     place = b"apart_variables/data_0"
@@ -150,11 +151,11 @@ def test_weights_lie_in_the_files_folder(tmp_path):
     for other in outside:
         path.write_bytes(content.replace(place, other.ljust(len(place), b"/")[:len(place)]))
         with pytest.raises(ValueError, match="beside it|null|network"):
-            ms.load(str(path))
+            load(str(path))
     path.write_bytes(content)
     (tmp_path / "in" / "apart_variables" / "data_0").write_bytes(bytes(80))
     with pytest.raises(ValueError, match="cut off"):
-        ms.load(str(path))
+        load(str(path))
 
 
 def test_a_tensor_asks_for_no_more_memory_than_the_file_has(tmp_path):
@@ -164,7 +165,7 @@ def test_a_tensor_asks_for_no_more_memory_than_the_file_has(tmp_path):
     path = tmp_path / "large.mindir"
     path.write_bytes(bytes_field(7, graph) + varint_field(10, 1))
     with pytest.raises(ValueError, match="has 0 bytes"):
-        ms.load(str(path))
+        load(str(path))
 
 
 def test_messages_end_somewhere():
