@@ -24,7 +24,7 @@ from ..tracing.results import New
 from ..tracing.undo import undone
 
 if TYPE_CHECKING:
-    from .replay import Path
+    from .replay import Replay
 
 EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # one in so many replays is checked; 0: none
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -48,7 +48,7 @@ class Audit:
     def _held(self) -> list[Tensor]:
         return [*self.reach.parameters, *(t for t, _ in self.reach.tensors)]
 
-    def check(self, found: Any, path: Path, name: str) -> None:
+    def check(self, found: Any, replay: Replay, name: str) -> None:
         """Compare with the results and the state after a replay.
 
         Raises:
@@ -58,7 +58,7 @@ class Audit:
             if not _same(got, want):
                 raise RuntimeError(
                     f"For 'jit', the audit of '{name}' failed: {place} is {_short(got)} in a "
-                    f"replay, but {_short(want)} eagerly{_kernel(path, place)}.")
+                    f"replay, but {_short(want)} eagerly{_kernel(replay, place)}.")
         for tensor, want in self.held:
             if not _same(tensor, want):
                 called = tensor.name if isinstance(tensor, Parameter) else "a Tensor"
@@ -92,16 +92,16 @@ def _same(got: Any, want: Any) -> bool:
     return not isinstance(want, (bool, int, float, str, bytes)) or repr(got) == repr(want)
 
 
-def _kernel(path: Path, place: str) -> str:
+def _kernel(replay: Replay, place: str) -> str:
     """The kernel that computed a result, and its line, as text."""
-    form: Any = path.out_tree[0]
+    form: Any = replay.outputs.out_tree[0]
     for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
         form = form[int(key) if key.isdigit() else key.strip("'")]
     if type(form) is not New:
         return ""
-    output = next(n for n in reversed(path.graph.graph.nodes) if n.op == "output")
+    output = next(n for n in reversed(replay.execution.graph.graph.nodes) if n.op == "output")
     results: Any = output.args[0]
-    node = results[len(path.expected) + form.number]
+    node = results[len(replay.execution.expected) + form.number]
     return f"; it is given by {node.target}{node.meta.get('line', NOWHERE)}"
 
 

@@ -38,15 +38,15 @@ from .keys import PARTS, form_of_any_size, key_of, key_without_numbers, raws_of,
 from .limits import MOST_NEW, MOST_WARNINGS, Limits
 from .plan import KernelFailed
 from .recompilations import Recompilations, failure, name_of
-from .replay import GuardTooLate, Path, result_of
+from .replay import GuardTooLate, Replay
 from .reporting import Reporting
 from .scalar_profile import ScalarProfile
-from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_path
+from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_replay
 
 MOST_KINDS = 256  # kinds of arguments; beyond that, the graphs of the oldest are dropped
 _NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
 taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
-MOST_PATHS = 8  # the recompilation limit: graphs for one kind of arguments
+MOST_GRAPHS = 8  # the recompilation limit: graphs for one kind of arguments
 
 
 class Compiled(Bindable, Reporting):
@@ -63,7 +63,7 @@ class Compiled(Bindable, Reporting):
     """
 
     meaning = staticmethod(contextlib.nullcontext)  # around each run of the function
-    _path: type[Path] = Path
+    _replay: type[Replay] = Replay
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool = False, level: str = "O0",
                  dynamic: list[Any] | None = None):
@@ -123,7 +123,7 @@ class Compiled(Bindable, Reporting):
             place, applying = self._of_any_size(key, args, kwargs)
         audit = None
         if audit_module.EVERY and (self.replays + 1) % audit_module.EVERY == 0 and applying \
-                and not any(entry.path.communicates for entry in applying):
+                and not any(entry.replay.execution.communicates for entry in applying):
             audit = Audit(self._eagerly, self.fn, args, kwargs)
         entered = compiled_calls.enter()
         try:
@@ -138,20 +138,21 @@ class Compiled(Bindable, Reporting):
         if found is None:
             with started_over(), self.meaning():
                 return self._recorded(key, entries, inputs, args, kwargs, applying)
-        given = result_of(*found, args, kwargs)
+        replay, results = found
+        given = replay.outputs.result(results, args, kwargs)
         if audit is not None:
-            audit.check(given, found[0], self.name)
+            audit.check(given, replay, self.name)
         return given
 
-    def _go_directly(self, path: Path, guard: Guard, seen: Any, args: tuple) -> None:
+    def _go_directly(self, replay: Replay, guard: Guard, seen: Any, args: tuple) -> None:
         """Let the next call use the short path in C++ (`direct`), if this graph still applies."""
-        if path.direct[1] is not seen:
-            path.direct = direct(path, guard.fingerprint, seen, args), seen
-        elif path.direct[0] is None and self._direct is None:
+        if replay.direct[1] is not seen:
+            replay.direct = direct(replay, guard.fingerprint, seen, args), seen
+        elif replay.direct[0] is None and self._direct is None:
             return
-        self._direct, self._direct_for = path.direct[0], settings()
+        self._direct, self._direct_for = replay.direct[0], settings()
         if self._direct is not None:
-            path.forget_data()
+            replay.inputs.forget_data()
 
     def _eagerly(self, args: tuple, kwargs: dict) -> Any:
         entered = compiled_calls.enter()
@@ -181,32 +182,33 @@ class Compiled(Bindable, Reporting):
 
     def _replayed(self, key: Any, entries: Sequence[CacheEntry], inputs: list[torch.Tensor],
                   numbers: Sequence[Any], args: tuple, kwargs: dict
-                  ) -> tuple[Path, list[torch.Tensor]] | None:
+                  ) -> tuple[Replay, list[torch.Tensor]] | None:
         """Replay the first graph that applies; None if none does."""
         checked, values = None, None
         for entry in entries:
-            guard, seen, path = entry
+            guard, seen, replay = entry
             if guard is not checked:
                 checked, values = guard, guard.fingerprint()
             if seen is not values and seen != values:
                 continue
-            holds = path.pattern is None or path.holds_for(args, kwargs, guard.reach)
-            found = path.run(inputs, numbers) if holds else None
+            outputs = replay.outputs
+            holds = outputs.pattern is None or outputs.hold_for(args, kwargs, guard.reach)
+            found = replay.run(inputs, numbers) if holds else None
             if found is None:
                 self.misses += 1
                 continue
             self.replays += 1
             if entry is not entries[0] or seen is not values:  # the same object compares faster
-                self._put_first(key, CacheEntry(guard, values, path))  # type: ignore[arg-type]
-            if path.is_final and not kwargs and not audit_module.EVERY:
-                self._go_directly(path, guard, values, args)
-            path.assign(found)
-            return path, found
+                self._put_first(key, CacheEntry(guard, values, replay))  # type: ignore[arg-type]
+            if replay.execution.is_final and not kwargs and not audit_module.EVERY:
+                self._go_directly(replay, guard, values, args)
+            outputs.assign(found)
+            return replay, found
         return None
 
     def _put_first(self, key: Any, entry: CacheEntry) -> None:
         with self._changing:  # other threads keep using the old list
-            others = [e for e in self._entries.get(key, ()) if e.path is not entry.path]
+            others = [e for e in self._entries.get(key, ()) if e.replay is not entry.replay]
             self._entries[key] = [entry, *others]
             while len(self._entries) > MOST_KINDS:
                 del self._entries[next(iter(self._entries))]
@@ -232,15 +234,15 @@ class Compiled(Bindable, Reporting):
             varied = self._record_numbers(key, inputs, args, kwargs)
             if varied is not None:
                 return varied[0]
-        if len(known) >= MOST_PATHS:
-            if any(entry.path.sizes is not None for entry in known):
+        if len(known) >= MOST_GRAPHS:
+            if any(entry.replay.inputs.for_many_sizes for entry in known):
                 return self._eagerly(args, kwargs)  # most calls use the graph for several sizes
             failed = failure(known, inputs)
             return self._give_up(
                 key, f"its recompilation limit is reached: {len(known)} graphs were recorded for "
                 f"such arguments, and none holds for this call, since {failed.guard} changes again "
                 f"and again", args, kwargs)
-        if len(self._eager) >= MOST_PATHS and not self._entries and not self.fullgraph:
+        if len(self._eager) >= MOST_GRAPHS and not self._entries and not self.fullgraph:
             return self._eagerly(args, kwargs)  # it ran eagerly for all arguments so far
         place = key_of(args, kwargs, form_of_any_size)
         is_new = place not in self._sizes
@@ -311,7 +313,7 @@ class Compiled(Bindable, Reporting):
             try:
                 # kernels chosen by timing may round differently in the next process
                 clock = not torch.are_deterministic_algorithms_enabled()
-                path = self._path(trace, inputs, self.level if clock else "O0")
+                replay = self._replay(trace, inputs, self.level if clock else "O0")
             except CannotTrace as refusal:
                 if (isinstance(refusal, GuardTooLate) and not self.fullgraph
                         and varying.may_hold_reads(trace.reads)):
@@ -321,11 +323,11 @@ class Compiled(Bindable, Reporting):
                 self._limits.note(args, kwargs)
                 self._note_recorded(trace)
                 if inspected:
-                    if path.applies_again:
-                        self._put_first(key, CacheEntry(guard, values, path))
+                    if replay.inputs.applies_again:
+                        self._put_first(key, CacheEntry(guard, values, replay))
                     elif self._limits.left(args, kwargs):
                         reason = "changes an argument that shares memory with what it uses"
-                path.kind = kind_of(trace.observed)
+                replay.kind = kind_of(trace.observed)
                 sizes = self._sizes_of(place)
                 sizes.recorded += 1
                 sizes.results.note(trace.observed)
@@ -384,7 +386,7 @@ class Compiled(Bindable, Reporting):
         if varying.lists:
             reach = self._reach(args, kwargs, varying.grown())
         place = varying.place(kind, given) or key
-        if len(self._entries.get(place, ())) >= MOST_PATHS:
+        if len(self._entries.get(place, ())) >= MOST_GRAPHS:
             return None
         guard = Guard(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
         values = guard.fingerprint()
@@ -396,7 +398,7 @@ class Compiled(Bindable, Reporting):
                 tried = dry_run(self._recorded_as(inputs, apart=True), args, kwargs, reach,
                                 varying, given)
                 level = "O0" if tried.numbers.tensors else self.level
-                path = self._path(tried.trace, inputs, level)
+                replay = self._replay(tried.trace, inputs, level)
             except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
                 return varying.refuse_for(reason)
             except BaseException:
@@ -411,13 +413,13 @@ class Compiled(Bindable, Reporting):
             varying.refuse("computes something else with stand-ins")
         else:
             self._note_recorded(tried.trace)
-            if path.applies_again:
+            if replay.inputs.applies_again:
                 for known in varying.keys:  # graphs that hold for fixed numbers only
                     old = self._entries.pop(known, ())
                     if known == place:
-                        self._entries[place] = [e for e in old if e.path.compute is not None]
+                        self._entries[place] = [e for e in old if e.replay.scalars is not None]
                 varying.keys.clear()
-                self._put_first(place, CacheEntry(guard, values, path))
+                self._put_first(place, CacheEntry(guard, values, replay))
         return (trace.value,)
 
     def _record_sizes(self, key: Any, place: Any, inputs: list[torch.Tensor], args: tuple,
@@ -440,7 +442,7 @@ class Compiled(Bindable, Reporting):
                 return (self._eagerly(args, kwargs),)
         else:
             return None
-        if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_PATHS
+        if (not preparation.finished.is_set() or len(self._entries.get(place, ())) >= MOST_GRAPHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
         guard = Guard(self._reach(args, kwargs))
@@ -451,17 +453,20 @@ class Compiled(Bindable, Reporting):
                 sizes.results.tried(due)
             found = self._symbolic(place, guard, Symbolic(varying, answers), about, inputs, args,
                                    kwargs)
-        return None if found is None else (result_of(*found, args, kwargs),)
+        if found is None:
+            return None
+        replay, results = found
+        return (replay.outputs.result(results, args, kwargs),)
 
     def _symbolic(self, place: Any, guard: Guard, symbolic: Symbolic,
                   about: SizeProfile | ResultProfile, inputs: list[torch.Tensor], args: tuple,
-                  kwargs: dict) -> tuple[Path, list[torch.Tensor]] | None:
+                  kwargs: dict) -> tuple[Replay, list[torch.Tensor]] | None:
         """Record a graph for several sizes, and run it: it and its results, or None."""
         values = guard.fingerprint()
         try:
-            path = symbolic_path(self._recorded_as(inputs, apart=True), args, kwargs, guard.reach,
-                                 inputs, symbolic, self._path)
-            given = path.run(inputs)
+            replay = symbolic_replay(self._recorded_as(inputs, apart=True), args, kwargs,
+                                     guard.reach, inputs, symbolic, self._replay)
+            given = replay.run(inputs)
         except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
             if not isinstance(reason, NotInspected):
                 about.refused = f"{type(reason).__name__}: {reason}"
@@ -475,12 +480,13 @@ class Compiled(Bindable, Reporting):
         self.traces += 1
         self._recompilations.recorded()
         known = self._entries.get(place, ())
-        self._entries[place] = [e for e in known if e.path.sizes or e.path.kind != path.kind]
-        self._put_first(place, CacheEntry(guard, values, path))
+        self._entries[place] = [e for e in known if e.replay.inputs.for_many_sizes
+                                or e.replay.kind != replay.kind]
+        self._put_first(place, CacheEntry(guard, values, replay))
         if given is None:
             return None
-        path.assign(given)
-        return path, given
+        replay.outputs.assign(given)
+        return replay, given
 
     def _give_up(self, key: Any, reason: str, args: tuple, kwargs: dict) -> Any:
         self._refuse(key, reason)

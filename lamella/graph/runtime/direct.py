@@ -14,15 +14,15 @@ from typing import Any
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .program import extension
-from .replay import Path
+from .replay import Replay
 
 
-def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
+def direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
            ) -> Callable[..., Tensor | None] | None:
     """A function from a call's arguments to its result, or to None if a guard fails.
 
     Args:
-        path: the graph, which applied to the last call.
+        replay: the graph, which applied to the last call.
         guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
         expected: the object that `guards` must return.
         args: the arguments of the last call.
@@ -30,18 +30,18 @@ def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
     Returns:
         The function; None if the graph does more than such a function can.
     """
-    plan, module = path.plan, extension.module
-    if module is None or plan is None or len(plan.stages) != 1 or not path.only_computes:
+    plan, inputs, module = replay.execution.plan, replay.inputs, extension.module
+    if module is None or plan is None or len(plan.stages) != 1 or not replay.only_computes:
         return None
     if (plan.stages[0].backend != "replay" or plan.changing == 0 or plan.exchanges
             or len(plan.results) != 1):
         return None
-    constants = [*path.constants, *plan.constants]
-    result = plan.results[0] - path.arguments - len(path.held) - len(constants)
-    if result < 0 or len(args) != path.arguments:  # the result is an input; not only Tensors
+    constants = [*inputs.constants, *plan.constants]
+    result = plan.results[0] - inputs.arguments - len(inputs.held) - len(constants)
+    if result < 0 or len(args) != inputs.arguments:  # the result is an input; not only Tensors
         return None
     try:
         return module.make_direct(Tensor, Parameter, plan.stages[0].run, guards, expected, args,
-                                  path.held, constants, plan.stages[0].takes, result)
+                                  inputs.held, constants, plan.stages[0].takes, result)
     except (IndexError, RuntimeError, TypeError, ValueError):  # other kinds of arguments
         return None

@@ -268,10 +268,10 @@ def test_a_size_that_comes_often_gets_a_graph_of_its_own(monkeypatch):
     compiled = ms.jit(lambda x: x * 2)
     for n in (2, 3, 4, 5):
         compiled(data(n))
-    assert compiled.paths(data(5))[0].sizes is not None
+    assert compiled.graphs(data(5))[0].inputs.for_many_sizes
     for _ in range(6):
         np.testing.assert_array_equal(compiled(data(5)).asnumpy(), data(5).asnumpy() * 2)
-    assert compiled.paths(data(5))[0].sizes is None
+    assert not compiled.graphs(data(5))[0].inputs.for_many_sizes
     assert compiled.report()["traces"] == 4
 
 
