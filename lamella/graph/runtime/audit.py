@@ -34,19 +34,12 @@ class Audit:
     """The results and side effects of a call, run eagerly on copies and undone.
 
     Args:
-        call: runs the function eagerly.
-        fn: the function.
+        wanted: copies of the results.
+        held: the Tensors that the function can reach, with copies of their data after the call.
     """
 
-    def __init__(self, call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict):
-        self.reach = reachable_from_call(fn, args, kwargs)
-        with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
-            own_args, own_kwargs = copied((args, kwargs))
-            self.wanted = copies_of(call(own_args, own_kwargs))
-            self.held = [(t, t._raw.detach().clone()) for t in self._held()]
-
-    def _held(self) -> list[Tensor]:
-        return [*self.reach.parameters, *(t for t, _ in self.reach.tensors)]
+    def __init__(self, wanted: Any, held: list[tuple[Tensor, torch.Tensor]]):
+        self.wanted, self.held = wanted, held
 
     def check(self, found: Any, replay: Replay, name: str) -> None:
         """Compare with the results and the state after a replay.
@@ -65,6 +58,15 @@ class Audit:
                 raise RuntimeError(
                     f"For 'jit', the audit of '{name}' failed: a replay leaves {_short(tensor)} in "
                     f"{called}, but eagerly it is {_short(want)}.")
+
+
+def audited(call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict) -> Audit:
+    """Run a function eagerly on copies, and undo it; `call` runs it."""
+    reach = reachable_from_call(fn, args, kwargs)
+    with undone(reach), contextlib.redirect_stdout(io.StringIO()):
+        wanted = copies_of(call(*copied((args, kwargs))))
+        return Audit(wanted, [(t, t._raw.detach().clone()) for t in (
+            *reach.parameters, *(t for t, _ in reach.tensors))])
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:

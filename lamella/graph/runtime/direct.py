@@ -9,27 +9,48 @@ miss it has changed nothing, and `Compiled.__call__` continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from .keys import settings
 from .program import extension
-from .replay import Replay
+
+if TYPE_CHECKING:
+    import torch
+
+    from .replay import Replay
 
 
-def direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
-           ) -> Callable[..., Tensor | None] | None:
-    """A function from a call's arguments to its result, or to None if a guard fails.
+class Direct(NamedTuple):
+    """The short path to a graph.
 
-    Args:
-        replay: the graph, which applied to the last call.
-        guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
-        expected: the object that `guards` must return.
-        args: the arguments of the last call.
-
-    Returns:
-        The function; None if the graph does more than such a function can.
+    Attributes:
+        call: from a call's arguments to its result, or to None if a guard fails; None if the graph
+            does more than such a function can.
+        expected: the fingerprint that it expects; the very object.
+        settings: the settings that it holds for.
     """
+
+    call: Any = None
+    expected: Any = None
+    settings: tuple[torch.device, bool] | None = None
+
+    @classmethod
+    def of(cls, replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple) -> Direct:
+        """The short path to a graph.
+
+        Args:
+            replay: the graph, which applied to the last call.
+            guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
+            expected: the object that `guards` must return.
+            args: the arguments of the last call.
+        """
+        return cls(_direct(replay, guards, expected, args), expected, settings())
+
+
+def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
+            ) -> Callable[..., Tensor | None] | None:
     plan, inputs, module = replay.execution.plan, replay.inputs, extension.module
     if module is None or plan is None or len(plan.stages) != 1 or not replay.only_computes:
         return None

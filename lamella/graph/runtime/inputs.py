@@ -13,7 +13,8 @@ from ...tensors.tensor import Tensor
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
 from ..ir.sharing import Sharing
-from ..tracing.trace import CannotTrace, Trace, data_of
+from ..tracing.refusals import CannotTrace
+from ..tracing.trace import Trace, data_of
 
 
 class Inputs:

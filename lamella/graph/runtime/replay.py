@@ -13,26 +13,15 @@ from ...tensors.random import restart
 from ..ir import logs
 from ..ir.stages import CannotCut, check_guards
 from ..tracing.lines import NOWHERE, Line
-from ..tracing.trace import CannotTrace, Trace
+from ..tracing.refusals import CannotTrace, Cause
+from ..tracing.trace import Trace
+from .direct import Direct
 from .execution import Execution
 from .inputs import Inputs
 from .outputs import Outputs
 from .scalar_inputs import ScalarInputs
 
 _AS_IT_IS = nullcontext()
-
-
-class GuardTooLate(CannotTrace):
-    """A guard is known only after what it depends on has been changed.
-
-    Args:
-        what: the reason in words.
-        reads: the numbers that the run has read off tensors.
-    """
-
-    def __init__(self, what: str, reads: list[Any]):
-        super().__init__(what)
-        self.reads = reads
 
 
 class Replay:
@@ -52,7 +41,7 @@ class Replay:
         fresh: the generators of random numbers that it makes, with their seeds.
         lines: where the program read the values that the graph guards.
         codes: the code objects of the program that ran.
-        direct: the short path to it (`direct`), and the fingerprint that this expects.
+        direct: the short path to it.
         kind: the values that its recording observed, without sizes (see `size_profile.kind_of`).
 
     Raises:
@@ -73,13 +62,13 @@ class Replay:
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
         self.kind: Any = None
-        self.direct: tuple[Any, Any] = (None, None)
+        self.direct = Direct()
         try:
             check_guards(graph, len(expected))
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
-            raise GuardTooLate(f"turns a tensor into a Python value after what it depends on "
-                               f"has been changed{line}", trace.reads) from None
+            raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
+                              f"been changed{line}", Cause.LATE_GUARD) from None
         logs.show("trace", f"{self.execution.nodes} operations", logs.kernels(graph.graph))
         logs.show("guards", f"{len(expected)} numbers were read off tensors", (
             f"{value!r}{line}" for value, line in zip(expected, self.lines, strict=True)))

@@ -11,7 +11,7 @@ import torch
 from ..guards.reachable import Reachable
 from ..tracing.changes import Snapshot
 from ..tracing.given import Given
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
 from .replay import Replay
 

@@ -25,7 +25,7 @@ from ...machine.collector import not_collecting
 from ..ir import partition
 from ..ir.forms import Form
 from ..ir.lazy_module import copied
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace
 from ..tracing.results import New
 from ..tracing.taping import Pull, on_tape, with_pulls
 from ..tracing.trace import Trace, data_of
@@ -269,15 +269,15 @@ class Taped(Compiled):
         outside: the function's graphs for other calls, whose settings hold here, too.
     """
 
-    _replay = TapedReplay
+    kind_of_replay = TapedReplay
 
     def __init__(self, outside: Compiled):
         super().__init__(outside.fn, False, outside.level, outside.dynamic)
         self.name = outside.name
         self.meaning = outside.meaning
 
-    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+    def recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            return with_pulls(self.fn, inputs, apart, self._ran, args, kwargs)
+            return with_pulls(self.fn, inputs, apart, self.scope.ran, args, kwargs)
 
         return call

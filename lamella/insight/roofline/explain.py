@@ -26,7 +26,8 @@ from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Replay
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.copies import copied
-from ...graph.tracing.trace import CannotTrace, run_traced
+from ...graph.tracing.refusals import CannotTrace
+from ...graph.tracing.trace import run_traced
 from ...graph.tracing.undo import undone
 from ...nn.cell import Cell
 from .kernels import Record, Replayed, Watched, seconds_of
@@ -122,13 +123,11 @@ def _replay_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) 
         CannotTrace: if it runs eagerly.
     """
     key = key_of(args, kwargs)
-    if key in compiled._eager:
-        raise CannotTrace(compiled._eager[key].removeprefix("it "))
+    line = compiled.cache.lines.get(key)
+    if line is not None and line.eager is not None:
+        raise CannotTrace(line.eager.removeprefix("it "))
     inputs = raws_of(args, kwargs)
-    entries = compiled._entries.get(key)
-    if entries is None:
-        _, entries = compiled._of_any_size(key, args, kwargs)
-    for entry in entries or ():
+    for entry in compiled.cache.of_call(args, kwargs):
         if entry.holds() and _applies(entry.replay, inputs):
             return entry.replay
     with compiled_calls.closed() as alone:
@@ -138,7 +137,7 @@ def _replay_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) 
         with contextlib.redirect_stdout(io.StringIO()), compiled.meaning():
             trace = run_traced(compiled.fn, args, kwargs, reach)
         if trace.refused is not None:
-            raise CannotTrace(trace.refused)
+            raise CannotTrace(trace.refused.what)
         replay = Replay(trace, inputs, compiled.level)
     values = _values(replay, inputs)
     execution = replay.execution
