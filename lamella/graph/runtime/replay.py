@@ -150,7 +150,8 @@ class Path:
         self.runs = 0
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
-        self.settled = level == "O0" and not is_forced()
+        # machine code is for one size
+        self.settled = sizes is not None or level == "O0" and not is_forced()
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
         self.graph = graph
