@@ -19,10 +19,13 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from ..autodiff.tree import map_tensors
 from ..core import context
 from ..core import dtype as mstype
+from ..core.errors import KERNEL_ERRORS, describe
 from ..nn.graph_cell import Graph
 from ..tensors.parameter import Parameter, parameter_around
+from ..tensors.tensor import wrap
 from .safetensors_format import read_safetensors, write_safetensors
 
 __all__ = ["read_network", "write_network"]
@@ -248,12 +251,21 @@ class _Program:
         if len(self.forms) != places:
             raise ValueError("its inputs have no forms")
 
-    def __call__(self, parameters: list[torch.Tensor], inputs: tuple[Any, ...]) -> Any:
+    def __call__(self, parameters: list[Parameter], inputs: tuple[Any, ...]) -> Any:
         """The network's output.
 
         Raises:
             ValueError: if the inputs have other structures, types or shapes than were recorded.
         """
+        raws: Any = map_tensors(lambda t: t._raw, inputs)
+        try:
+            return _wrapped(self._run([p._raw for p in parameters], raws))
+        except (ValueError, *KERNEL_ERRORS) as error:
+            raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
+                             f"that the network was exported for, but got {describe(inputs)}."
+                             ) from error
+
+    def _run(self, parameters: list[torch.Tensor], inputs: tuple[Any, ...]) -> Any:
         values = dict(self.constants)
         values.update({f"p{i}": raw for i, raw in enumerate(parameters)})
         flat: list[Any] = [None] * self.count
@@ -282,6 +294,16 @@ class _Program:
                 known = sizes.setdefault(wanted, there) if isinstance(wanted, str) else wanted
                 if known is not None and there != known:
                     raise ValueError("an input has another size")
+
+
+def _wrapped(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return wrap(result)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_wrapped(part) for part in result)
+    if isinstance(result, dict):
+        return {key: _wrapped(part) for key, part in result.items()}
+    return result
 
 
 def _steps(lines: Any) -> list[Any]:
