@@ -178,7 +178,7 @@ _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
     gradients gradients_layers recurrent_gradients gradients_positions gradients_norms
     factorizations fourier cosines scalars python_sequences sparse_segments sparse_matrices
     sparse_coordinates sets faces testing embedding_cache resizing derivatives experts
-    quantized
+    quantized optimizer_sparse
     """.split())
 
 # Further names of a path, imported only when they are used
