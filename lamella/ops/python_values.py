@@ -13,12 +13,16 @@ from typing import Any
 import torch
 
 from ..tensors.tensor import Tensor
-from .composite import typeof
+from .arithmetic import add
+from .composite import HyperMap, typeof
+from .primitive import Primitive
 from .primitives import scalars as _scalars
 
 __all__ = [
-    "array_to_scalar", "bool_and", "bool_eq", "bool_not", "bool_or", "broadcast_gradient_args",
-    "dict_getitem", "dict_setitem", "hastype", "in_dict", "is_",
+    "SliceGetItem", "array_to_scalar", "augassign_add", "augassign_div",
+    "augassign_floordiv", "augassign_mod", "augassign_mul", "augassign_sub", "bool_and", "bool_eq",
+    "bool_not", "bool_or", "broadcast_gradient_args",
+    "dict_getitem", "dict_setitem", "hastype", "hyper_add", "in_dict", "is_",
     "is_dynamic_sequence_element_unknown", "is_not", "is_sequence_shape_unknown",
     "is_sequence_value_unknown", "is_tensor_bool_cond", "isconstant", "list_equal",
     "list_getitem", "list_len", "list_setitem", "make_dict", "make_slice", "not_in_dict",
@@ -47,6 +51,11 @@ is_, is_not = operator.is_, operator.is_not
 string_eq, string_concat = operator.eq, operator.add
 list_getitem, dict_getitem, list_len = operator.getitem, operator.getitem, len
 make_slice, shape_mul = slice, math.prod
+# ``x += y`` of MindSpore's graphs, which leaves `x` as it is
+augassign_add, augassign_sub, augassign_mul = operator.add, operator.sub, operator.mul
+augassign_div, augassign_floordiv = operator.truediv, operator.floordiv
+augassign_mod = operator.mod
+hyper_add = HyperMap(add)
 
 
 def isconstant(value: Any) -> bool:
@@ -183,3 +192,32 @@ def switch_layer(index: Tensor, layers: Sequence[Callable[..., Any]]) -> Any:
         IndexError: if there is none of this number.
     """
     return layers[int(index)]
+
+
+class SliceGetItem(Primitive):
+    """One end of a slice, or its step.
+
+    Inputs:
+        - **slice_value** (slice).
+        - **value** (str) - ``"start"``, ``"stop"`` or ``"step"``.
+
+    Raises:
+        TypeError: if the first input is no slice.
+        AttributeError: if slices have no such attribute.
+
+    Examples:
+        >>> SliceGetItem()(slice(1, 5), "stop")
+        5
+    """
+
+    def __init__(self) -> None:
+        super().__init__("SliceGetItem")
+
+    def __call__(self, slice_value: slice, value: str) -> Any:
+        if not isinstance(slice_value, slice):
+            raise TypeError(f"For 'SliceGetItem', 'slice_value' must be a slice, but got "
+                            f"{type(slice_value).__name__}.")
+        if value not in ("start", "stop", "step"):
+            raise AttributeError(f"'slice' object has no attribute {value!r}")
+        end = getattr(slice_value, value)
+        return end.item() if getattr(end, "ndim", None) == 1 else end

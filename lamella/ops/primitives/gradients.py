@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
 from ..activation import fast_gelu, gelu, glu, softplus
 from ..arithmetic import abs as absolute
@@ -165,6 +166,7 @@ def _prelu_grad(dy: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
 
 @op
 def _kl_div_grad(grad: Tensor, x: Tensor, target: Tensor, *, reduction: str) -> Tensor:
+    one_of(reduction, ("none", "mean", "batchmean", "sum"), "reduction", "KLDivLossGrad")
     # of negative targets, too, for which the loss is 0
     shares = {"mean": max(x.size, 1), "batchmean": max(x.shape[0] if x.ndim else 1, 1)}
     return wrap(-target._raw * grad._raw / shares.get(reduction, 1))
