@@ -53,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL)
+    return sorted([*(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL), "contiguous"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.require import of_type
+from ..core.require import of_type, one_of
 from ..tensors.tensor import Tensor
 from .arithmetic import add
 from .composite import HyperMap, typeof
@@ -316,7 +316,32 @@ def switch_layer(index: Tensor, layers: Sequence[Callable[..., Any]]) -> Any:
     Raises:
         IndexError: if there is none of this number.
     """
-hyper_add = HyperMap(add)
     number = index.item() if isinstance(index, Tensor) and index.size == 1 else index
     of_type(layers, _SEQUENCE, "layers", "switch_layer")
     return layers[_place(number, layers, "switch_layer")]
+
+
+class SliceGetItem(Primitive):
+    """One end of a slice, or its step.
+
+    Inputs:
+        - **slice_value** (slice).
+        - **value** (str) - ``"start"``, ``"stop"`` or ``"step"``.
+
+    Raises:
+        TypeError: if the first input is no slice.
+        ValueError: if `value` is none of these.
+
+    Examples:
+        >>> SliceGetItem()(slice(1, 5), "stop")
+        5
+    """
+
+    def __init__(self) -> None:
+        super().__init__("SliceGetItem")
+
+    def __call__(self, slice_value: slice, value: str) -> Any:
+        of_type(slice_value, slice, "slice_value", "SliceGetItem")
+        one_of(value, ("start", "stop", "step"), "value", "SliceGetItem")
+        end = getattr(slice_value, value)
+        return end.item() if getattr(end, "ndim", None) == 1 else end

@@ -133,13 +133,11 @@ class Node:
 
     def get_sub_tree(self) -> SymbolTree | None:
         """The tree of the Cell that it calls, whose changes go into `get_network`; None if it
-        calls no network (`NodeType.Tree`)."""
-        if self._kind is not NodeType.Tree:
+        calls no network (`NodeType.Tree`), or is in no tree yet."""
+        if self._kind is not NodeType.Tree or self._tree is None:
             return None
         if self._sub_tree is None:
-            from .symbol_tree import SymbolTree  # noqa: PLC0415  (each has the other)
-
-            self._sub_tree = SymbolTree.create(self._instance)
+            self._sub_tree = self._tree.create(self._instance)
         return self._sub_tree
 
     def get_inputs(self) -> list[Node]:

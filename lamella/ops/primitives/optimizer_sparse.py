@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...tensors.parameter import Parameter
-from ...tensors.tensor import Tensor
 from . import update_rules as rules
 from .optimizer import number, rate
 from .optimizer_adaptive import centered
 from .optimizer_rows import Rows
+
+if TYPE_CHECKING:
+    from ...tensors.parameter import Parameter
+    from ...tensors.tensor import Tensor
 
 __all__ = ["SparseApplyAdagradDA", "SparseApplyCenteredRMSProp", "SparseApplyMomentum",
            "SparseApplyProximalGradientDescent"]
