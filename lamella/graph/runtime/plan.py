@@ -44,7 +44,7 @@ def is_forced() -> bool:
 
 
 class Heat(enum.IntEnum):
-    """Which compilers are worth their time for a path, by the time that it has run."""
+    """Which compilers are worth their time for a graph, by the time that it has run."""
 
     COLD = 0
     WARM = 1  # those that take seconds
@@ -207,7 +207,7 @@ class Stage:
 
     Attributes:
         part: the part.
-        takes: the places of its inputs among the values that the path has so far.
+        takes: the places of its inputs among the values that a replay has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
         backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` if captured.
@@ -221,9 +221,8 @@ class Stage:
         self.replay: Run = program(part)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = part.changes_inputs or not is_forced() and (
-            not compile or ENGINE == "replay" or not _is_worth_compiling(part)
-            or _patches(part) > MOST)
+        self.settled = part.changes_inputs or not compile or not is_forced() and (
+            ENGINE == "replay" or not _is_worth_compiling(part) or _patches(part) > MOST)
         self.native: Native | None = None
         self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest

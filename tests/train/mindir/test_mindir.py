@@ -11,7 +11,9 @@ import pytest
 
 import lamella as ms
 from lamella.train.exporting import load
-from lamella.train.mindir.messages import MODEL
+from lamella.train.mindir.messages import MODEL, PRIMITIVE
+from lamella.train.mindir.operators import operator_of
+from lamella.train.mindir.values import Weights
 from lamella.train.wire_format import bytes_field, parse, varint_field
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -136,6 +138,14 @@ def test_no_file_asks_for_operators_that_run_code(tmp_path):
         load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"PyFunc")))
     with pytest.raises(ValueError, match="'system', which Lamella does not have"):
         load(altered(tmp_path, bytes_field(2, b"Conv2D"), bytes_field(2, b"system")))
+
+
+@pytest.mark.parametrize("name", ["DumpGradient", "BatchISendIRecv", "AllGatherV", "AllReduce",
+                                  "ForiLoop", "WhileLoop", "Custom", "Morph", "HookBackward",
+                                  "TensorDump", "ImageSummary", "Primitive", "PyExecute"])
+def test_operators_that_act_beyond_their_inputs_are_refused(name):
+    with pytest.raises(ValueError, match="which no file may ask for"):
+        operator_of(parse(memoryview(bytes_field(2, name.encode())), PRIMITIVE), Weights("."))
 
 
 def test_weights_lie_in_the_files_folder(tmp_path):
