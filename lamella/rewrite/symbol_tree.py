@@ -43,7 +43,7 @@ class SymbolTree:
         >>> print(tree.get_code())
         class SoftsignOpt(Softsign):
         <BLANKLINE>
-            def construct(self, x):
+            def construct(self, x: Tensor) -> Tensor:
                 x = self.relu(x)
                 softsign_var = ops.softsign(x)
                 return softsign_var
