@@ -223,7 +223,7 @@ class Dataset(Described, Resumed):
         Returns:
             A tuple of datasets.
         """
-        from .moving import split
+        from .splitting import split
         return split(self, sizes, randomize)
 
     def zip(self, datasets: Any) -> Dataset:
@@ -467,8 +467,9 @@ class Dataset(Described, Resumed):
         found = names(where, columns)
         for name in found:
             if name not in self.columns:
-                raise in_pipeline(f"Invalid column, For '{where}', there is no column {name!r}; "
-                                  f"the columns are {self.columns}.")
+                raise in_pipeline(f"Invalid column, '{name}' of 'input_columns' doesn't exist in "
+                                  f"the dataset columns. For '{where}', there is no column "
+                                  f"{name!r}; the columns are {self.columns}.")
         return found
 
 
