@@ -38,7 +38,7 @@ from ..tracing.arrays import as_input
 from ..tracing.changes import assign
 from ..tracing.draws import Positions
 from ..tracing.lines import NOWHERE, Line
-from ..tracing.results import New, Rebuilding
+from ..tracing.results import New, Rebuilding, builder_of
 from ..tracing.trace import CannotTrace, Trace, data_of
 from .plan import Heat, Plan, is_forced
 from .program import extension
@@ -76,6 +76,7 @@ class Path:
         fresh: the generators of random numbers that it makes, with their seeds.
         deferred: the calls that it makes at its end, such as `print`.
         gives_one: whether it returns one Tensor, and has no other effect in Python.
+        build: makes what it returns from the graph's results, if nothing else is needed for that.
         compute: computes the Python numbers of a replay from those that vary; None if none do.
         scalars: the sources of such numbers in the program's objects.
         generators: those of Python and NumPy that it draws from.
@@ -87,7 +88,7 @@ class Path:
         applies_again: whether it holds for arguments like those that it was recorded with; not if
             it mutates one of them that shares memory with another.
         communicates: whether other processes take part.
-        spent: seconds of all runs so far, of which there were `runs`.
+        spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
         settled: whether the choice how it is run is final.
         plan: how it is run now; None before the first run.
         sizes: whether it holds for the sizes of given arguments; None if it is for one size.
@@ -129,6 +130,7 @@ class Path:
         given = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
         self.gives_one = (type(given) is New and given == New(0)
                           and not self.changes and not self.deferred)
+        self.build = None if self.changes or self.deferred else builder_of(given)
         self.expected = [value for _, value in trace.guards]
         self.lines = trace.lines
         self.codes = list(trace.outside.codes)
@@ -147,10 +149,11 @@ class Path:
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.spent = 0.0
+        self.least = float("inf")
         self.runs = 0
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
-        self.settled = level == "O0" and not is_forced()
+        self.settled = level == "O0" and (sizes is not None or not is_forced())
         self._tried = 0.0  # seconds
         self._lowered = False  # whether the choice of its executor is final
         self.graph = graph
@@ -301,7 +304,9 @@ class Path:
                 return None
             found: list[Any] = [values[i] for i in plan.results]
             self.runs += 1
-            self.spent += time.perf_counter() - start
+            took = time.perf_counter() - start
+            self.spent += took
+            self.least = took if took < self.least else self.least
             if not self.is_final and (
                     self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
                         plan.waits and self._measured and self._lowered)):
@@ -331,7 +336,8 @@ class Path:
                     del values[count:]  # the results of the stages
                     self._try(values)
                 elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
-                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM))
+                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM),
+                                self._is_small)
                     self.settled = plan.settled and (self._measured or not hot)
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
@@ -348,9 +354,12 @@ class Path:
             return Heat.COLD
         if self.spent > HOT:
             return Heat.HOT
-        run = self.spent / self.runs
-        small = LEAST < run < SMALL * self.nodes
-        return Heat.WARM if self.spent > WARM and small else Heat.COLD
+        return Heat.WARM if self.spent > WARM and self._is_small else Heat.COLD
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether its kernels take so little that what each costs at least counts."""
+        return LEAST < self.least < SMALL * self.nodes
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot path requests."""
@@ -437,7 +446,9 @@ def result_of(path: Path, found: list[torch.Tensor], args: tuple, kwargs: dict) 
     """The result for the caller; first the replay's changes and deferred calls are made."""
     if path.gives_one:
         return wrap(found[0])
-    given = list(given_tensors((args, kwargs)))
+    if path.build is not None:
+        return path.build(found)
+    given = given_tensors((args, kwargs))
     things = list(things_of((args, kwargs))) if path.pattern is not None else []
     numbers: Any = found[-1] if path.compute is not None else ()
     rebuilding = Rebuilding(found, given, path.found, things, numbers)

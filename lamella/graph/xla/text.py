@@ -11,7 +11,6 @@ from torch.fx import GraphModule, Interpreter, Node
 from ..ir.forms import Form, form_of_value
 from ..ir.operations import bases_of, effects_of, written_by
 from .lowering import TABLE, NotLowered
-from .lowering.graph import functional
 
 TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
          torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -126,6 +125,12 @@ def name_of(node: Node) -> tuple[str, bool]:
     if known.reshapes_in_place:
         return functional(name), False
     return (functional(name), True) if known.written else (name, False)
+
+
+def functional(name: str) -> str:
+    """The name of the operation that computes what one in place writes."""
+    name, _, overload = name.partition(".")
+    return f"{name.removesuffix('_')}.{overload}"
 
 
 def _check_aliases(nodes: list[Node]) -> None:

@@ -41,7 +41,7 @@ def native(fn, x):
     stage = path.plan.stages[0]
     inputs = [x._raw, *path.constants, *path.plan.constants]
     values = [inputs[i] for i in stage.takes]
-    return Native(stage.module, stage.native.text, stage.stays, stage.replay), values, stage
+    return Native(stage.module, stage.native.text, stage.replay), values, stage
 
 
 def finished(code, values):

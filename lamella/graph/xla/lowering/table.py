@@ -26,6 +26,13 @@ class Form(NamedTuple):
     dtype: str
 
 
+def forms_of(described: Any) -> Any:
+    """A step's form, or the list of those of its results."""
+    if len(described) == 2 and isinstance(described[1], str):
+        return Form(tuple(described[0]), described[1])
+    return [None if form is None else forms_of(form) for form in described]
+
+
 def row(*names: str, view: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds a function to the table as the row of the operations with these names."""
 
