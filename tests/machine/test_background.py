@@ -257,4 +257,5 @@ def test_a_prompt_job_yields_once_it_has_used_its_seconds(tmp_path):
                       " and time.monotonic() < end:\n    sum(range(1000))\n"
                       "raise SystemExit(0 if first[1] == os.SCHED_OTHER"
                       " and time.monotonic() < end else 1)\n")
-    assert background.run([sys.executable, str(script)], tmp_path, PATIENCE, prompt=0.2)
+    assert background.run([sys.executable, str(script)], tmp_path, PATIENCE,
+                          {"LAMELLA_COMPILE_SHARE": "0.5"}, prompt=0.2)

@@ -61,15 +61,20 @@ class Executable:
         code: the serialized executable.
         orders: for each input, its dimensions in the order in which they lie in memory.
         results: the shape and the strides of each result.
+        checks: for each of the last results, which tell whether a matrix was factorized, the name
+            of the function and whether it is one matrix. They are checked, and not returned.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
     def __init__(self, code: bytes, orders: Sequence[Sequence[int] | None],
                  results: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+                 checks: Sequence[tuple[str, bool]],
                  otherwise: Callable[[list[torch.Tensor]], list[torch.Tensor]]):
         self._client = client()
         devices = self._client.local_devices()[:1]
         self._device = devices[0]
+        if b"lapack_" in code:
+            _load_lapack()
         xla = _xla()
         self._run = self._client.deserialize_executable(
             code, xla.DeviceList(tuple(devices)), None).execute
@@ -80,13 +85,14 @@ class Executable:
         self._kept: list[dict[int, Any]] = [{} for _ in self._orders]  # by address
         self._copies = threading.local()  # of inputs, by their numbers
         self._results = list(results)
+        self._checks = list(checks)
         self._otherwise = otherwise
 
     def __call__(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """The results, in new memory.
 
         Raises:
-            RuntimeError: if XLA fails.
+            RuntimeError: if XLA fails, or a matrix can't be factorized.
         """
         if _forked:
             return self._otherwise(values)
@@ -102,6 +108,11 @@ class Executable:
             raw = torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
             results.append(raw if raw.stride() == strides and raw.shape == shape
                            else raw.as_strided(shape, strides))
+        if self._checks:
+            proper = len(results) - len(self._checks)
+            for info, (name, is_matrix) in zip(results[proper:], self._checks, strict=True):
+                torch.ops.aten._linalg_check_errors(info, name, is_matrix=is_matrix)
+            del results[proper:]
         return results
 
     def _imported(self, number: int, value: torch.Tensor) -> Any:
@@ -109,14 +120,15 @@ class Executable:
         order, kept, place = self._orders[number], self._kept[number], value.data_ptr()
         raw = value.detach()
         raw = raw if order is None else raw.permute(*order)
-        if place % ALIGNED == 0 and raw.is_contiguous() and raw.numel():
+        # complex numbers may be kept as their conjugates, in the same memory
+        if place % ALIGNED == 0 and raw.is_contiguous() and raw.numel() and not raw.is_complex():
             if len(kept) >= PLACES:
                 kept.clear()
             kept[place] = array = self._array(_named(raw))
             return array
         if not 0 < raw.nbytes <= SMALL:
-            return self._array(raw.contiguous())
-        copies = self._copies.__dict__
+            return self._array(raw.resolve_conj().contiguous())
+        copies: Any = self._copies.__dict__
         if number not in copies:
             copy = torch.empty(raw.shape, dtype=raw.dtype)
             copies[number] = copy, self._array(copy)
@@ -166,6 +178,13 @@ def _variables(**values: str) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@functools.cache
+def _load_lapack() -> None:
+    """Let XLA's code call LAPACK, which SciPy brings."""
+    importlib.import_module("jax.lax.linalg")  # registers its functions
+    importlib.import_module("jaxlib.lapack")._lapack.initialize()
 
 
 def _xla() -> Any:

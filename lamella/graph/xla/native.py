@@ -15,10 +15,10 @@ from ..passes import plain
 from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
-from .text import check, described
+from .text import check, described, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 1  # of the files on disk; after a change the older ones are not used
+FORMAT = 2  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -37,6 +37,7 @@ class Native(MachineCode):
         self._module, self._graph = graph, None
         self._otherwise = otherwise
         self._run: Run | None = None
+        self._checks: list[tuple[str, bool]] = []
         self._is_refused = not client.available()
         has_name = text and not self._is_refused and cache.cache_folder() is not None
         super().__init__(cache.key_of("xla", FORMAT, client.version(), text) if has_name else None)
@@ -53,6 +54,7 @@ class Native(MachineCode):
         if self._graph is None and not self._is_refused:
             try:
                 graph = plain(self._module)
+                self._checks = without_checks(graph)
                 check(graph)
                 self._graph = graph
             except NotLowered as reason:
@@ -90,7 +92,8 @@ class Native(MachineCode):
     def _described(self, values: list[torch.Tensor]) -> dict[str, Any] | None:
         graph = self._plain()
         try:
-            return None if graph is None else described(graph, values)
+            return None if graph is None else {
+                **described(graph, values), "checks": self._checks}
         except NotLowered as reason:
             self._refuse(reason)
             return None
@@ -126,4 +129,5 @@ class Native(MachineCode):
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
         results = [(torch.Size(shape), tuple(strides)) for shape, strides in zip(
             found["shapes"], found["strides"], strict=True)]
-        return client.Executable(code, found["places"], results, self._otherwise)
+        return client.Executable(code, found["places"], results, found["checks"],
+                                 self._otherwise)

@@ -280,3 +280,38 @@ def test_a_loop_that_writes_in_place():
 
     compiled = run(fn, tensor(5))
     assert engine(compiled) == ["xla"]
+
+
+def test_matrices_are_factorized_and_checked():
+    def fn(x, b):
+        m = x @ x.T + 2 * ops.eye(4, 4, ms.float32)
+        return ops.inverse(m) @ ops.tanh(m) @ ops.cholesky(m) @ b, ops.logdet(m) * 2
+
+    x, b = tensor(4, 4), tensor(4, 2)
+    compiled = run(lambda x: fn(x, b)[0].sum() + fn(x, b)[1], x)
+    assert engine(compiled) == ["xla"]
+    inverse = Compiled(lambda x: ops.inverse(x * 2 + 1) * 3 - x)
+    for _ in range(3):
+        inverse(tensor(3, 3))
+    assert engine(inverse) == ["xla"]
+    with pytest.raises(RuntimeError, match="singular"):
+        inverse(ops.zeros((3, 3)))
+    np.testing.assert_allclose(inverse(tensor(3, 3)).asnumpy(), (
+        ops.inverse(tensor(3, 3) * 2 + 1) * 3 - tensor(3, 3)).asnumpy(), 1e-3, 1e-4)
+
+
+def test_complex_numbers_and_fourier_transforms():
+    def fn(x, w):
+        spectrum = ops.rfft(x) * w
+        back = ops.irfft(spectrum, 8)
+        return (back * ops.tanh(x)).sum(), back, spectrum.conj() * (1 + 2j), spectrum.abs()
+
+    x = tensor(3, 8)
+    w = (tensor(5, seed=3) + 2j * tensor(5, seed=4)).astype(ms.complex64)
+    compiled = Compiled(fn)
+    for _ in range(3):
+        for a, b in zip(compiled(x, w), fn(x, w), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-4, 1e-4)
+    for a, b in zip(compiled(x, w.conj()), fn(x, w.conj()), strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-4, 1e-4)
+    assert engine(compiled) == ["xla"]

@@ -39,7 +39,7 @@ class Values:
         """An argument with its values in place of their numbers."""
         if isinstance(arg, dict):
             (kind, inner), = arg.items()
-            return self[inner] if kind == "n" else inner
+            return self[inner] if kind == "n" else complex(*inner) if kind == "complex" else inner
         return [self.read(a) for a in arg] if isinstance(arg, list) else arg
 
     def after(self, inputs: int) -> Callable[[int], Any]:

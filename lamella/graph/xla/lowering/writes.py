@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import TABLE, VIEWS, Form, forms_of
+from .table import TABLE, VIEWS, Form, NotLowered, forms_of
 
 Step = dict[str, Any]
 SAME_ORDER = ("view.default", "_reshape_alias.default", "squeeze.default", "squeeze.dim",
               "squeeze.dims", "unsqueeze.default", "alias.default", "detach.default")
+NOT_ELEMENTS = ("_conj.default", "_neg_view.default", "view_as_real.default",
+                "view_as_complex.default")
 
 
 def without_writes(steps: list[Step], inputs: list[Any], results: list[int]
@@ -50,7 +52,8 @@ class _Memory:
         """Add a step of the program."""
         number, args = step["to"], step["args"]
         if step.get("writes"):
-            target = self._aliases.get(args[0]["n"], args[0]["n"])
+            written: int = args[0]["n"]
+            target = self._aliases.get(written, written)
             self._aliases[number] = target
             self._write(target, self._added(step["op"], self._read(args), step["form"]))
             return
@@ -117,6 +120,8 @@ def put_back(whole: Any, part: Any, views: list[Any]) -> Any:
             return part.reshape(whole.shape)
         if name in ("t.default", "transpose.int"):  # their own inverses
             return TABLE[name](Form(whole.shape, str(whole.dtype)), part, *rest)
+    if any(name in NOT_ELEMENTS for name, *_ in views):
+        raise NotLowered("a write into other elements than those of the memory")
     places = jnp.arange(whole.size).reshape(whole.shape)
     for name, rest, form in views:
         if name == "getitem":
