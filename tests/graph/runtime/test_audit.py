@@ -86,6 +86,7 @@ def test_a_number_in_the_place_of_a_tensor_is_an_error():
     compiled = jit(lambda x: x + 1)
     compiled(X)
     path = compiled.paths(X)[0]
-    path.gives_one, path.out_tree = False, (5.0, *path.out_tree[1:])
+    path.gives_one, path.build = False, None
+    path.out_tree = (5.0, *path.out_tree[1:])
     with pytest.raises(RuntimeError, match="its result is 5.0"):
         compiled(X)
