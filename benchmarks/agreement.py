@@ -42,7 +42,7 @@ def settle(compiled: Any, data: list[Any], seconds: float) -> None:
     while True:
         start = time.monotonic()
         compiled(*data)
-        if compiled.settled and compiled.replays > 3 or time.monotonic() > end:
+        if compiled.settled and compiled.statistics.replays > 3 or time.monotonic() > end:
             break
         time.sleep(min(time.monotonic() - start, 0.1))  # leave the machine to the compiler
 

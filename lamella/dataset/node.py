@@ -360,7 +360,9 @@ class Dataset(Described):
                 found = found or shapes
                 for known, shape in zip(found, shapes, strict=True):
                     if len(known) != len(shape):
-                        raise in_pipeline(f"The number of dimensions varies: {known} and {shape}.")
+                        raise in_pipeline(
+                            f"Inconsistent shapes, expect same shape for each data row, last "
+                            f"shape: {known}, current shape: {shape}.")
                     known[:] = [a if a == b else None for a, b in zip(known, shape, strict=True)]
             return found
         finally:

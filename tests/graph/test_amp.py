@@ -118,7 +118,7 @@ def test_the_cell_with_a_loss_scale(manager, dtype):
 
 @pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16], ids=str)
 def test_a_static_scale_and_improved_graphs(dtype, monkeypatch):
-    monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0)
+    monkeypatch.setattr("lamella.graph.runtime.execution.HOT", 0)
     compiled, _ = agree(lambda: scaled_step("O1", dtype, ms.amp.StaticLossScaler(256.0)), dtype)
     assert not compiled.report()["eager"]
 

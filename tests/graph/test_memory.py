@@ -146,8 +146,8 @@ def test_recomputed_values_are_freed_in_compiled_steps_too(how):
             for _ in range(3):
                 ms.set_seed(3)
                 found = step(*inputs)
-            (path,) = step.paths(*inputs)
-            graph = improve(path.graph, raws_of(inputs, {})) if level == "O1" else path.graph
+            graph = step.graphs(*inputs)[0].execution.graph
+            graph = improve(graph, raws_of(inputs, {})) if level == "O1" else graph
             peaks[name, level] = Liveness(graph.graph).peak, used(lambda: step(*inputs))[0]  # noqa: B023
             value = float(found[0])
             peaks.setdefault("value", value)
@@ -165,6 +165,6 @@ def test_equal_values_of_one_recomputation_are_merged():
     step = ms.jit(ms.value_and_grad(lambda x: ms.recompute(twice, x).sum()))
     x = ms.Tensor([1.0, 2.0])
     step(x)
-    graph = improve(step.paths(x)[0].graph, [x._raw])
+    graph = improve(step.graphs(x)[0].execution.graph, [x._raw])
     # the first run's, and one of the second run's
     assert sum(node.target is torch.ops.aten.exp.default for node in graph.graph.nodes) == 2

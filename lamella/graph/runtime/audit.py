@@ -24,7 +24,7 @@ from ..tracing.results import New
 from ..tracing.undo import undone
 
 if TYPE_CHECKING:
-    from .replay import Path
+    from .replay import Replay
 
 EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # one in so many replays is checked; 0: none
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
@@ -34,21 +34,14 @@ class Audit:
     """The results and side effects of a call, run eagerly on copies and undone.
 
     Args:
-        call: runs the function eagerly.
-        fn: the function.
+        wanted: copies of the results.
+        held: the Tensors that the function can reach, with copies of their data after the call.
     """
 
-    def __init__(self, call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict):
-        self.reach = reachable_from_call(fn, args, kwargs)
-        with undone(self.reach), contextlib.redirect_stdout(io.StringIO()):
-            own_args, own_kwargs = copied((args, kwargs))
-            self.wanted = copies_of(call(own_args, own_kwargs))
-            self.held = [(t, t._raw.detach().clone()) for t in self._held()]
+    def __init__(self, wanted: Any, held: list[tuple[Tensor, torch.Tensor]]):
+        self.wanted, self.held = wanted, held
 
-    def _held(self) -> list[Tensor]:
-        return [*self.reach.parameters, *(t for t, _ in self.reach.tensors)]
-
-    def check(self, found: Any, path: Path, name: str) -> None:
+    def check(self, found: Any, replay: Replay, name: str) -> None:
         """Compare with the results and the state after a replay.
 
         Raises:
@@ -58,13 +51,22 @@ class Audit:
             if not _same(got, want):
                 raise RuntimeError(
                     f"For 'jit', the audit of '{name}' failed: {place} is {_short(got)} in a "
-                    f"replay, but {_short(want)} eagerly{_kernel(path, place)}.")
+                    f"replay, but {_short(want)} eagerly{_kernel(replay, place)}.")
         for tensor, want in self.held:
             if not _same(tensor, want):
                 called = tensor.name if isinstance(tensor, Parameter) else "a Tensor"
                 raise RuntimeError(
                     f"For 'jit', the audit of '{name}' failed: a replay leaves {_short(tensor)} in "
                     f"{called}, but eagerly it is {_short(want)}.")
+
+
+def audited(call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: dict) -> Audit:
+    """Run a function eagerly on copies, and undo it; `call` runs it."""
+    reach = reachable_from_call(fn, args, kwargs)
+    with undone(reach), contextlib.redirect_stdout(io.StringIO()):
+        wanted = copies_of(call(*copied((args, kwargs))))
+        return Audit(wanted, [(t, t._raw.detach().clone()) for t in (
+            *reach.parameters, *(t for t, _ in reach.tensors))])
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
@@ -92,16 +94,16 @@ def _same(got: Any, want: Any) -> bool:
     return not isinstance(want, (bool, int, float, str, bytes)) or repr(got) == repr(want)
 
 
-def _kernel(path: Path, place: str) -> str:
+def _kernel(replay: Replay, place: str) -> str:
     """The kernel that computed a result, and its line, as text."""
-    form: Any = path.out_tree[0]
+    form: Any = replay.outputs.out_tree[0]
     for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
         form = form[int(key) if key.isdigit() else key.strip("'")]
     if type(form) is not New:
         return ""
-    output = next(n for n in reversed(path.graph.graph.nodes) if n.op == "output")
+    output = next(n for n in reversed(replay.execution.graph.graph.nodes) if n.op == "output")
     results: Any = output.args[0]
-    node = results[len(path.expected) + form.number]
+    node = results[len(replay.execution.expected) + form.number]
     return f"; it is given by {node.target}{node.meta.get('line', NOWHERE)}"
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..guards.fingerprint import Fingerprint
 from ..guards.guard import Guard
-from .replay import Path
+from .replay import Replay
 
 
 class CacheEntry(NamedTuple):
@@ -15,12 +15,12 @@ class CacheEntry(NamedTuple):
     Attributes:
         guard: what the function can reach; several entries may share it.
         fingerprint: that of the recording.
-        path: the graph, prepared for replay.
+        replay: the graph, prepared for replay.
     """
 
     guard: Guard
     fingerprint: Fingerprint
-    path: Path
+    replay: Replay
 
     def holds(self) -> bool:
         """Whether everything that the function can reach is as it was in the recording."""

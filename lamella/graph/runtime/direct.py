@@ -9,39 +9,60 @@ miss it has changed nothing, and `Compiled.__call__` continues.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from .keys import settings
 from .program import extension
-from .replay import Path
+
+if TYPE_CHECKING:
+    import torch
+
+    from .replay import Replay
 
 
-def direct(path: Path, guards: Callable[[], Any], expected: Any, args: tuple
-           ) -> Callable[..., Tensor | None] | None:
-    """A function from a call's arguments to its result, or to None if a guard fails.
+class Direct(NamedTuple):
+    """The short path to a graph.
 
-    Args:
-        path: the graph, which applied to the last call.
-        guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
-        expected: the object that `guards` must return.
-        args: the arguments of the last call.
-
-    Returns:
-        The function; None if the graph does more than such a function can.
+    Attributes:
+        call: from a call's arguments to its result, or to None if a guard fails; None if the graph
+            does more than such a function can.
+        expected: the fingerprint that it expects; the very object.
+        settings: the settings that it holds for.
     """
-    plan, module = path.plan, extension.module
-    if module is None or plan is None or len(plan.stages) != 1 or not path.only_computes:
+
+    call: Any = None
+    expected: Any = None
+    settings: tuple[torch.device, bool] | None = None
+
+    @classmethod
+    def of(cls, replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple) -> Direct:
+        """The short path to a graph.
+
+        Args:
+            replay: the graph, which applied to the last call.
+            guards: returns the fingerprint of what the graph read (`Guard.fingerprint`).
+            expected: the object that `guards` must return.
+            args: the arguments of the last call.
+        """
+        return cls(_direct(replay, guards, expected, args), expected, settings())
+
+
+def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
+            ) -> Callable[..., Tensor | None] | None:
+    plan, inputs, module = replay.execution.plan, replay.inputs, extension.module
+    if module is None or plan is None or len(plan.stages) != 1 or not replay.only_computes:
         return None
     if (plan.stages[0].backend != "replay" or plan.changing == 0 or plan.exchanges
             or len(plan.results) != 1):
         return None
-    constants = [*path.constants, *plan.constants]
-    result = plan.results[0] - path.arguments - len(path.held) - len(constants)
-    if result < 0 or len(args) != path.arguments:  # the result is an input; not only Tensors
+    constants = [*inputs.constants, *plan.constants]
+    result = plan.results[0] - inputs.arguments - len(inputs.held) - len(constants)
+    if result < 0 or len(args) != inputs.arguments:  # the result is an input; not only Tensors
         return None
     try:
         return module.make_direct(Tensor, Parameter, plan.stages[0].run, guards, expected, args,
-                                  path.held, constants, plan.stages[0].takes, result)
+                                  inputs.held, constants, plan.stages[0].takes, result)
     except (IndexError, RuntimeError, TypeError, ValueError):  # other kinds of arguments
         return None

@@ -14,7 +14,7 @@ from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
 from ..tracing.read_scalars import DryTrace, conversions_recorded
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace
 from ..tracing.scalars import ScalarEnvironment, alike, checks_classes, mathematics_recorded
 from ..tracing.trace import Trace, run_traced
 from .scalar_profile import ScalarProfile, input_kind
@@ -83,7 +83,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
             before.restore()
             begun.put_back()
     if trace.refused is not None or trace.outside.warned:
-        raise CannotTrace(trace.refused or "issues a warning")
+        raise CannotTrace(trace.refused.what if trace.refused else "issues a warning")
     if any(kind is None and raw._version for raw, _, kind in numbers.tensors):
         raise CannotTrace("changes a NumPy array that it was given")
     if checks_classes(trace.outside.codes):

@@ -32,6 +32,7 @@ class Limits:
         self._kinds: dict[Any, dict[Any, None]] = {}
         self._raised: Counter[Any] = Counter()
         self._left: Counter[Any] = Counter()
+        self._objects = self._warnings = 0
 
     def admits(self, args: tuple, kwargs: dict) -> bool:
         """Whether the function may be recorded for such arguments."""
@@ -81,6 +82,16 @@ class Limits:
         """Note that such a run has returned: the next one may be recorded."""
         if self._raised:
             self._raised.pop(outline_of(args, kwargs), None)
+
+    def may_be_first_object(self) -> bool:
+        """Note that a run has made an object that stays; returns whether the next one may not."""
+        self._objects += 1
+        return self._objects <= MOST_NEW
+
+    def may_be_last_warning(self) -> bool:
+        """Note that a run has issued a warning; returns whether the next one may not."""
+        self._warnings += 1
+        return self._warnings <= MOST_WARNINGS
 
     def left(self, args: tuple, kwargs: dict) -> bool:
         """Note that a graph holds for no other call; returns whether there were too many."""

@@ -44,7 +44,7 @@ def is_forced() -> bool:
 
 
 class Heat(enum.IntEnum):
-    """Which compilers are worth their time for a path, by the time that it has run."""
+    """Which compilers are worth their time for a graph, by the time that it has run."""
 
     COLD = 0
     WARM = 1  # those that take seconds
@@ -213,7 +213,7 @@ class Stage:
 
     Attributes:
         part: the part.
-        takes: the places of its inputs among the values that the path has so far.
+        takes: the places of its inputs among the values that a replay has so far.
         stays: for each of them, whether its address is the same in every run.
         run: the function that runs it now.
         backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` if captured.

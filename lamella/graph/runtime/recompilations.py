@@ -23,7 +23,7 @@ from ..guards.kinds import PLAIN, has_value, is_ours_function
 from ..ir import logs
 from ..tracing.lines import NOWHERE, Line, line_reading
 from .cache_entry import CacheEntry
-from .replay import Path
+from .replay import Replay
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
 _QUOTES = ("'", '"')  # before a text, of which `limits` knows how many have been recorded
@@ -168,19 +168,20 @@ def failure(known: Sequence[CacheEntry], inputs: list[torch.Tensor]) -> Failure:
         known: graphs that didn't apply.
         inputs: the arguments' data.
     """
-    begun = [entry.path for entry in known if entry.holds()]
+    begun = [entry.replay for entry in known if entry.holds()]
     if begun:
         return Failure(*max(begun, key=_last_guard).failed_guard(inputs))
-    guard, seen, path = known[0]
+    guard, seen, replay = known[0]
     now = guard.fingerprint()
     found = difference(guard.reach, seen, now)
-    line = line_reading(path.codes, found.name) if found.name else NOWHERE
+    line = line_reading(replay.codes, found.name) if found.name else NOWHERE
     return Failure(f"{found.what}{line}", found.before, found.now)
 
 
-def _last_guard(path: Path) -> int:
+def _last_guard(replay: Replay) -> int:
     """The number of the guard that failed last."""
-    return -1 if path.plan is None or path.plan.failed is None else path.plan.failed[0]
+    plan = replay.execution.plan
+    return -1 if plan is None or plan.failed is None else plan.failed[0]
 
 
 def _is_object(value: Any) -> bool:

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from .keys import form_of_any_size, key_of
+from .cache import Cache
 from .recompilations import Recompilations
-from .replay import Path
+from .replay import Replay
+
+
+class Statistics:
+    """How the calls of a function have been run.
+
+    Attributes:
+        traces: recorded graphs, also those that are gone.
+        replays: calls that were replayed.
+        misses: graphs that were tried and didn't hold.
+        failures: replays in which a kernel has failed.
+    """
+
+    def __init__(self) -> None:
+        self.traces = self.replays = self.misses = self.failures = 0
 
 
 class Reporting:
     """The part of a `Compiled` that reports; its calls inside of gradient calls count, too."""
 
-    traces: int
-    replays: int
-    misses: int
-    _entries: dict[Any, list[Any]]
-    _eager: dict[Any, str]
-    _recompilations: Recompilations
-    _taped: Any
+    cache: Cache
+    statistics: Statistics
+    recompilations: Recompilations
+    taped: Any
 
     def report(self) -> dict[str, Any]:
         """How the function has been run.
@@ -27,30 +38,28 @@ class Reporting:
             The numbers of traces, replays, guard misses and recorded graphs; for each
             recompilation the guard that failed, and its line; the reasons why calls run eagerly.
         """
-        paths = self._paths()
-        every = (self,) if self._taped is None else (self, self._taped)
-        return {"traces": sum(one.traces for one in every),
-                "replays": sum(one.replays for one in every),
-                "guard_misses": sum(one.misses for one in every),
-                "graphs": len(paths),
-                "backends": [path.backend for path in paths],
-                "kernels": [path.nodes for path in paths],
+        graphs = self._graphs()
+        every = (self,) if self.taped is None else (self, self.taped)
+        return {"traces": sum(one.statistics.traces for one in every),
+                "replays": sum(one.statistics.replays for one in every),
+                "guard_misses": sum(one.statistics.misses for one in every),
+                "graphs": len(graphs),
+                "backends": [one.execution.backend for one in graphs],
+                "kernels": [one.execution.nodes for one in graphs],
                 "recompilations": [str(found) for one in every
-                                   for found in one._recompilations.noted.copy()],
-                "eager": sorted({reason for one in every for reason in one._eager.values()})}
+                                   for found in one.recompilations.noted.copy()],
+                "eager": sorted({reason for one in every for reason in one.cache.reasons()})}
 
-    def _paths(self) -> list[Path]:
+    def _graphs(self) -> list[Replay]:
         """All recorded graphs."""
-        own = [entry.path for several in list(self._entries.values()) for entry in several]
-        return own if self._taped is None else own + self._taped._paths()
+        own = [entry.replay for entry in self.cache.all_entries()]
+        return own if self.taped is None else own + self.taped._graphs()
 
     @property
     def settled(self) -> bool:
         """Whether it is final how each recorded graph is run, and by which executor."""
-        return all(path.is_final for path in self._paths())
+        return all(one.execution.is_final for one in self._graphs())
 
-    def paths(self, *args: Any, **kwargs: Any) -> list[Path]:
+    def graphs(self, *args: Any, **kwargs: Any) -> list[Replay]:
         """The graphs recorded for arguments of this kind, or else those for any size."""
-        found = (self._entries.get(key_of(args, kwargs))
-                 or self._entries.get(key_of(args, kwargs, form_of_any_size)) or ())
-        return [entry.path for entry in found]
+        return [entry.replay for entry in self.cache.of_call(args, kwargs)]

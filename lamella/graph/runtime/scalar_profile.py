@@ -12,13 +12,11 @@ from ..guards.reachable import Reachable
 from ..guards.sources import Source, kept_in
 from ..guards.values import comparable
 from ..tracing.arrays import kind_of_array, may_be_input
-from ..tracing.inspected import NotInspected
 from ..tracing.lines import line_of
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace, Cause
 from ..tracing.scalars import (
     NUMBERS,
 )
-from .replay import GuardTooLate
 
 MOST_DRAWN = 6  # runs that drew random numbers and had no graph, before such calls run eagerly
 MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
@@ -108,11 +106,16 @@ class ScalarProfile:
             self.refused = reason
             self.refused_draws = f"it draws random numbers that are not Lamella's, and {reason}"
 
-    def refuse_for(self, error: BaseException) -> None:
-        """Note the error by which a dry run failed; one of a run that draws may be its own."""
-        if isinstance(error, NotInspected):
+    def refuse_for(self, error: BaseException, reads: list[Any]) -> None:
+        """Note the error by which a dry run failed; one of a run that draws may be its own.
+
+        Args:
+            reads: the numbers that the run has read off tensors, if it came to its end.
+        """
+        cause = getattr(error, "cause", None)
+        if cause is Cause.NOT_INSPECTED:
             return  # the real run that follows says what has to be inspected
-        if isinstance(error, GuardTooLate) and self.may_hold_reads(error.reads):
+        if cause is Cause.LATE_GUARD and self.may_hold_reads(reads):
             return  # the next one has stand-ins for them
         if isinstance(error, CannotTrace) or not self.draws:
             line = "" if ".py:" in str(error) else line_of(error)

@@ -11,9 +11,9 @@ import torch
 from ..guards.reachable import Reachable
 from ..tracing.changes import Snapshot
 from ..tracing.given import Given
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
-from .replay import Path
+from .replay import Replay
 
 KINDS = 3  # of sizes, the last of which is recorded with symbols; one less where sizes are declared
 MOST_COUNTED = 256  # sizes whose calls are counted
@@ -171,8 +171,9 @@ def kind_of(observed: list[Any]) -> tuple[Any, ...]:
                   if isinstance(answer, tuple) else repr(answer) for answer in observed])
 
 
-def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reachable, inputs: list[torch.Tensor],
-                  symbolic: Symbolic, kind: type[Path] = Path) -> Path:
+def symbolic_replay(fn: Any, args: tuple, kwargs: dict, reach: Reachable,
+                    inputs: list[torch.Tensor], symbolic: Symbolic,
+                    kind: type[Replay] = Replay) -> Replay:
     """A graph of a function for several sizes, of this class.
 
     Raises:
@@ -184,11 +185,11 @@ def symbolic_path(fn: Any, args: tuple, kwargs: dict, reach: Reachable, inputs: 
     finally:
         before.restore()
         given.restore()
-    path = kind(trace, inputs, "O0", symbolic.sizes())
-    path.kind = kind_of(symbolic.observed.values)
-    if path.changes_arguments:
+    replay = kind(trace, inputs, "O0", symbolic.sizes())
+    replay.kind = kind_of(symbolic.observed.values)
+    if replay.inputs.changes_arguments:
         raise CannotTrace("changes its arguments")
-    return path
+    return replay
 
 
 def _declared(form: Any) -> Iterator[set[int]]:

@@ -25,16 +25,16 @@ from ...machine.collector import not_collecting
 from ..ir import partition
 from ..ir.forms import Form
 from ..ir.lazy_module import copied
-from ..tracing.recorder import CannotTrace
+from ..tracing.refusals import CannotTrace
 from ..tracing.results import New
 from ..tracing.taping import Pull, on_tape, with_pulls
 from ..tracing.trace import Trace, data_of
 from .compiled import Compiled
 from .plan import KernelFailed
-from .replay import Path
+from .replay import Replay
 
 
-class TapedPath(Path):
+class TapedReplay(Replay):
     """A recorded run whose replays are nodes of the tape.
 
     Attributes:
@@ -80,7 +80,7 @@ class TapedPath(Path):
         return False
 
     def run(self, given: list[torch.Tensor], numbers: Sequence[Any] = ()) -> list[Any] | None:
-        """As `Path.run`; the results hang on the tape."""
+        """As `Replay.run`; the results hang on the tape."""
         roots = self._roots(given)
         if roots is None:
             return None
@@ -105,16 +105,16 @@ class TapedPath(Path):
 
     def _roots(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """What the tape knows of the inputs; None if it is other than in the recording."""
-        others = [t._raw for t in self.others]
-        others.extend([source.get()._raw for source in self.sources])
-        roots, known = [*given, *map(on_tape, self.parameters), *others], self.known
+        others = [t._raw for t in self.inputs.others]
+        others.extend([source.get()._raw for source in self.inputs.sources])
+        roots, known = [*given, *map(on_tape, self.inputs.parameters), *others], self.known
         if len(roots) != len(known):
             return None
         for root, is_known in zip(roots, known, strict=True):
             if root.requires_grad is not is_known or type(root) is not torch.Tensor:
                 return None
         start = len(given)
-        for root, parameter in zip(roots[start:], self.parameters, strict=False):
+        for root, parameter in zip(roots[start:], self.inputs.parameters, strict=False):
             if root.dtype is not parameter._data.dtype:
                 return None
         return roots
@@ -167,7 +167,7 @@ class _Pass:
         pull: what it starts from and gives.
         part: its graph.
         trace: the recorded run.
-        level: the optimization level of the path.
+        level: the optimization level of the replay.
 
     Raises:
         CannotTrace: if it can't run apart from the function.
@@ -181,17 +181,17 @@ class _Pass:
         self._forms: list[Form | None] = [
             n.meta.get("form") for n in self.graph.graph.nodes if n.op == "placeholder"
         ][len(part.takes):]
-        self._made: Path | None = None
-        self._of_path = trace.reach, trace.recorder, level
+        self._made: Replay | None = None
+        self._of_replay = trace.reach, trace.recorder, level
 
-    def _path(self, inputs: list[torch.Tensor]) -> Path:
+    def _replay(self, inputs: list[torch.Tensor]) -> Replay:
         if self._made is None:
-            reach, recorder, level = self._of_path
+            reach, recorder, level = self._of_replay
             trace = Trace(reach, [], [], recorder)
             trace.graph = copied(self.graph)
             trace.out_tree = (), [], []
-            self._made = Path(trace, inputs, level)
-            del self._of_path
+            self._made = Replay(trace, inputs, level)
+            del self._of_replay
         return self._made
 
     def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],
@@ -205,7 +205,7 @@ class _Pass:
             found = _by_kernels(self.graph, inputs)
         else:
             try:
-                found = self._path(inputs).run(inputs)
+                found = self._replay(inputs).run(inputs)
             except KernelFailed as failed:
                 raise (failed.__cause__ or failed) from None
             assert found is not None  # it has no guards
@@ -249,9 +249,9 @@ class _Node(torch.autograd.Function):
     """A replay as a node of the tape."""
 
     @staticmethod
-    def forward(ctx: Any, path: TapedPath, results: list[torch.Tensor],  # type: ignore[override]
+    def forward(ctx: Any, replay: TapedReplay, results: list[torch.Tensor],  # type: ignore[override]
                 kept: list[torch.Tensor], *roots: torch.Tensor) -> Any:
-        ctx.path = path
+        ctx.replay = replay
         ctx.likes = [(raw.shape, raw.dtype, raw.device) for raw in results]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*kept)
@@ -259,7 +259,7 @@ class _Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return (None, None, None, *ctx.path.pull(ctx.saved_tensors, gradients, ctx.likes))
+        return (None, None, None, *ctx.replay.pull(ctx.saved_tensors, gradients, ctx.likes))
 
 
 class Taped(Compiled):
@@ -269,15 +269,15 @@ class Taped(Compiled):
         outside: the function's graphs for other calls, whose settings hold here, too.
     """
 
-    _path = TapedPath
+    kind_of_replay = TapedReplay
 
     def __init__(self, outside: Compiled):
         super().__init__(outside.fn, False, outside.level, outside.dynamic)
         self.name = outside.name
         self.meaning = outside.meaning
 
-    def _recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
+    def recorded_as(self, inputs: list[torch.Tensor], apart: bool = False) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            return with_pulls(self.fn, inputs, apart, self._ran, args, kwargs)
+            return with_pulls(self.fn, inputs, apart, self.scope.ran, args, kwargs)
 
         return call

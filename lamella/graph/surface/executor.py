@@ -25,9 +25,9 @@ class CellGraphExecutor:
             A name of the graph, and whether it is new.
         """
         compiled = compiled_cell(obj)
-        before = compiled.traces
+        before = compiled.statistics.traces
         obj.compile(*args, **kwargs)
-        return f"{phase}.{compiled.name}.{id(obj)}", compiled.traces > before
+        return f"{phase}.{compiled.name}.{id(obj)}", compiled.statistics.traces > before
 
     def __call__(self, obj: Any, *args: Any, phase: str = "predict") -> Any:
         """Run a Cell compiled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 
 
 class AppendOnly:

@@ -15,7 +15,7 @@ import torch
 
 from ...core import context
 from ...tensors.construction import holds
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 
 LONGEST = 400  # characters of an expression of arrays
 _FIXED = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")

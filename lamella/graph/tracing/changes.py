@@ -31,18 +31,10 @@ from ..guards.kinds import (
 from ..guards.reachable import Reachable
 from ..guards.sources import ABSENT, Source
 from ..guards.values import WHOLE, has_changed, in_another_order, kind_of
-from .recorder import CannotTrace
+from .refusals import CannotTrace, Cause
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
 APPENDED = object()  # as a key: values are appended to a list
-
-
-class KeepsNew(CannotTrace):
-    """The run has made an object that stays, such as one that is created when first needed."""
-
-
-class DrawsRandom(CannotTrace):
-    """The run has drawn from generators that are not Lamella's, which a dry run can repeat."""
 
 
 class GivenThing(NamedTuple):
@@ -150,7 +142,7 @@ class Snapshot:
                 if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
                 if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
-                    raise KeepsNew(f"makes a new {type(value).__name__}")
+                    raise CannotTrace(f"makes a new {type(value).__name__}", Cause.NEW_OBJECT)
                 yield Change(source, key), value
         for owner, space, before in self.spaces:
             for key, now in _changed_names(owner, space, before):
@@ -167,11 +159,11 @@ class Snapshot:
         if not self._may_draw and (
                 random.getstate() != self.random or not is_as_before(self.of_numpy)
                 or any(has_changed(*stream) for stream in self.streams)):
-            raise DrawsRandom("draws random numbers that are not Lamella's")
+            raise CannotTrace("draws random numbers that are not Lamella's", Cause.DRAW)
         if any(kind.settings() != before for kind, before in self.arithmetic):
             raise CannotTrace("changes the settings of decimal numbers or NumPy")
         if self.signals and self.signals != signals_of_decimals():
-            raise KeepsNew("raises a signal of decimal numbers, which stays")
+            raise CannotTrace("raises a signal of decimal numbers, which stays", Cause.NEW_OBJECT)
         for thing, before in self.contents:
             if has_changed(thing, before):
                 raise CannotTrace(kind_of(thing).refused)
@@ -212,7 +204,7 @@ class Snapshot:
 
 
 def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
-                  error: type[CannotTrace] = CannotTrace, depth: int = 0) -> None:
+                  cause: Cause = Cause.ALWAYS, depth: int = 0) -> None:
     """Check that a replay can rebuild a value.
 
     Its Tensors are in tuples, lists, dicts, and objects that only hold values.
@@ -220,29 +212,29 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     Args:
         knows: whether a replay finds an object.
         what: what the run does with it, for messages.
-        error: the class of the error. Those that are kept have to be found by the next call, so
-            they can't be objects that each run makes.
+        cause: that of the error. Values that are kept (`Cause.NEW_OBJECT`) have to be found by the
+            next call, so they can't be objects that each run makes.
 
     Raises:
-        CannotTrace: if it can't; of the class `error`.
+        CannotTrace: if it can't.
     """
     if isinstance(value, Parameter) and not knows(value):
-        raise error(f"{what} a new Parameter")
+        raise CannotTrace(f"{what} a new Parameter", cause)
     if isinstance(value, (tuple, list)):
         for inner in value:
-            check_givable(inner, knows, what, error, depth)
+            check_givable(inner, knows, what, cause, depth)
     elif isinstance(value, dict):
         for _, inner in parts_of(value):
-            check_givable(inner, knows, what, error, depth)
-    elif error is CannotTrace and not knows(value) and holds_values(value):
+            check_givable(inner, knows, what, cause, depth)
+    elif cause is Cause.ALWAYS and not knows(value) and holds_values(value):
         if depth > DEEPEST:
-            raise error(f"{what} objects that hold each other")
+            raise CannotTrace(f"{what} objects that hold each other", cause)
         for inner in fields_of(value).values():
-            check_givable(inner, knows, what, error, depth + 1)
+            check_givable(inner, knows, what, cause, depth + 1)
     elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
               or value is ABSENT or knows(value) or _is_settled(value)):
-        raise error(f"{what} a new {value.__class__.__name__}")
+        raise CannotTrace(f"{what} a new {value.__class__.__name__}", cause)
 
 
 def _is_settled(value: Any) -> bool:

@@ -23,7 +23,7 @@ from ..guards.sources import Source, kept_in
 from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
 from .lines import NOWHERE, nearest_line
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 from .scalars import NUMBERS, ScalarEnvironment, SymbolicScalar
 
 MOST_DRAWS = 256  # calls of generators in a run

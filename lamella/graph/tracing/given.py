@@ -14,7 +14,7 @@ from ..guards.kinds import ByIdentity
 from ..guards.reachable import Reachable
 from ..guards.values import WHOLE, has_changed, kind_of
 from .changes import Change, GivenThing, assign, compared, holder_of
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 
 
 class Given:

@@ -6,11 +6,7 @@ from types import CodeType
 
 from ..guards.ran import uninspected
 from ..guards.reachable import Reachable
-from .recorder import CannotTrace
-
-
-class NotInspected(CannotTrace):
-    """A run that is to be undone may change what no snapshot has; a real run has to come first."""
+from .refusals import CannotTrace, Cause
 
 
 class Inspection:
@@ -20,7 +16,7 @@ class Inspection:
         reach: the objects that were inspected.
 
     Raises:
-        NotInspected: by a call, if the function may change anything else.
+        CannotTrace: by a call, if the function may change anything else.
     """
 
     def __init__(self, reach: Reachable):
@@ -30,9 +26,10 @@ class Inspection:
     def __call__(self, code: CodeType) -> None:
         if self._is_unknown(code):
             self._failed = True
-            raise NotInspected(f"runs {code.co_name!r}, which may use what wasn't looked at before")
+            raise CannotTrace(f"runs {code.co_name!r}, which may use what wasn't looked at before",
+                              Cause.NOT_INSPECTED)
 
     def check(self) -> None:
         """Raise the error again, if the program has caught it."""
         if self._failed:
-            raise NotInspected("uses what wasn't looked at before")
+            raise CannotTrace("uses what wasn't looked at before", Cause.NOT_INSPECTED)

@@ -28,7 +28,7 @@ from .append_only import AppendOnly
 from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
 from .outside import OURS, origin_of
-from .recorder import CannotTrace
+from .refusals import CannotTrace, Cause
 from .scalars import MOST, ScalarEnvironment, SymbolicScalar, value_of
 from .texts import appended_to, is_only_returned
 from .trace import Trace, run_traced
@@ -158,10 +158,10 @@ class DryTrace(Trace):
 
     numbers: ScalarEnvironment | None = None
 
-    def refuse(self, what: str) -> None:
+    def refuse(self, what: str, cause: Cause = Cause.ALWAYS) -> None:
         if self.refused is None:
-            super().refuse(what)
-        raise CannotTrace(what)
+            super().refuse(what, cause)
+        raise CannotTrace(what, cause)
 
     def exchange(self, call: Any, given: Any) -> Any:
         raise CannotTrace("communicates with other processes")

@@ -23,6 +23,7 @@ from ..ir.forms import Form, form_of_value
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
+from .refusals import CannotTrace
 
 aten = torch.ops.aten
 _DETACH, _LIFT, _AS_STRIDED = (
@@ -32,14 +33,6 @@ _LIFTED = aten.lift_fresh_copy.default
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
 _RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
-
-
-class CannotTrace(BaseException):
-    """The function does something that no graph can hold, which the message names."""
-
-
-class DryRunStopped(BaseException):
-    """A backward pass that the program didn't ask for would do what the message says."""
 
 
 class Recomputation:

@@ -19,7 +19,7 @@ from ..guards.kinds import ATOMS, PLAIN
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .changes import SIZES, GivenThing
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 from .texts import joined, parts_of_text
 
 

@@ -26,7 +26,7 @@ from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .append_only import AppendOnly
 from .arrays import GivenArray, may_be_input
-from .recorder import CannotTrace
+from .refusals import CannotTrace
 
 # the types of numbers that stand-ins stand for
 NUMBERS = frozenset((int, float, np.int32, np.int64, np.float32, np.float64))

@@ -25,7 +25,8 @@ from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard
 from .changes import Snapshot
 from .effects import DeferredCall
-from .recorder import CannotTrace, Recorder
+from .recorder import Recorder
+from .refusals import CannotTrace, Cause
 from .trace import Trace, run_traced
 
 LEAST = 2  # many operations treat sizes 0 and 1 as special cases
@@ -294,8 +295,8 @@ class SymbolicTrace(Trace):
 
     symbolic: Symbolic
 
-    def refuse(self, what: str) -> None:
-        raise CannotTrace(what)
+    def refuse(self, what: str, cause: Cause = Cause.ALWAYS) -> None:
+        raise CannotTrace(what, cause)
 
     def exchange(self, call: Any, given: Any) -> Any:
         raise CannotTrace("communicates with other processes")

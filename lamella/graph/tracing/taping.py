@@ -27,7 +27,7 @@ from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
 from ..guards.ran import uninspected
 from .changes import Snapshot
-from .recorder import CannotTrace, DryRunStopped
+from .refusals import CannotTrace, Cause
 
 
 class Pull(NamedTuple):
@@ -217,7 +217,9 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         with _running_dry(trace, ran):
             for number, starts in enumerate(chosen):
                 _pull(pulls, number, starts, raws, aliases)
-    except DryRunStopped as reason:
+    except CannotTrace as reason:
+        if reason.cause is not Cause.BACKWARD:
+            raise
         pulls.refused = f"{reason} when it is differentiated"
     if pulls.refused is None and marks != _marks(trace):
         pulls.refused = "does more than computing when it is differentiated"
@@ -228,7 +230,7 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
 
 @contextmanager
 def _running_dry(trace: Any, ran: Set[str]) -> Iterator[None]:
-    """A block that is left by `DryRunStopped` before the program's code has a side effect.
+    """A block that is left by a `CannotTrace` before the program's code has a side effect.
 
     Code that may change what wasn't inspected doesn't run either. The next recording may know it.
     """
@@ -241,7 +243,7 @@ def _running_dry(trace: Any, ran: Set[str]) -> Iterator[None]:
             if code.co_name not in ran:
                 trace.runs_dry = False
                 trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
-                raise DryRunStopped(trace.refused)
+                raise CannotTrace(str(trace.refused), Cause.BACKWARD)
             trace.stop_dry_run(f"may use in {code.co_name!r} what can't be found")
 
     outside.codes, outside.meets, trace.runs_dry = {}, check, True

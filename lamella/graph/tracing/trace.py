@@ -35,7 +35,7 @@ from ..guards.sources import Source
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
-from .changes import APPENDED, Change, DrawsRandom, KeepsNew, Snapshot, check_givable
+from .changes import APPENDED, Change, Snapshot, check_givable
 from .effects import DeferredCall, can_defer, prints_recorded
 from .given import Given
 from .identities import identities_checked
@@ -43,7 +43,8 @@ from .inspected import Inspection
 from .lines import Line, nearest_line
 from .logged import logs_recorded
 from .outside import OURS, Outside, origin_of
-from .recorder import CannotTrace, DryRunStopped, Recorder
+from .recorder import Recorder
+from .refusals import CannotTrace, Cause, Refusal
 from .results import Results
 from .texts import is_only_logged, is_only_printed, marked
 
@@ -73,9 +74,6 @@ class Trace:
         fresh: the random generators of objects that it created, with their seeds.
         deferred: what it printed, to be printed by every replay.
         refused: why no graph can hold the run; None if one can.
-        refused_once: whether the reason is a rare one, so that the next call is recorded again.
-        keeps_new: whether the reason is an object that the run has made, and that stays.
-        draws: whether the reason is that it draws random numbers of Python or NumPy.
         value: the function's result.
         same: the Tensors that are arguments and also in `held`, by their numbers in both.
         given: the arguments as the run began.
@@ -110,8 +108,7 @@ class Trace:
         self.out_tree: Any = None
         self.value: Any = None
         self.graph: GraphModule | None = None
-        self.refused: str | None = None
-        self.refused_once = self.keeps_new = self.draws = False
+        self.refused: Refusal | None = None
         self.same: list[tuple[int, int]] = []
         self.given: Given | None = None
         self.recorded: list[bool] = []
@@ -163,12 +160,12 @@ class Trace:
         self.stop_dry_run("has a data-dependent shape")
         self.note_guard(raw, ShapeGuard.of(raw))
 
-    def refuse(self, what: str) -> None:
+    def refuse(self, what: str, cause: Cause = Cause.ALWAYS) -> None:
         """End the recording, since no graph can hold what the run does; it continues eagerly."""
         if self.refused is not None:
             return
         self.stop_dry_run(what)
-        self.refused = f"{what}{nearest_line(sys._getframe(1))}"
+        self.refused = Refusal(f"{what}{nearest_line(sys._getframe(1))}", cause)
         self.outside.stop()
         self.recorder.stop()
         if state.trace is self:
@@ -181,17 +178,15 @@ class Trace:
         """Give up a backward pass that the program didn't ask for, before it does something.
 
         Raises:
-            DryRunStopped: if there is one.
+            CannotTrace: if there is one.
         """
         if self.runs_dry:
             self.runs_dry = False
-            raise DryRunStopped(what)
+            raise CannotTrace(what, Cause.BACKWARD)
 
     def refuse_once(self, what: str) -> None:
         """As `refuse`, for a rare reason: the next call is recorded again."""
-        if self.refused is None:
-            self.refused_once = True
-        self.refuse(what)
+        self.refuse(what, Cause.RARE)
 
     def from_numpy(self, array: Any) -> torch.Tensor:
         """A tensor that shares memory with an array; a graph can hold it if nothing changes it."""
@@ -282,8 +277,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         The run; without a graph if `Trace.refused` gives a reason.
 
     Raises:
-        CannotTrace: if a symbolic run can't be recorded.
-        NotInspected: if a run that is to be undone may change what wasn't inspected.
+        CannotTrace: if a symbolic run can't be recorded, or a run that is to be undone may change
+            what wasn't inspected.
         Exception: what the function raises; its changes of tensors are undone, if the program
             asked to compile it.
     """
@@ -346,9 +341,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                 except CannotTrace as reason:
                     if symbolic:
                         raise
-                    trace.refuse(str(reason))
-                    trace.keeps_new = isinstance(reason, KeepsNew)
-                    trace.draws = isinstance(reason, DrawsRandom)
+                    trace.refuse(*reason.refusal)
     except BaseException as error:
         # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
         # what the program didn't ask to compile
@@ -480,7 +473,7 @@ def _results(trace: Trace, seen: Iterable[torch.Tensor], before: Snapshot, given
         return before.reach.knows(value) or things.knows(value)
 
     check_givable([trace.value, [value for _, value in to_given]], knows, "gives")
-    check_givable(kept, knows, "keeps", KeepsNew)
+    check_givable(kept, knows, "keeps", Cause.NEW_OBJECT)
     results = Results(given, trace.held, before.reach, things.things, trace.numbers)
     trace.out_tree = results.described(
         (trace.value, noted, [call.args for call in trace.deferred]))

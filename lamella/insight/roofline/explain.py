@@ -23,10 +23,11 @@ from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.keys import key_of, raws_of
 from ...graph.runtime.plan import Heat
 from ...graph.runtime.recompilations import name_of
-from ...graph.runtime.replay import Path
+from ...graph.runtime.replay import Replay
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.copies import copied
-from ...graph.tracing.trace import CannotTrace, run_traced
+from ...graph.tracing.refusals import CannotTrace
+from ...graph.tracing.trace import run_traced
 from ...graph.tracing.undo import undone
 from ...nn.cell import Cell
 from .kernels import Record, Replayed, Watched, seconds_of
@@ -88,8 +89,8 @@ def explain(step: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     with undone(reach):
         if compiled is not None:
             try:
-                path = _path_of(compiled, reach, args, kwargs)
-                return _of_path(_short(compiled.name), path, raws_of(args, kwargs))
+                replay = _replay_of(compiled, reach, args, kwargs)
+                return _of_replay(_short(compiled.name), replay, raws_of(args, kwargs))
             except CannotTrace as reason:
                 note = f"It can't be one graph: it {reason}; so it runs eagerly."
         else:
@@ -115,22 +116,20 @@ def _compiled(step: Any, args: tuple) -> tuple[Compiled | None, tuple]:
     return (step if isinstance(step, Compiled) else None), args
 
 
-def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) -> Path:
+def _replay_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) -> Replay:
     """The graph that such a call runs; recorded, if there is none yet.
 
     Raises:
         CannotTrace: if it runs eagerly.
     """
     key = key_of(args, kwargs)
-    if key in compiled._eager:
-        raise CannotTrace(compiled._eager[key].removeprefix("it "))
+    line = compiled.cache.lines.get(key)
+    if line is not None and line.eager is not None:
+        raise CannotTrace(line.eager.removeprefix("it "))
     inputs = raws_of(args, kwargs)
-    entries = compiled._entries.get(key)
-    if entries is None:
-        _, entries = compiled._of_any_size(key, args, kwargs)
-    for entry in entries or ():
-        if entry.holds() and _applies(entry.path, inputs):
-            return entry.path
+    for entry in compiled.cache.of_call(args, kwargs):
+        if entry.holds() and _applies(entry.replay, inputs):
+            return entry.replay
     with compiled_calls.closed() as alone:
         if not alone:
             raise CannotTrace("is run by other threads just now")
@@ -138,33 +137,34 @@ def _path_of(compiled: Compiled, reach: Reachable, args: tuple, kwargs: dict) ->
         with contextlib.redirect_stdout(io.StringIO()), compiled.meaning():
             trace = run_traced(compiled.fn, args, kwargs, reach)
         if trace.refused is not None:
-            raise CannotTrace(trace.refused)
-        path = Path(trace, inputs, compiled.level)
-    values = _values(path, inputs)
-    if values is not None and not path.settled:
+            raise CannotTrace(trace.refused.what)
+        replay = Replay(trace, inputs, compiled.level)
+    values = _values(replay, inputs)
+    execution = replay.execution
+    if values is not None and not execution.settled:
         with torch.enable_grad():
-            path.planned(values).run(values, path.streams)
-            path.planned(values).settle(values, Heat.COLD)  # an earlier process's choice
-    return path
+            execution.planned(values).run(values, execution.streams)
+            execution.planned(values).settle(values, Heat.COLD)  # an earlier process's choice
+    return replay
 
 
-def _values(path: Path, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
+def _values(replay: Replay, inputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
     """The inputs of a graph; those that it would mutate are copied."""
-    values = path._inputs(inputs)
-    return None if values is None else copies(path.graph, values)
+    values = replay.inputs.values(inputs)
+    return None if values is None else copies(replay.execution.graph, values)
 
 
-def _applies(path: Path, inputs: list[torch.Tensor]) -> bool:
-    values = _values(path, inputs)
+def _applies(replay: Replay, inputs: list[torch.Tensor]) -> bool:
+    values, execution = _values(replay, inputs), replay.execution
     with torch.enable_grad():
-        return values is not None and path.planned(values).run(values, path.streams)
+        return values is not None and execution.planned(values).run(values, execution.streams)
 
 
-def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
+def _of_replay(name: str, replay: Replay, inputs: list[torch.Tensor]) -> Report:
     """The report on a recorded graph, as it is run now."""
-    original, values = path._inputs(inputs), _values(path, inputs)
+    original, values = replay.inputs.values(inputs), _values(replay, inputs)
     assert original is not None and values is not None
-    plan = path.planned(values)
+    plan = replay.execution.planned(values)
     runs = []
     for stage in plan.stages:
         # a stage that changes nothing gets the data themselves: it may be made for where they lie
@@ -182,9 +182,9 @@ def _of_path(name: str, path: Path, inputs: list[torch.Tensor]) -> Report:
         stages = [(stage.module, stage.takes) for stage in plan.stages]
         replayed = Replayed(stages, [*values, *plan.constants])
         record, seconds = _measured(replayed.round, whole, _device(values))
-    note = "" if path.settled else (
+    note = "" if replay.execution.settled else (
         "How it is run is not settled: it becomes faster when it has run some more.")
-    return Report(name, path.backend, record, seconds, note)
+    return Report(name, replay.execution.backend, record, seconds, note)
 
 
 def _of_function(name: str, function: Callable[..., Any], args: tuple, kwargs: dict,

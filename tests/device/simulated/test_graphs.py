@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from lamella.device import kinds
-from lamella.graph.runtime import capture, plan, replay
+from lamella.graph.runtime import capture, execution, plan
 from lamella.graph.runtime.capture import Captured
 from tests.device.simulated.test_device import counts
 from tests.device.simulated.test_training import losses
@@ -165,7 +165,7 @@ def test_a_training_step_is_captured():
             seen.extend(captured)
             super().__init__(captured or candidates, decided)
 
-    with mock.patch.object(replay, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
+    with mock.patch.object(execution, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
         here, waits = losses("simulated", "Adam", True, count=30)
     there, _ = losses("simulated", "Adam", False, count=30)
     np.testing.assert_allclose(here, there, rtol=1e-5)

@@ -19,7 +19,7 @@ from lamella import Tensor, nn, ops
 from lamella.graph.aoti import native, worker
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
-from lamella.graph.runtime import plan, replay
+from lamella.graph.runtime import execution, plan
 from lamella.graph.runtime.autotuner import ROUNDS, Autotuner
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import cache
@@ -40,7 +40,7 @@ def kept(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _soon(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", str(kept))
-    monkeypatch.setattr(replay, "HOT", 0.0)
+    monkeypatch.setattr(execution, "HOT", 0.0)
     monkeypatch.setattr(plan, "ENGINE", "inductor")
 
 
@@ -87,11 +87,11 @@ def test_a_step_becomes_machine_code_and_agrees_with_eager_calls(kept):
     net, compiled, _ = make_step()
     x, y = data()
     calls = settle(compiled, x, y)
-    (path,) = compiled.paths(x, y)
+    (graph,) = compiled.graphs(x, y)
     entries = [f for f in kept.iterdir() if (f / "model.so").exists()]
     assert entries, "nothing was compiled"
     assert {(f / "fastest").read_text() for f in entries} <= {"replay", "inductor"}
-    for stage in path.plan.stages:  # whichever was faster: from here on, machine code
+    for stage in graph.execution.plan.stages:  # whichever was faster: from here on, machine code
         if stage.native is not None:
             stage.run = stage.native.load() or pytest.fail("it can't be loaded")
     other, _, eager = make_step()
@@ -119,9 +119,9 @@ def _native(size=4):
     x = ops.ones((size,))
     compiled(x)
     compiled(x)
-    (path,) = compiled.paths(x)
-    inputs = [x._raw, *path.constants, *path.plan.constants]
-    stage = path.plan.stages[0]
+    (graph,) = compiled.graphs(x)
+    inputs = [x._raw, *graph.inputs.constants, *graph.execution.plan.constants]
+    stage = graph.execution.plan.stages[0]
     return Native(stage.module, [inputs[i] for i in stage.takes]), inputs
 
 
@@ -213,8 +213,8 @@ PROGRAM = """
 import sys, time, json
 import lamella as ms
 from lamella import ops
-from lamella.graph.runtime import replay
-replay.HOT = float(sys.argv[1])
+from lamella.graph.runtime import execution
+execution.HOT = float(sys.argv[1])
 step = ms.jit(lambda x: (ops.tanh(x * 3 + 1) * ops.exp(x) - ops.sin(x) / 2).sum())
 x = ops.sin(ops.arange(90000).astype(ms.float32))
 end = time.monotonic() + float(sys.argv[2])
@@ -337,9 +337,9 @@ def test_the_worker_ends_with_its_parent(tmp_path, end):
 import lamella as ms
 from lamella import ops
 from lamella.machine import background
-from lamella.graph.runtime import replay
+from lamella.graph.runtime import execution
 import time
-replay.HOT = 0.0
+execution.HOT = 0.0
 step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
 x = ops.ones((30, 30))
 while not background._running:
@@ -385,8 +385,8 @@ def test_tensors_written_in_many_slices_are_not_compiled(parts, expected):
     compiled = Compiled(step, level="O1")
     for _ in range(2):
         np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
-    path, = compiled.paths(x)
-    assert sum(stage.settled for stage in path.plan.stages) == expected
+    graph, = compiled.graphs(x)
+    assert sum(stage.settled for stage in graph.execution.plan.stages) == expected
 
 
 def test_kernels_that_machine_code_cannot_call_are_replayed():
@@ -394,8 +394,8 @@ def test_kernels_that_machine_code_cannot_call_are_replayed():
     x = Tensor(np.ones((2, 3, 4), np.float32))
     compiled = Compiled(lambda x: net(x)[0].sin().cos().tanh(), level="O1")
     compiled(x)
-    path, = compiled.paths(x)
-    if not any("mkldnn_rnn_layer" in str(n.target) for n in path.graph.graph.nodes):
+    graph, = compiled.graphs(x)
+    if not any("mkldnn_rnn_layer" in str(n.target) for n in graph.execution.graph.graph.nodes):
         pytest.skip("this PyTorch runs an LSTM by other kernels")
     for _ in range(20):  # no time for a compilation
         compiled(x)

@@ -44,6 +44,6 @@ def test_trials_start_from_the_graph_without_it():
     x = ms.Tensor(torch.randn(SHAPE).numpy())
     for _ in range(2):
         step(x)
-    ((_, _, path),) = next(iter(step._entries.values()))
-    assert count(path.graph, "clone") == 0
-    assert sum(count(graph, "clone") for graph in path.graphs()) >= 2
+    (recorded,) = step.graphs(x)
+    assert count(recorded.execution.graph, "clone") == 0
+    assert sum(count(graph, "clone") for graph in recorded.execution.graphs()) >= 2

@@ -52,14 +52,14 @@ def test_a_training_step_passes():
 def test_a_wrong_result_is_an_error_that_names_it():
     compiled = jit(lambda x: (x + 1, x * 2))
     compiled(X)
-    path = compiled.paths(X)[0]
-    run = path.run
+    replay = compiled.graphs(X)[0]
+    run = replay.run
 
     def wrong(*args):
         found = run(*args)
         return found and [found[0], found[1] * 1.5]
 
-    path.run = wrong
+    replay.run = wrong
     with pytest.raises(RuntimeError, match=r"result\[1\] is .*aten.mul.Tensor .*test_audit"):
         compiled(X)
 
@@ -68,8 +68,8 @@ def test_a_wrong_mutation_is_an_error():
     weight = Parameter(Tensor([1.0]), name="weight")
     compiled = jit(lambda x: ops.assign_add(weight, x.sum().reshape(1)) * 1)
     compiled(X)
-    path = compiled.paths(X)[0]
-    run = path.run
+    replay = compiled.graphs(X)[0]
+    run = replay.run
 
     def wrong(*args):
         found = run(*args)
@@ -77,7 +77,7 @@ def test_a_wrong_mutation_is_an_error():
             weight._data.add_(1)
         return found
 
-    path.run = wrong
+    replay.run = wrong
     with pytest.raises(RuntimeError, match="leaves .* in weight"):
         compiled(X)
 
@@ -85,8 +85,8 @@ def test_a_wrong_mutation_is_an_error():
 def test_a_number_in_the_place_of_a_tensor_is_an_error():
     compiled = jit(lambda x: x + 1)
     compiled(X)
-    path = compiled.paths(X)[0]
-    path.gives_one, path.build = False, None
-    path.out_tree = (5.0, *path.out_tree[1:])
+    replay = compiled.graphs(X)[0]
+    replay.outputs.gives_one, replay.outputs.build = False, None
+    replay.outputs.out_tree = (5.0, *replay.outputs.out_tree[1:])
     with pytest.raises(RuntimeError, match="its result is 5.0"):
         compiled(X)

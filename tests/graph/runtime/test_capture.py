@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Tensor, nn
-from lamella.graph.runtime import replay
+from lamella.graph.runtime import execution
 from lamella.graph.runtime.capture import Captured
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -37,7 +37,7 @@ def test_a_captured_run_reads_new_arguments_and_the_parameters_as_they_are():
 @needs_cuda
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_a_training_step_is_captured(dropout, monkeypatch):
-    monkeypatch.setattr(replay, "HOT", 0.0)
+    monkeypatch.setattr(execution, "HOT", 0.0)
     ms.set_device("GPU")
     try:
         def make(wrap):

@@ -160,7 +160,7 @@ def test_an_interrupt_is_no_guard_failure(monkeypatch):
     def interrupted(self):
         raise KeyboardInterrupt
 
-    (entry,), = compiled._entries.values()
+    entry, = compiled.cache.all_entries()
     monkeypatch.setattr(type(entry.guard._state), "holds", interrupted)
     with pytest.raises(KeyboardInterrupt):
         compiled(x)
@@ -169,7 +169,7 @@ def test_an_interrupt_is_no_guard_failure(monkeypatch):
 def test_an_error_of_a_guard_is_raised_by_the_long_path(monkeypatch):
     x = ops.ones((2,))
     compiled = ready(lambda x: x * 2, x)
-    (entry,), = compiled._entries.values()
+    entry, = compiled.cache.all_entries()
 
     def failing(self):
         raise ValueError("while comparing")

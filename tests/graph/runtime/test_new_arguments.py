@@ -12,7 +12,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, jit, nn, ops
-from lamella.graph.runtime import compiled, limits
+from lamella.graph.runtime import cache, limits
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(4, 3) / 7)
 
@@ -315,12 +315,12 @@ def test_a_limit_on_texts():
 
 
 def test_what_was_learnt_of_arguments_is_dropped_with_their_graphs(monkeypatch):
-    monkeypatch.setattr(compiled, "MOST_KINDS", 8)
+    monkeypatch.setattr(cache, "MOST_LINES", 8)
     step = jit(lambda x, *rest: x * len(rest))
     with pytest.warns(UserWarning, match="again and again"):
         for i in range(30):
             step(X, *([None] * i))
-    assert max(map(len, (step._entries, step._varying, step._sizes))) <= 8
+    assert len(step.cache.lines) <= 8
 
 
 def test_a_function_that_raises_keeps_nothing_and_is_not_recorded_again():
@@ -341,7 +341,7 @@ def test_a_function_that_raises_keeps_nothing_and_is_not_recorded_again():
     del net
     gc.collect()
     assert sum(ref() is not None for ref in refs) == 0
-    assert not step._varying and not step._entries
+    assert not step.cache.lines
     assert len(runs) == 10
     net = nn.Dense(3, 1)
     for _ in range(4):

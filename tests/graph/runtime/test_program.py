@@ -222,34 +222,35 @@ def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
     monkeypatch.setattr(program.extension, "_ready", False)
     monkeypatch.setattr(program.extension, "is_finished", False)
     monkeypatch.setattr(program.extension, "_requested", True)
-    monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
+    monkeypatch.setattr("lamella.graph.runtime.execution.HOT", 0.0)
     compiled = Compiled(lambda x: (x * 2 + 1).sum())
     x = ops.ones((3,))
     for _ in range(4):
         compiled(x)
-    stages = compiled.paths(x)[0].plan.stages
+    stages = compiled.graphs(x)[0].execution.plan.stages
     assert all(type(s.run).__name__ == "function" for s in stages)
     assert not compiled.settled  # another executor is to come
     monkeypatch.setattr(program.extension, "load", lambda: built)
     monkeypatch.setattr(program.extension, "is_finished", True)
     for _ in range(2):
         assert float(compiled(x)) == 9.0
-    stages = compiled.paths(x)[0].plan.stages
+    stages = compiled.graphs(x)[0].execution.plan.stages
     assert all(type(s.run).__name__ == "builtin_function_or_method" for s in stages)
     assert compiled.settled
 
 
 def test_deterministic_runs_are_not_autotuned(monkeypatch):
-    monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
+    monkeypatch.setattr("lamella.graph.runtime.execution.HOT", 0.0)
     compiled = Compiled(lambda x: (x @ x).sin().sum(), level="O1")
     x = ops.ones((64, 64))
     ms.set_deterministic(True)
     try:
         for _ in range(4):
             compiled(x)
-        (path,) = compiled.paths(x)
-        assert path.settled and path.backend == "replay" and not products.available()
-        assert all(stage.native is None for stage in path.plan.stages)
+        (graph,) = compiled.graphs(x)
+        run = graph.execution
+        assert run.settled and run.backend == "replay" and not products.available()
+        assert all(stage.native is None for stage in run.plan.stages)
     finally:
         ms.set_deterministic(False)
     compiled(x)

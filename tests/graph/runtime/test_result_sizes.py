@@ -165,8 +165,9 @@ def test_without_symbolic_shapes_two_sizes_have_graphs_and_a_third_runs_eagerly(
         assert float(compiled(x)) == count
     report = compiled.report()
     assert (report["traces"], report["replays"], report["eager"]) == (2, 2, [])
-    misses = compiled.misses
-    assert float(compiled(x)) == 3 and compiled.misses == misses  # graphs aren't tried meanwhile
+    misses = compiled.statistics.misses
+    # graphs aren't tried meanwhile
+    assert float(compiled(x)) == 3 and compiled.statistics.misses == misses
     preparation.finished.set()
     assert float(compiled(x)) == 3 and compiled.report()["replays"] == 3
 
@@ -197,9 +198,9 @@ def test_kernels_before_the_choice_are_a_stage_that_may_be_compiled():
     compiled = jit(lambda x: (ops.tanh(x * 2 + 1) * x)[x > 0].exp().sum())
     compiled(x)
     compiled(x)
-    path, = compiled.paths(x)
-    assert path.plan is not None
+    graph, = compiled.graphs(x)
+    assert graph.execution.plan is not None
     kernels = [[n.name for n in stage.module.graph.nodes if n.op == "call_function"]
-               for stage in path.plan.stages]
-    assert [stage.settled for stage in path.plan.stages] == [False, True, True]
+               for stage in graph.execution.plan.stages]
+    assert [stage.settled for stage in graph.execution.plan.stages] == [False, True, True]
     assert [len(names) for names in kernels][1] == 1

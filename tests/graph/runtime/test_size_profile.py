@@ -6,7 +6,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
-from lamella.graph.runtime import compiled, size_profile
+from lamella.graph.runtime import cache, recording, size_profile
 from lamella.graph.tracing.symbolic import Symbolic, preparation
 
 
@@ -268,10 +268,10 @@ def test_a_size_that_comes_often_gets_a_graph_of_its_own(monkeypatch):
     compiled = ms.jit(lambda x: x * 2)
     for n in (2, 3, 4, 5):
         compiled(data(n))
-    assert compiled.paths(data(5))[0].sizes is not None
+    assert compiled.graphs(data(5))[0].inputs.for_many_sizes
     for _ in range(6):
         np.testing.assert_array_equal(compiled(data(5)).asnumpy(), data(5).asnumpy() * 2)
-    assert compiled.paths(data(5))[0].sizes is None
+    assert not compiled.graphs(data(5))[0].inputs.for_many_sizes
     assert compiled.report()["traces"] == 4
 
 
@@ -319,9 +319,7 @@ def test_sizes_are_given_as_numbers():
 
 
 def test_graphs_for_ever_new_sizes_are_bounded(monkeypatch):
-    from lamella.graph.runtime import compiled as module
-
-    monkeypatch.setattr(module, "MOST_KINDS", 4)
+    monkeypatch.setattr(cache, "MOST_LINES", 5)  # four sizes, and what is common to them
     compiled = ms.jit(lambda x: (x * 2, f"{x.shape[0]} rows"))
     for n in (2, 3, 4, 5, 6, 7, 8, 2, 3):
         found, text = compiled(data(n))
@@ -342,7 +340,7 @@ def test_gradients_of_each_example_of_a_batch(make):
 
 
 def test_a_loop_over_a_size_is_recorded_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(compiled, "MOST_RECORDED", 6)
+    monkeypatch.setattr(recording, "MOST_RECORDED", 6)
     step = ms.jit(lambda x: ops.ForiLoop()(0, x.shape[0], lambda i, v: v + i, x.sum()))
     with pytest.warns(UserWarning, match="other sizes again and again") as found:
         for count in range(2, 14):

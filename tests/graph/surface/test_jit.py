@@ -271,7 +271,7 @@ def test_a_gradient_reuses_the_forward_run_of_the_loss(compiled):
 def test_autotuning_draws_no_random_numbers(monkeypatch, tmp_path):
     """Rewritings that are tried, and wrong results that come of the numbers that they draw."""
     monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
-    monkeypatch.setattr("lamella.graph.runtime.replay.HOT", 0.0)
+    monkeypatch.setattr("lamella.graph.runtime.execution.HOT", 0.0)
     convolve = nn.Conv2d(2, 4, 3, weight_init="ones")
     x = ops.ones((2, 2, 8, 8), ms.float32)
 

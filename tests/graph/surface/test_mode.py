@@ -176,8 +176,8 @@ def test_the_mode_may_change_at_any_time():
         for _ in range(2):
             for got, wanted in zip((net(X), gradient(X)), want, strict=True):
                 np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-6)
-        assert net.__dict__["_graph"].replays == replays
-    assert net.__dict__["_graph"].traces == 1
+        assert net.__dict__["_graph"].statistics.replays == replays
+    assert net.__dict__["_graph"].statistics.traces == 1
 
 
 @pytest.mark.parametrize("first", [context.PYNATIVE_MODE, context.GRAPH_MODE])

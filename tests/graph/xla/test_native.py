@@ -37,9 +37,9 @@ def native(fn, x):
     compiled = Compiled(fn, level="O1")
     for _ in range(3):
         compiled(x)
-    (path,) = compiled.paths(x)
-    stage = path.plan.stages[0]
-    inputs = [x._raw, *path.constants, *path.plan.constants]
+    (graph,) = compiled.graphs(x)
+    stage = graph.execution.plan.stages[0]
+    inputs = [x._raw, *graph.inputs.constants, *graph.execution.plan.constants]
     values = [inputs[i] for i in stage.takes]
     return Native(stage.module, stage.native.text, stage.replay), values, stage
 

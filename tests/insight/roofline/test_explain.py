@@ -224,9 +224,9 @@ def test_machine_code(training, tmp_path, monkeypatch):
     compiled, x = ms.jit(step), numbers()
     compiled(x)
     compiled(x)
-    (path,) = compiled.paths(x)
+    (graph,) = compiled.graphs(x)
     runs = []
-    stage = path.plan.stages[0]
+    stage = graph.execution.plan.stages[0]
 
     def native(values):
         runs.append(1)

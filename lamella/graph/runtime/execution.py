@@ -1,0 +1,217 @@
+"""How a recorded graph is run: replayed first, and improved in steps while it is hot."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import torch
+from torch.fx import GraphModule
+
+from ...core.forking import Lock
+from ...machine import background
+from ...machine.collector import not_collecting
+from ...machine.memory import allocator, release
+from ...machine.quiet import share_of
+from ..guards import identity
+from ..ir.operations import is_exchange
+from ..ir.shapes import ShapeGuard
+from ..ir.streams import generators_restored, streams_of
+from ..passes import improve, was_measured_before
+from ..passes.pools import pool_channels_last
+from ..tracing import outside
+from ..tracing.lines import Line
+from .plan import Heat, Plan, is_forced
+from .program import extension
+
+HOT = 0.5  # seconds that a graph must have run before it is worth compiling
+WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small
+LEAST = 2e-4  # seconds of a run that such a compiler may shorten
+SMALL = 3e-5  # the most seconds of a small kernel, whose fixed cost counts
+FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
+SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
+MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
+
+
+class Execution:
+    """A graph, how it is run now, and the steps towards the fastest way.
+
+    Args:
+        graph: the graph.
+        expected: the expected values of its guards.
+        arguments: how many of its inputs are arguments.
+        compile: whether more is done than replaying it as it was recorded.
+
+    Attributes:
+        nodes: how many operations were recorded.
+        streams: the generators that it draws from besides the default one.
+        communicates: whether other processes take part.
+        spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
+        settled: whether the choice how it is run is final.
+        plan: how it is run now; None before the first run.
+    """
+
+    def __init__(self, graph: GraphModule, expected: list, arguments: int, compile: bool):
+        self.graph = graph
+        self.expected = expected
+        self.nodes = len(graph.graph.nodes)
+        self.streams = streams_of(graph)
+        self.communicates = any(map(is_exchange, graph.graph.nodes))
+        self.plan: Plan | None = None
+        self.spent = 0.0
+        self.least = float("inf")
+        self.runs = 0
+        self.settled = not compile
+        self._arguments = arguments
+        self._settling = Lock()
+        self._measured = self.communicates  # trials would repeat the collectives of one process
+        self._tried = 0.0  # seconds
+        self._lowered = False  # whether the choice of its executor is final
+
+    def run(self, values: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """The graph's results from all its inputs; None if a guard fails."""
+        count, plan = len(values), self.plan or self.planned(values)
+        start = time.perf_counter()
+        if not plan.run(values, self.streams):
+            return None
+        found = [values[i] for i in plan.results]
+        self.runs += 1
+        took = time.perf_counter() - start
+        self.spent += took
+        self.least = took if took < self.least else self.least
+        if not self.is_final and (
+                self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
+                    plan.waits and self._measured and self._lowered)):
+            self._settle(plan, values, count)
+        return found
+
+    def planned(self, values: list[torch.Tensor]) -> Plan:
+        """How it is run now; made by the first replay, since some graphs never run again.
+
+        Args:
+            values: all inputs of the graph.
+        """
+        with self._settling, generators_restored(self.streams):
+            if self.plan is None:
+                if not self.settled:
+                    with not_collecting():
+                        self.graph = improve(self.graph, values, in_place=True)
+                    if (self.nodes <= MOST_AT_ONCE and not self._measured
+                            and was_measured_before(self.graph, values)):
+                        self.graph, self._measured = improve(self.graph, values, measure=True), True
+                with not_collecting():
+                    self.plan = self._plan_of(self.graph)
+                release()  # the memory that the recording took
+            return self.plan
+
+    def _plan_of(self, graph: GraphModule) -> Plan:
+        """A plan of a graph; the layouts of pools are guessed until all are measured."""
+        if not self.settled and not self._measured:
+            graph = pool_channels_last(graph) or graph
+        return Plan(graph, self.expected, self._arguments, not self.settled)
+
+    def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
+        """Take the next step towards the fastest way to run, if the graph is hot.
+
+        First the graph is improved by measuring, then its stages are compiled. What an earlier
+        process found is used from the first replay on.
+        """
+        if not self._settling.acquire(blocking=False):
+            return  # another thread does this
+        try:
+            heat = self._heat()
+            hot = heat is Heat.HOT
+            if not self._lowered:
+                self._lower(plan, hot)
+            self.settled |= self.runs == SOON and self.spent < SOON * TINY
+            if self.settled:
+                return
+            with generators_restored(self.streams):
+                if hot and not self._measured and self._can_afford_a_trial():
+                    del values[count:]  # the results of the stages
+                    self._try(values)
+                elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
+                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM),
+                                self._is_small)
+                    self.settled = plan.settled and (self._measured or not hot)
+                    if self.settled and hot:
+                        release()  # the memory that the comparisons took
+        except Exception:  # noqa: BLE001  (the call itself has succeeded)
+            if is_forced():
+                raise
+            self.settled = True
+        finally:
+            self._settling.release()
+
+    def _heat(self) -> Heat:
+        """Which compilers are worth their time."""
+        if self.runs == 1:  # includes making the plan
+            return Heat.COLD
+        if self.spent > HOT:
+            return Heat.HOT
+        return Heat.WARM if self.spent > WARM and self._is_small else Heat.COLD
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether its kernels take so little that what each costs at least counts."""
+        return LEAST < self.least < SMALL * self.nodes
+
+    def _lower(self, plan: Plan, hot: bool) -> None:
+        """Replay by the C++ executor once it is built, which a hot graph requests."""
+        if hot:
+            for wanted in (allocator, identity.extension, outside.extension, extension):
+                wanted.request()
+        allocator.load()
+        identity.extension.load()
+        known = extension.module  # used by the plan already, unless it is None
+        if extension.load() is not known:
+            plan.lower()
+        self._lowered = (allocator.is_finished and identity.extension.is_finished
+                         and extension.is_finished)
+
+    def _can_afford_a_trial(self) -> bool:
+        """Whether a trial would stay within the share of time that trials may take."""
+        run = self.spent / self.runs
+        cost = max(FEWEST * run, min(MOST * run, PATIENCE))
+        share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
+        if not allocator.is_finished:  # without it a trial takes far more memory
+            return False
+        if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
+            return not background.is_busy()
+        return self._tried + cost <= share * self.spent
+
+    def _try(self, values: list[torch.Tensor]) -> None:
+        """Try the next rewriting of the graph."""
+        start = time.perf_counter()
+        release()  # the memory that the run took
+        better = improve(self.graph, values, measure=True)
+        self._measured = not better.meta.get("open")
+        self.plan = self._plan_of(better)
+        release()
+        self._tried += time.perf_counter() - start
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the choices of how it is run, and by which executor, are final."""
+        return self.settled and self._lowered
+
+    def failed_guard(self, lines: list[Line]) -> tuple[str, str, str] | None:
+        """The guard that failed in the last run, its expected and its actual value, as text."""
+        if self.plan is None or self.plan.failed is None:
+            return None
+        number, found = self.plan.failed
+        expected = self.expected[number]
+        if isinstance(expected, ShapeGuard):
+            return (f"a data-dependent shape{lines[number]}",
+                    f"{tuple(expected.shape)}", f"{tuple(found)}")
+        return f"the value of a Tensor{lines[number]}", repr(expected), repr(found)
+
+    def graphs(self) -> list[GraphModule]:
+        """The graphs of its stages, in order."""
+        return [self.graph] if self.plan is None else [s.module for s in self.plan.stages]
+
+    @property
+    def backend(self) -> str:
+        """The compiler whose machine code runs any part of it, else ``"replay"``."""
+        stages = () if self.plan is None else self.plan.stages
+        return next((s.backend for s in stages if s.backend != "replay"), "replay")

@@ -1,0 +1,327 @@
+"""A call that is recorded: with its numbers or its sizes as inputs where these vary, or as it is.
+
+A call for which no graph holds runs the function. Each way to record it either gives what the call
+gave (`Ran`), or None, and then the next one is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+
+from ...core.threads import compiled_calls
+from ...machine.collector import not_collecting
+from ..guards.guard import Guard
+from ..guards.sources import Unguarded
+from ..tracing.changes import Snapshot
+from ..tracing.refusals import CannotTrace, Cause
+from ..tracing.symbolic import Symbolic, preparation
+from ..tracing.threads import alone, other_thread
+from ..tracing.trace import Trace, run_traced
+from .cache_entry import CacheEntry
+from .dry_run import dry_run
+from .keys import form_of_any_size, key_of, key_without_numbers
+from .recompilations import failure
+from .scalar_profile import ScalarProfile
+from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_replay
+
+if TYPE_CHECKING:
+    from .cache import Found
+    from .compiled import Compiled
+
+MOST_GRAPHS = 8  # the recompilation limit: graphs for one kind of arguments
+_NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
+
+
+class Call(NamedTuple):
+    """A call.
+
+    Attributes:
+        key: the kinds of all its arguments.
+        inputs: the data of the Tensors among them.
+        args, kwargs: the arguments.
+    """
+
+    key: Any
+    inputs: list[torch.Tensor]
+    args: tuple
+    kwargs: dict
+
+
+class Ran(NamedTuple):
+    """What a call gave."""
+
+    value: Any
+
+
+class Recording:
+    """The recording of one call.
+
+    Args:
+        of: the compiled function.
+        call: the call.
+        known: the graphs of the call's own key, none of which holds.
+        found: those that were tried.
+    """
+
+    def __init__(self, of: Compiled, call: Call, known: Sequence[CacheEntry], found: Found):
+        self.of, self.call, self.known, self.tried = of, call, known, found.entries
+        self.place = key_of(call.args, call.kwargs, form_of_any_size)  # before the run
+
+    def value(self) -> Any:
+        """What the function gives; it is recorded if it can be, else it runs eagerly."""
+        of, args, kwargs = self.of, self.call.args, self.call.kwargs
+        if not of.limits.may_record(args, kwargs):
+            value = of.eagerly(args, kwargs)
+            of.limits.succeeded(args, kwargs)
+            return value
+        if not of.limits.admits(args, kwargs):
+            return self._give_up(of.limits.refusal(args, kwargs), _NEW)
+        of.recompilations.diagnose(self.tried or of.cache.latest(), bool(self.tried),
+                                   self.call.inputs, args, kwargs)
+        of.scope.by_name |= not all(entry.holds() for entry in self.tried or self.known)
+        ran = self._with_numbers() if not of.fullgraph else None
+        if ran is None:
+            ran = self._over_the_limit()
+        is_new = self.place not in of.cache.lines
+        if ran is None:
+            ran = self._with_sizes()
+        if ran is None:
+            ran = self._without_common_sizes()
+        return self._locked(is_new) if ran is None else ran.value
+
+    def _over_the_limit(self) -> Ran | None:
+        """Run the function eagerly, if there are too many graphs, or too many kinds without any."""
+        of, known = self.of, self.known
+        if len(known) >= MOST_GRAPHS:
+            if any(entry.replay.inputs.for_many_sizes for entry in known):
+                return self._eagerly()  # most calls use the graph for several sizes
+            failed = failure(known, self.call.inputs)
+            return Ran(self._give_up(
+                f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
+                f"arguments, and none holds for this call, since {failed.guard} changes again and "
+                f"again"))
+        if of.cache.refuses_all(MOST_GRAPHS) and not of.fullgraph:
+            return self._eagerly()  # it ran eagerly for all arguments so far
+        return None
+
+    def _without_common_sizes(self) -> Ran | None:
+        """Run the function eagerly, if it has been recorded for too many sizes."""
+        sizes = self.of.cache.sizes(self.place)
+        if not sizes.refused or sizes.recorded < MOST_RECORDED or self.known:
+            return None
+        return Ran(self._give_up(f"its arguments have other sizes again and again, and no graph "
+                                 f"can hold for several ({sizes.refused})"))
+
+    def _locked(self, is_new: bool) -> Any:
+        """Record the call as it is, unless another thread is recording."""
+        of, args, kwargs = self.of, self.call.args, self.call.kwargs
+        if not of.recording.acquire(blocking=False):
+            return of.eagerly(args, kwargs)
+        now = of.cache.entries(self.call.key)
+        if now and now is not self.known:  # another thread has recorded it meanwhile
+            of.recording.release()
+            return of.called(args, kwargs)
+        entered = compiled_calls.enter()
+        try:
+            return self._as_it_is()
+        except BaseException:
+            of.limits.raised(args, kwargs)
+            if is_new:
+                of.cache.forget_sizes(self.place)
+            of.recompilations.abandoned()
+            raise
+        finally:
+            of.recording.release()
+            if entered:
+                compiled_calls.leave()
+
+    def _as_it_is(self) -> Any:
+        """Run the function and keep the graph of the run, or the reason why there is none."""
+        of, (key, inputs, args, kwargs) = self.of, self.call
+        with not_collecting():
+            reach = of.scope.reach(of.fn, args, kwargs)
+        if reach.refused is not None:
+            return self._give_up(f"it {reach.refused}")
+        for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
+            tensor.init_data()  # their first values are no part of a graph
+        with not_collecting():
+            same = [entry.guard for entry in self.known if entry.guard.reach.same(reach)]
+            guard = same[0] if same else Guard(reach)
+            values, before = guard.fingerprint(), Snapshot(guard.reach)
+        kind, given = key_without_numbers(args, kwargs)
+        varying = of.cache.scalars(kind) or ScalarProfile()
+        varying.note(key, given, guard.reach)
+        if varying.was_recorded_too_often:
+            return self._give_up(varying.why_recorded)
+        if varying.draws and varying.refused:
+            return self._give_up(varying.refused_draws)
+        trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before)
+        covered = of.scope.covers(trace)
+        varying.note_reads(trace.reads)
+        of.limits.succeeded(args, kwargs)
+        of.cache.line(kind).scalars = varying
+        reason = self._keep(trace, guard, values, varying, covered)
+        if reason is not None:
+            if of.fullgraph:
+                trace.undo()
+            of.refuse(key, f"it {reason}")
+        return trace.value
+
+    def _keep(self, trace: Trace, guard: Guard, values: Any, varying: ScalarProfile, covered: bool
+              ) -> str | None:
+        """Keep the graph of a run for further calls.
+
+        Returns:
+            Why such calls run eagerly from now on; None if they don't.
+        """
+        of, (key, inputs, args, kwargs) = self.of, self.call
+        if trace.refused is not None:
+            return None if self._is_rare(trace.refused.cause, varying) else trace.refused.what
+        if trace.outside.warned:  # most warnings are issued only once
+            return None if of.limits.may_be_last_warning() else "issues warnings"
+        # kernels chosen by timing may round differently in the next process
+        clock = not torch.are_deterministic_algorithms_enabled()
+        try:
+            replay = of.kind_of_replay(trace, inputs, of.level if clock else "O0")
+        except CannotTrace as refusal:
+            if (refusal.cause is Cause.LATE_GUARD and not of.fullgraph
+                    and varying.may_hold_reads(trace.reads)):
+                return None  # the next call is recorded with stand-ins for them
+            return str(refusal)
+        of.limits.note(args, kwargs)
+        of.note_recorded(trace)
+        replay.kind = kind_of(trace.observed)
+        sizes = of.cache.sizes(self.place)
+        sizes.recorded += 1
+        sizes.results.note(trace.observed)
+        if covered and replay.inputs.applies_again:
+            of.cache.put_first(key, CacheEntry(guard, values, replay))
+        elif covered and of.limits.left(args, kwargs):
+            return "changes an argument that shares memory with what it uses"
+        return None
+
+    def _is_rare(self, cause: Cause, varying: ScalarProfile) -> bool:
+        """Whether the next call is recorded, since it may do something else."""
+        if cause is Cause.RARE or self.of.fullgraph:
+            return cause is Cause.RARE
+        if cause is Cause.DRAW:
+            return varying.may_hold_draws()
+        return cause is Cause.NEW_OBJECT and self.of.limits.may_be_first_object()
+
+    def _with_numbers(self) -> Ran | None:
+        """Record a graph with the numbers that vary as inputs."""
+        of, (key, inputs, args, kwargs) = self.of, self.call
+        kind, given = key_without_numbers(args, kwargs)
+        varying = of.cache.scalars(kind)
+        if varying is None or varying.refused:
+            return None
+        reach = of.scope.reach(of.fn, args, kwargs)
+        if reach.refused is not None or not varying.note(key, given, reach):
+            return None
+        if varying.lists:
+            reach = of.scope.reach(of.fn, args, kwargs, varying.grown())
+        place = varying.place(kind, given) or key
+        if len(of.cache.entries(place)) >= MOST_GRAPHS:
+            return None
+        guard = Guard(reach, Unguarded([*varying.sources.values(), *varying.lists.values()]))
+        values = guard.fingerprint()
+        with alone() as is_alone:
+            if not is_alone:
+                varying.waits_for = other_thread()
+                return None
+            tried = None
+            try:
+                tried = dry_run(of.recorded_as(inputs, apart=True), args, kwargs, reach, varying,
+                                given)
+                level = "O0" if tried.numbers.tensors else of.level
+                replay = of.kind_of_replay(tried.trace, inputs, level)
+            except (CannotTrace, Exception) as reason:  # noqa: BLE001  (recorded with the numbers)
+                varying.refuse_for(reason, tried.trace.reads if tried else [])
+                return None
+            except BaseException:
+                self._eagerly()  # with its side effects; an interrupt comes after it
+                raise
+            trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
+                               before=Snapshot(reach, may_draw=True))
+        varying.note_reads(trace.reads)
+        if trace.refused is not None:
+            of.refuse(key, f"it {trace.refused}")
+        elif not tried.agrees(trace):
+            varying.refuse("computes something else with stand-ins")
+        else:
+            of.note_recorded(tried.trace)
+            if replay.inputs.applies_again:
+                for fixed in varying.keys:  # graphs that hold for fixed numbers only
+                    of.cache.keep(fixed, lambda entry, stays=fixed == place: (
+                        stays and entry.replay.scalars is not None))
+                varying.keys.clear()
+                of.cache.put_first(place, CacheEntry(guard, values, replay))
+        return Ran(trace.value)
+
+    def _with_sizes(self) -> Ran | None:
+        """Record one graph for several sizes, if sizes vary, and if such a graph holds."""
+        of, (key, inputs, args, kwargs), place = self.of, self.call, self.place
+        sizes = of.cache.sizes(place)
+        varying = sizes.note([raw.shape for raw in inputs]) or []
+        if sizes.are_varying or sizes.results.are_varying:
+            preparation.begin()
+        due = sizes.results.due()
+        if any(varying) and not self.known and not sizes.is_frequent(key):
+            about, answers = sizes, sizes.results.last()
+        elif due is not None:
+            place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
+            if preparation.is_running:
+                of.cache.line(key).waits = True
+                return self._eagerly()
+        else:
+            return None
+        if (not preparation.finished.is_set() or len(of.cache.entries(place)) >= MOST_GRAPHS
+                or not all(raw.is_contiguous() for raw in inputs)):
+            return None
+        guard = Guard(of.scope.reach(of.fn, args, kwargs))
+        with alone() as is_alone:
+            if not is_alone:
+                return None  # other threads may run, and would see fake tensors
+            if due is not None:
+                sizes.results.tried(due)
+            return self._symbolic(place, guard, Symbolic(varying, answers), about)
+
+    def _symbolic(self, place: Any, guard: Guard, symbolic: Symbolic,
+                  about: SizeProfile | ResultProfile) -> Ran | None:
+        """Record a graph for several sizes, and run it."""
+        of, (_, inputs, args, kwargs) = self.of, self.call
+        values = guard.fingerprint()
+        try:
+            replay = symbolic_replay(of.recorded_as(inputs, apart=True), args, kwargs,
+                                     guard.reach, inputs, symbolic, of.kind_of_replay)
+            results = replay.run(inputs)
+        except (CannotTrace, Exception) as reason:  # noqa: BLE001  (then run with real data)
+            if getattr(reason, "cause", None) is not Cause.NOT_INSPECTED:
+                about.refused = f"{type(reason).__name__}: {reason}"
+            return None
+        except BaseException:
+            self._eagerly()  # as in `_with_numbers`
+            raise
+        if results is None and not symbolic.observed.values:
+            about.refused = "holds for one size only"
+            return None
+        of.statistics.traces += 1
+        of.recompilations.recorded()
+        of.cache.keep(place, lambda entry: (
+            entry.replay.inputs.for_many_sizes or entry.replay.kind != replay.kind))
+        of.cache.put_first(place, CacheEntry(guard, values, replay))
+        if results is None:
+            return None
+        replay.outputs.assign(results)
+        return Ran(replay.outputs.result(results, args, kwargs))
+
+    def _eagerly(self) -> Ran:
+        return Ran(self.of.eagerly(self.call.args, self.call.kwargs))
+
+    def _give_up(self, reason: str, key: Any = None) -> Any:
+        """Run such calls eagerly from now on, as this one."""
+        self.of.refuse(self.call.key if key is None else key, reason)
+        return self._eagerly().value

@@ -1,0 +1,50 @@
+"""Why a run can't be a graph: a result, and the exception by which a run ends that is undone."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Cause(enum.Enum):
+    """What a refusal means for the next call."""
+
+    ALWAYS = "the function does so in each run"
+    RARE = "the next run is likely another"
+    NEW_OBJECT = "an object stays that the run has made, such as when it is first needed"
+    DRAW = "it draws from generators that are not Lamella's, which a dry run can repeat"
+    LATE_GUARD = "a guard is known only after what it depends on has been changed"
+    NOT_INSPECTED = "a snapshot lacks what a run may change that is undone: a real run comes first"
+    BACKWARD = "a backward pass that the program didn't ask for would have a side effect"
+
+
+class Refusal(NamedTuple):
+    """Why a run is no graph.
+
+    Attributes:
+        what: what the function does, for messages.
+    """
+
+    what: str
+    cause: Cause = Cause.ALWAYS
+
+    def __str__(self) -> str:
+        return self.what
+
+
+class CannotTrace(BaseException):
+    """The function does something that no graph can hold, which the message names.
+
+    A run that counts goes on eagerly after a refusal (`Trace.refuse`). This ends one that is undone
+    (a dry run, one on fake tensors) in the middle of the program's own code, which may catch an
+    `Exception`; and the preparation of a graph, after the run.
+    """
+
+    def __init__(self, what: str, cause: Cause = Cause.ALWAYS):
+        super().__init__(what)
+        self.cause = cause
+
+    @property
+    def refusal(self) -> Refusal:
+        """The reason as a result."""
+        return Refusal(str(self), self.cause)
