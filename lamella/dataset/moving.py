@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
+import collections
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .checks import LARGEST, boolean, in_interval, integer, of_type
+from .checks import LARGEST, in_interval, integer, of_type
 from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
@@ -17,11 +17,8 @@ from .rows import dtype_of
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
-    RandomSampler,
-    SequentialSampler,
 )
-from .source import MappableDataset
-from .state import Passes, Run
+from .state import Passes, Run, Turns
 
 
 class _Moved(Dataset):
@@ -38,6 +35,8 @@ class _Moved(Dataset):
 class ShuffleDataset(_Moved):
     """The dataset that `Dataset.shuffle` gives."""
 
+    _asks_others = True
+
     def __init__(self, child: Dataset, buffer_size: int):
         super().__init__(child)
         # as MindSpore says it, though a buffer of one row is let pass
@@ -46,8 +45,11 @@ class ShuffleDataset(_Moved):
                              f"'buffer_size' must be in [1, {LARGEST}], but got {buffer_size}.")
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
 
+    def _draws(self) -> bool:
+        return True
+
     def _buffer(self, run: Run) -> Any:
-        return run.keep(self, lambda: _Held(Buffer(self.buffer_size, run.seed)))
+        return run.keep(self, lambda: HeldBuffer(Buffer(self.buffer_size, run.seed)))
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
         mixed = self._buffer(run).mixed(flat(self.children[0]._numbers(run)))
@@ -72,30 +74,12 @@ class ShuffleDataset(_Moved):
         return True
 
 
-class _Held:
+class HeldBuffer:
     """A Buffer as a reading remembers it."""
 
     def __init__(self, buffer: Buffer):
         self.mixed, self.generator = buffer.mixed, buffer.generator
         self.state, self.restore = buffer.generator.state, buffer.generator.restore
-
-
-class _Turns:
-    """Where a `repeat` is: which pass, and how many rows it gave before that."""
-
-    def __init__(self, restored: tuple[int, int] | None):
-        self.restored = restored
-        self.done, self.before, self.rows = 0, 0, 0
-
-    def mark(self) -> tuple[int, int]:
-        """The pass and the rows before it."""
-        return self.done, self.before
-
-    def state(self) -> None:
-        """Nothing: each epoch begins with the first pass."""
-
-    def restore(self, state: None) -> None:
-        """Begin an epoch."""
 
 
 class RepeatDataset(_Moved):
@@ -114,7 +98,15 @@ class RepeatDataset(_Moved):
                                  f"got {count!r}.")
         self.count = -1 if count is None else count
 
-    def _passes(self, run: Run, skip: int, read: Any, turns: _Turns) -> Iterator[Any]:
+    def _repeats(self) -> bool:
+        return self._table() is None
+
+    def _is_passed_over(self) -> bool:
+        # the state of a pass is in one mark, and where two draw, one may be a pass ahead
+        return not self._repeats() or sum(node._draws() for node in self.tree()[1:]
+                                          if node._table() is None) <= 1
+
+    def _passes(self, run: Run, skip: int, read: Any, turns: Turns) -> Iterator[Any]:
         child, done = self.children[0], 0
         turns.rows = skip
         if turns.restored is not None and turns.restored[1] <= skip:
@@ -139,12 +131,12 @@ class RepeatDataset(_Moved):
             skip, done = 0, done + 1
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        return self._passes(run, skip, self.children[0]._numbers, _Turns(None))
+        return self._passes(run, skip, self.children[0]._numbers, Turns(None))
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         if self._table() is not None:
             return super()._rows(run, skip)
-        turns: Any = run.keep(self, lambda: _Turns(run.mark(self)))
+        turns: Any = run.keep(self, lambda: Turns(run.mark(self)))
         return self._passes(run, skip, self.children[0]._rows, turns)
 
     def _advance(self, run: Run) -> None:
@@ -162,6 +154,8 @@ class RepeatDataset(_Moved):
 class TakeDataset(_Moved):
     """The dataset that `Dataset.take` gives."""
 
+    _asks_others = True
+
     def __init__(self, child: Dataset, count: int):
         super().__init__(child)
         integer("take", "count", count)
@@ -172,8 +166,16 @@ class TakeDataset(_Moved):
         self.count = count
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        left = max(0, self.count - skip)
-        return taken(self.children[0]._numbers(run, skip), left) if left else iter(())
+        if skip >= self.count:
+            self._advance(run)
+            return iter(())
+        return taken(self.children[0]._numbers(run, skip), self.count - skip)
+
+    def _advance(self, run: Run) -> None:
+        if self._table() is None:
+            super()._advance(run)
+        else:  # only the passes below that its rows are of
+            collections.deque(taken(self.children[0]._numbers(run), self.count), 0)
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         if self._table() is not None:
@@ -275,6 +277,8 @@ class ProjectDataset(_Moved):
 class ConcatDataset(Dataset):
     """The dataset that `Dataset.concat` gives."""
 
+    _asks_others = True
+
     def __init__(self, datasets: list[Dataset]):
         for part in datasets:
             if not isinstance(part, Dataset):
@@ -367,12 +371,23 @@ class ConcatDataset(Dataset):
         """The rows that a sampler picks among those that the datasets give."""
         tables = [part._table() for part in self.children]
         if any(table is None for table in tables):
-            raise in_pipeline("For 'use_sampler', each dataset must know its rows by numbers.")
+            return itertools.islice(self._drawn(run), skip, None)
         joined = JoinedTable(tables)  # type: ignore[arg-type]
         places = np.concatenate([start + place for start, part in zip(
             joined.starts, self.children, strict=False) for place in part._numbers(run)])
         order = run.keep(self, lambda: Passes(self.sampler.epochs(len(places), run.seed)))
         return map(joined.row, places[order.next()][skip:].tolist())
+
+    def _drawn(self, run: Run) -> Iterator[Row]:
+        """The sampler says from which dataset the next row comes, where rows have no numbers."""
+        sizes = [part.get_dataset_size() for part in self.children]
+        total, ends = sum(sizes), np.cumsum(sizes)
+        order = run.keep(self, lambda: Passes(self.sampler.epochs(total, run.seed))).next()
+        parts = [iter(part._rows(run)) for part in self.children]
+        for place in order:
+            row = next(parts[int(np.searchsorted(ends, place, "right"))], None)
+            if row is not None:
+                yield row
 
     def _count(self) -> int:
         count = sum(part.get_dataset_size() for part in self.children)
@@ -383,6 +398,8 @@ class ConcatDataset(Dataset):
 
 class ZipDataset(Dataset):
     """The dataset that `zip` gives."""
+
+    _asks_others = True
 
     def __init__(self, datasets: tuple[Dataset, ...]):
         if not isinstance(datasets, tuple) or len(datasets) < 2:
@@ -408,75 +425,3 @@ class ZipDataset(Dataset):
 
     def _count(self) -> int:
         return min(part.get_dataset_size() for part in self.children)
-
-
-def split(dataset: Dataset, sizes: Any, randomize: bool) -> tuple[Dataset, ...]:
-    """Divide the rows of a dataset; see `Dataset.split`."""
-    counts = _sizes(dataset.get_dataset_size(), sizes, randomize)
-    parts, start = [], 0
-    for count in counts:
-        if isinstance(dataset, MappableDataset) and dataset._table() is not None:
-            parts.append(_part(dataset, start, count, randomize))
-        else:
-            part: Dataset = dataset
-            if randomize:
-                shuffled = ShuffleDataset(dataset, max(1, dataset.get_dataset_size()))
-                shuffled._buffer = lambda run, of=shuffled: _Held(  # type: ignore[method-assign]
-                    Buffer(of.buffer_size, run.seed))  # the same order in every epoch
-                part = shuffled
-            if start:
-                part = part.skip(start)
-            parts.append(part.take(count))
-        start += count
-    return tuple(parts)
-
-
-def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> Dataset:
-    part = copy.copy(dataset)
-    part._counted = None
-    chosen = SequentialSampler(start, count)
-    if randomize:
-        order = RandomSampler()
-        order.reshuffle = False
-        chosen.add_child(order)
-    old = dataset.sampler
-    if isinstance(old, SequentialSampler) and not old.start_index and not old.num_samples:
-        part.sampler = chosen
-    else:
-        part.sampler = copy.copy(old)
-        last = part.sampler
-        while last.child_sampler is not None:
-            last.child_sampler = copy.copy(last.child_sampler)
-            last = last.child_sampler
-        last.child_sampler = chosen
-    return part
-
-
-def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
-    if not isinstance(sizes, list):
-        raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
-    boolean("split", "randomize", randomize)
-    if not sizes:
-        raise ValueError("sizes cannot be empty. For 'split', 'sizes' must not be empty.")
-    if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
-        if any(s <= 0 for s in sizes):
-            raise ValueError(f"sizes is a list of int, but there should be no negative or zero "
-                             f"numbers. For 'split', 'sizes' must be positive, but got {sizes}.")
-        if sum(sizes) != total:
-            raise RuntimeError(f"Sum of split sizes {sum(sizes)} is not equal to dataset size "
-                               f"{total}. For 'split', 'sizes' must sum up to the {total} rows of "
-                               f"the dataset, but got {sizes}.")
-        return sizes
-    if not all(isinstance(s, float) for s in sizes):
-        raise ValueError(f"sizes should be list of int or list of float. For 'split', 'sizes' must "
-                         f"be ints, or floats, but got {sizes}.")
-    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-5:
-        why = ("there should be no numbers outside the range (0, 1]"
-               if any(not 0 < s <= 1 for s in sizes) else "the percentages do not sum up to 1")
-        raise ValueError(f"sizes is a list of float, but {why}. For 'split', shares "
-                         f"must be in (0, 1] and sum up to 1, but got {sizes}.")
-    counts = [round(share * total) for share in sizes]
-    if 0 in counts:
-        raise RuntimeError(f"For 'split', a part would have no rows: {sizes} of {total} rows.")
-    counts[0] += total - sum(counts)
-    return counts

@@ -17,14 +17,14 @@ from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
 from .rows import dtype_of, shape_of
 from .serializing import serialize
-from .state import Run, kept_random_state
+from .state import Resumed, Run, kept_random_state
 
 # which datasets were made of one: not among its attributes, which travel to other processes
 _parents: weakref.WeakKeyDictionary[Dataset, list[weakref.ref[Dataset]]] = (
     weakref.WeakKeyDictionary())
 
 
-class Dataset(Described):
+class Dataset(Described, Resumed):
     """The base of all datasets: an iterable of rows, and operations that make another one of it.
 
     Operations leave the Dataset as it is. A subclass gives either a table and the numbers of rows
@@ -223,7 +223,7 @@ class Dataset(Described):
         Returns:
             A tuple of datasets.
         """
-        from .moving import split
+        from .splitting import split
         return split(self, sizes, randomize)
 
     def zip(self, datasets: Any) -> Dataset:
@@ -467,8 +467,9 @@ class Dataset(Described):
         found = names(where, columns)
         for name in found:
             if name not in self.columns:
-                raise in_pipeline(f"Invalid column, For '{where}', there is no column {name!r}; "
-                                  f"the columns are {self.columns}.")
+                raise in_pipeline(f"Invalid column, '{name}' of 'input_columns' doesn't exist in "
+                                  f"the dataset columns. For '{where}', there is no column "
+                                  f"{name!r}; the columns are {self.columns}.")
         return found
 
 
