@@ -30,13 +30,14 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import given_tensors
 from ..guards.bytecode import facts_of
+from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from ..guards.values import comparable
 from ..ir.operations import sweep
 from ..ir.shapes import ShapeGuard
 from .changes import APPENDED, Change, Snapshot, check_givable
-from .effects import DeferredCall, can_defer, prints_recorded
+from .effects import DeferredCall, prints_recorded
 from .given import Given
 from .identities import identities_checked
 from .inspected import Inspection
@@ -238,7 +239,7 @@ class Trace:
 
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         """Whether the program computes nothing with a text that a frame makes of a value."""
-        return can_defer() and is_only_printed(frame) or is_only_logged(frame)
+        return is_pythons() and is_only_printed(frame) or is_only_logged(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""
@@ -294,7 +295,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         facts_of(function.__code__).identities for function in reach.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
-    given = list(given_tensors((args, kwargs)))
+    given = given_tensors((args, kwargs))
     lent, swapped = _inputs(given, held, symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
