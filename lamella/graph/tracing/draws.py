@@ -82,7 +82,7 @@ class Draws:
 
     def are_recorded(self) -> bool:
         """Whether this thread is in the run."""
-        return state.trace is not None and state.trace.numbers is self._numbers
+        return state.trace is not None and state.trace.scalars is self._numbers
 
     def drawn(self, name: str, function: Callable[..., Any], source: Any, args: tuple,
               kwargs: dict[str, Any]) -> Any:

@@ -29,9 +29,10 @@ from .effects import DeferredCall, kept
 from .functions import WIDE, number_function
 from .outside import OURS, origin_of
 from .refusals import CannotTrace, Cause
+from .run import run_traced
 from .scalars import MOST, ScalarEnvironment, SymbolicScalar, value_of
 from .texts import appended_to, is_only_returned
-from .trace import Trace, run_traced
+from .trace import Trace
 
 _PYTHONS = {int, float, bool}
 _KERNELS = frozenset(("add", "sub", "mul", "truediv"))  # operators that round as Python's do
@@ -45,8 +46,8 @@ class ReadScalar(SymbolicScalar):
     held: torch.Tensor
 
     def __init__(self, trace: DryTrace, value: Any, held: torch.Tensor):
-        assert trace.numbers is not None
-        super().__init__(trace.numbers, value, "")
+        assert trace.scalars is not None
+        super().__init__(trace.scalars, value, "")
         self.trace, self.held, self._is_small = trace, held, False
 
     def plain(self) -> Any:
@@ -156,7 +157,7 @@ def _operand(number: ReadScalar, other: Any) -> Any:
 class DryTrace(Trace):
     """A dry run: it is undone, so side effects outside of the process are refused."""
 
-    numbers: ScalarEnvironment | None = None
+    scalars: ScalarEnvironment | None
 
     def refuse(self, what: str, cause: Cause = Cause.ALWAYS) -> None:
         if self.refused is None:
@@ -188,9 +189,9 @@ class DryTrace(Trace):
         self.deferred.append(DeferredCall(function, args, kwargs, keep or _kept))
 
     def read(self, raw: torch.Tensor) -> Any:
-        assert self.numbers is not None
+        assert self.scalars is not None
         wide = torch.float64 if raw.is_floating_point() else torch.int64
-        if len(self.reads) not in self.numbers.reads or raw.is_complex() or (
+        if len(self.reads) not in self.scalars.reads or raw.is_complex() or (
                 raw.dtype is torch.bool or torch._C._are_functorch_transforms_active()):
             return super().read(raw)
         # a copy, since the tensor may be changed after it was read
