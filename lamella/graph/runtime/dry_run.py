@@ -13,10 +13,12 @@ from ..guards.sources import Source
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
-from ..tracing.read_scalars import DryTrace, conversions_recorded
+from ..tracing.dry_trace import DryTrace
+from ..tracing.python_functions import conversions_recorded, mathematics_recorded
 from ..tracing.refusals import CannotTrace
 from ..tracing.run import run_traced
-from ..tracing.scalars import ScalarEnvironment, alike, checks_classes, mathematics_recorded
+from ..tracing.scalar_environment import ScalarEnvironment
+from ..tracing.scalars import alike, checks_classes
 from ..tracing.trace import Trace
 from .scalar_profile import ScalarProfile, input_kind
 

@@ -24,7 +24,8 @@ from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
 from .lines import NOWHERE, nearest_line
 from .refusals import CannotTrace
-from .scalars import NUMBERS, ScalarEnvironment, SymbolicScalar
+from .scalar_environment import ScalarEnvironment
+from .scalars import NUMBERS, SymbolicScalar
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
