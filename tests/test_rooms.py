@@ -58,7 +58,7 @@ def rank_of(room: str) -> int:
 # files that need each other: a class whose methods give objects of classes derived from it or
 # converted to it, which other files define
 CIRCLES = (
-    {f"dataset.{name}" for name in "node source batching mapping moving waiting".split()},
+    {f"dataset.{name}" for name in "node source batching mapping moving splitting waiting".split()},
     {f"sparse.{name}" for name in "conversions coo coo_operators csr csr_operators".split()},
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import dtype_to_nptype
+from ..dataset.profiling import MANAGER, ProfilingManager
 
 _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64", "string", "bytes")
@@ -37,6 +38,15 @@ class DataType:
         return self._name
 
     __repr__ = __str__
+
+
+class GlobalContext:
+    """What pipelines share: their profiler."""
+
+    @staticmethod
+    def profiling_manager() -> ProfilingManager:
+        """The profiler of pipelines."""
+        return MANAGER
 
 
 class TensorShape:

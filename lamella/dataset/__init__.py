@@ -36,10 +36,8 @@ from .node import Dataset
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
-    IterSampler,
     PKSampler,
     RandomSampler,
-    Sampler,
     SequentialSampler,
     Shuffle,
     SubsetRandomSampler,
@@ -52,6 +50,7 @@ from .source import MappableDataset, SourceDataset
 from .sources.generator import GeneratorDataset
 from .sources.slices import NumpySlicesDataset, PaddedDataset
 from .transforms.operation import Implementation as Implementation
+from .user_samplers import IterSampler, Sampler
 from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .argument_rules import RULE, check_rule, within
 from .checks import of_type
 
 _Called = TypeVar("_Called", bound=Callable[..., Any])
@@ -21,10 +22,6 @@ _FILE = Path(__file__).parents[1] / "data" / "pipeline_arguments.txt"
 _ROW = re.compile(r"(?P<owner>\S+) (?P<argument>\S+): (?P<kinds>\S+?)(?P<none>\??)"
                   r"(?: as (?P<label>\S+))?"
                   r"(?: in (?P<spans>.+?[\])])(?: as (?P<spanned>\S+))?)?(?: # (?P<words>.*))?")
-_ITEMS = re.compile(r"(?P<owner>\S+) (?P<argument>\S+) (?P<rule>items|long|ordered)"
-                    r"(?: (?P<spec>\S+))??"
-                    r"(?: = (?P<error>\S+) (?P<words>.*))?")
-_SPAN = re.compile(r"([\[(])([^,]+), ([^\])]+)([\])])")
 _KINDS: dict[str, type] = {
     "int": int, "float": float, "bool": bool, "str": str, "list": list, "tuple": tuple,
     "dict": dict, "bytes": bytes, "numpy.ndarray": np.ndarray, "Number": numbers.Number,
@@ -49,9 +46,11 @@ def _rows() -> dict[str, list[re.Match[str]]]:
     found: dict[str, list[re.Match[str]]] = {}
     for line in _FILE.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
-            match = _ROW.fullmatch(line) or _ITEMS.fullmatch(line)
+            match = _ROW.fullmatch(line) or RULE.fullmatch(line)
             assert match is not None, line
-            found.setdefault(match["owner"], []).append(match)
+            room, _, names = match["owner"].partition(".")
+            for name in names.split(","):
+                found.setdefault(f"{room}.{name}", []).append(match)
     return found
 
 
@@ -59,7 +58,7 @@ def _rows() -> dict[str, list[re.Match[str]]]:
 def _allowed(room: str, name: str) -> dict[str, _Allowed]:
     found = {}
     for row in _rows().get(f"{room}.{name}", ()):
-        if row.re is _ITEMS:
+        if row.re is RULE:
             continue
         kinds = tuple(_kind(room, kind) for kind in row["kinds"].split("|"))
         label = "" if row["label"] == "-" else row["label"] or row["argument"]
@@ -91,9 +90,20 @@ def check_arguments(room: str, name: str, given: dict[str, Any]) -> None:
     for argument, value in given.items():
         if argument in allowed and not (value is None and allowed[argument].none):
             _check(name, argument, value, allowed[argument])
-    for rule in _rows().get(f"{room}.{name}", ()):
-        if rule.re is _ITEMS and isinstance(given.get(rule["argument"]), (list, tuple)):
-            _check_items(name, given[rule["argument"]], rule)
+    rules = [row for row in _rows().get(f"{room}.{name}", ()) if row.re is RULE]
+    if any(rule["other"] for rule in rules):
+        given = {**_defaults(room, name), **given}
+    for rule in rules:
+        if rule["argument"] in given:
+            check_rule(name, rule, given)
+
+
+@functools.cache
+def _defaults(room: str, name: str) -> dict[str, Any]:
+    owner = getattr(importlib.import_module(f"{__package__}{_ROOMS[room]}"), name)
+    return {argument: parameter.default
+            for argument, parameter in inspect.signature(owner).parameters.items()
+            if parameter.default is not parameter.empty}
 
 
 def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
@@ -104,29 +114,10 @@ def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
         raise TypeError(f"{sentence} For '{name}', '{argument}' must be "
                         f"{_named(kinds)}, but got {value!r}.")
     if (allowed.spans and isinstance(value, (int, float)) and not isinstance(value, bool)
-            and not math.isnan(value) and not _within(value, allowed.spans)):
+            and not math.isnan(value) and not within(value, allowed.spans)):
         raise ValueError(f"Input {allowed.spanned}is not within the required interval of "
                          f"{allowed.spans}. For '{name}', '{argument}' must be in "
                          f"{allowed.spans}, but got {value!r}.")
-
-
-def _check_items(name: str, values: Any, rule: re.Match[str]) -> None:
-    """Check a list or tuple by one rule of the table."""
-    argument, spec = rule["argument"], rule["spec"]
-    if rule["rule"] == "items":
-        kinds = tuple(_KINDS[kind] for kind in spec.split("|"))
-        for place, value in enumerate(values):
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                raise TypeError(f"{of_type(f'{argument}[{place}]', value, *kinds)} For '{name}', "
-                                f"each of '{argument}' must be {_named(kinds)}, but got {value!r}.")
-        return
-    wrong = (str(len(values)) not in spec.split(",") if rule["rule"] == "long" else
-             len(values) == 2 and values[0] > values[1])
-    if wrong:
-        error = TypeError if rule["error"] == "TypeError" else ValueError
-        wanted = "be (min, max)" if spec is None else f"have {spec.replace(',', ' or ')} values"
-        raise error(f"{rule['words']} For '{name}', '{argument}' must {wanted}, but got "
-                    f"{values!r}.")
 
 
 def _named(kinds: tuple[type, ...]) -> str:
@@ -135,12 +126,6 @@ def _named(kinds: tuple[type, ...]) -> str:
     names = [kind.__name__ for kind in kinds]
     article = "an" if names[0][0] in "aeiouI" else "a"
     return f"{article} {' or '.join(names)}"
-
-
-def _within(value: float, spans: str) -> bool:
-    return any((value >= float(low) if opened == "[" else value > float(low))
-               and (value <= float(high) if closed == "]" else value < float(high))
-               for opened, low, high, closed in _SPAN.findall(spans))
 
 
 def checked_call(owner: str) -> Callable[[_Called], _Called]:

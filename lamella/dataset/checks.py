@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from ..core import require
 
 LARGEST = 2**31 - 1
@@ -50,6 +52,29 @@ def of_type(argument: str, value: Any, *kinds: type) -> str:
     bare = isinstance(value, bool) and int in kinds and bool not in kinds
     wanted = kinds if bare else list(kinds)
     return f"Argument {argument} with value {shown} is not of type {wanted}, but got {type(value)}."
+
+
+def no_data_type(argument: str, value: Any, numpy: bool = False) -> str:
+    """MindSpore's sentence about an argument that is no data type; `numpy`: NumPy's are allowed."""
+    wanted = "<class 'mindspore._c_expression.typing.Type'>" + (
+        ", <class 'numpy.dtype'>" if numpy else "")
+    return (f"Argument {argument} with value {value if value != '' else repr('')} is not of type "
+            f"[{wanted}], but got {type(value)}.")
+
+
+def numpy_type(name: str, argument: str, value: Any) -> np.dtype[Any]:
+    """A data type, which NumPy may know by its name.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    try:
+        if isinstance(value, (str, type, np.dtype)):
+            return np.dtype(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{no_data_type(argument, value, True)} For '{name}', '{argument}' must be a "
+                    f"data type of Lamella's or NumPy's, but got {value!r}.")
 
 
 def in_interval(argument: str, low: Any, high: Any, above: bool = False,

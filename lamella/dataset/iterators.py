@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.state import state
 from .checks import of_type
 from .order import Row
+from .profiling import MANAGER
 from .rows import as_given, as_tensor
 from .state import Run
 
@@ -59,6 +60,7 @@ class _Iterator:
         self._given = 0
         self._stopped = False
         self._fresh = dataset.fresh
+        self._profiled = MANAGER.follow(dataset, num_epochs)
         self._names = [name for name in dataset.columns if not name.startswith("_meta-")]
         self._shown = None if len(self._names) == len(dataset.columns) else [
             dataset.columns.index(name) for name in self._names]
@@ -124,6 +126,8 @@ class _Iterator:
                                f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
         self._rows = iter(self.dataset._rows(self._run, self._given))
+        if self._profiled is not None:
+            self._rows = self._profiled(self._rows)
 
     def _values(self, row: Row) -> list[Any]:
         if self._shown is not None:  # columns of metadata are given once they are renamed

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .checks import LARGEST, boolean, in_interval, integer, of_type
+from .checks import LARGEST, in_interval, integer, of_type
 from .errors import in_pipeline
 from .node import Dataset, names
 from .order import Buffer, ChosenTable, JoinedTable, Row, Table, chunked, flat, skipped, taken
@@ -17,10 +16,7 @@ from .rows import dtype_of
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
-    RandomSampler,
-    SequentialSampler,
 )
-from .source import MappableDataset
 from .state import Passes, Run
 
 
@@ -47,7 +43,7 @@ class ShuffleDataset(_Moved):
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
 
     def _buffer(self, run: Run) -> Any:
-        return run.keep(self, lambda: _Held(Buffer(self.buffer_size, run.seed)))
+        return run.keep(self, lambda: HeldBuffer(Buffer(self.buffer_size, run.seed)))
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
         mixed = self._buffer(run).mixed(flat(self.children[0]._numbers(run)))
@@ -72,7 +68,7 @@ class ShuffleDataset(_Moved):
         return True
 
 
-class _Held:
+class HeldBuffer:
     """A Buffer as a reading remembers it."""
 
     def __init__(self, buffer: Buffer):
@@ -367,12 +363,23 @@ class ConcatDataset(Dataset):
         """The rows that a sampler picks among those that the datasets give."""
         tables = [part._table() for part in self.children]
         if any(table is None for table in tables):
-            raise in_pipeline("For 'use_sampler', each dataset must know its rows by numbers.")
+            return itertools.islice(self._drawn(run), skip, None)
         joined = JoinedTable(tables)  # type: ignore[arg-type]
         places = np.concatenate([start + place for start, part in zip(
             joined.starts, self.children, strict=False) for place in part._numbers(run)])
         order = run.keep(self, lambda: Passes(self.sampler.epochs(len(places), run.seed)))
         return map(joined.row, places[order.next()][skip:].tolist())
+
+    def _drawn(self, run: Run) -> Iterator[Row]:
+        """The sampler says from which dataset the next row comes, where rows have no numbers."""
+        sizes = [part.get_dataset_size() for part in self.children]
+        total, ends = sum(sizes), np.cumsum(sizes)
+        order = run.keep(self, lambda: Passes(self.sampler.epochs(total, run.seed))).next()
+        parts = [iter(part._rows(run)) for part in self.children]
+        for place in order:
+            row = next(parts[int(np.searchsorted(ends, place, "right"))], None)
+            if row is not None:
+                yield row
 
     def _count(self) -> int:
         count = sum(part.get_dataset_size() for part in self.children)
@@ -408,75 +415,3 @@ class ZipDataset(Dataset):
 
     def _count(self) -> int:
         return min(part.get_dataset_size() for part in self.children)
-
-
-def split(dataset: Dataset, sizes: Any, randomize: bool) -> tuple[Dataset, ...]:
-    """Divide the rows of a dataset; see `Dataset.split`."""
-    counts = _sizes(dataset.get_dataset_size(), sizes, randomize)
-    parts, start = [], 0
-    for count in counts:
-        if isinstance(dataset, MappableDataset) and dataset._table() is not None:
-            parts.append(_part(dataset, start, count, randomize))
-        else:
-            part: Dataset = dataset
-            if randomize:
-                shuffled = ShuffleDataset(dataset, max(1, dataset.get_dataset_size()))
-                shuffled._buffer = lambda run, of=shuffled: _Held(  # type: ignore[method-assign]
-                    Buffer(of.buffer_size, run.seed))  # the same order in every epoch
-                part = shuffled
-            if start:
-                part = part.skip(start)
-            parts.append(part.take(count))
-        start += count
-    return tuple(parts)
-
-
-def _part(dataset: MappableDataset, start: int, count: int, randomize: bool) -> Dataset:
-    part = copy.copy(dataset)
-    part._counted = None
-    chosen = SequentialSampler(start, count)
-    if randomize:
-        order = RandomSampler()
-        order.reshuffle = False
-        chosen.add_child(order)
-    old = dataset.sampler
-    if isinstance(old, SequentialSampler) and not old.start_index and not old.num_samples:
-        part.sampler = chosen
-    else:
-        part.sampler = copy.copy(old)
-        last = part.sampler
-        while last.child_sampler is not None:
-            last.child_sampler = copy.copy(last.child_sampler)
-            last = last.child_sampler
-        last.child_sampler = chosen
-    return part
-
-
-def _sizes(total: int, sizes: Any, randomize: Any) -> list[int]:
-    if not isinstance(sizes, list):
-        raise TypeError(f"For 'split', 'sizes' must be a list, but got {sizes!r}.")
-    boolean("split", "randomize", randomize)
-    if not sizes:
-        raise ValueError("sizes cannot be empty. For 'split', 'sizes' must not be empty.")
-    if all(isinstance(s, int) and not isinstance(s, bool) for s in sizes):
-        if any(s <= 0 for s in sizes):
-            raise ValueError(f"sizes is a list of int, but there should be no negative or zero "
-                             f"numbers. For 'split', 'sizes' must be positive, but got {sizes}.")
-        if sum(sizes) != total:
-            raise RuntimeError(f"Sum of split sizes {sum(sizes)} is not equal to dataset size "
-                               f"{total}. For 'split', 'sizes' must sum up to the {total} rows of "
-                               f"the dataset, but got {sizes}.")
-        return sizes
-    if not all(isinstance(s, float) for s in sizes):
-        raise ValueError(f"sizes should be list of int or list of float. For 'split', 'sizes' must "
-                         f"be ints, or floats, but got {sizes}.")
-    if any(not 0 < s <= 1 for s in sizes) or abs(sum(sizes) - 1) > 1e-5:
-        why = ("there should be no numbers outside the range (0, 1]"
-               if any(not 0 < s <= 1 for s in sizes) else "the percentages do not sum up to 1")
-        raise ValueError(f"sizes is a list of float, but {why}. For 'split', shares "
-                         f"must be in (0, 1] and sum up to 1, but got {sizes}.")
-    counts = [round(share * total) for share in sizes]
-    if 0 in counts:
-        raise RuntimeError(f"For 'split', a part would have no rows: {sizes} of {total} rows.")
-    counts[0] += total - sum(counts)
-    return counts

@@ -223,7 +223,7 @@ class Dataset(Described):
         Returns:
             A tuple of datasets.
         """
-        from .moving import split
+        from .splitting import split
         return split(self, sizes, randomize)
 
     def zip(self, datasets: Any) -> Dataset:
@@ -360,7 +360,9 @@ class Dataset(Described):
                 found = found or shapes
                 for known, shape in zip(found, shapes, strict=True):
                     if len(known) != len(shape):
-                        raise in_pipeline(f"The number of dimensions varies: {known} and {shape}.")
+                        raise in_pipeline(
+                            f"Inconsistent shapes, expect same shape for each data row, last "
+                            f"shape: {known}, current shape: {shape}.")
                     known[:] = [a if a == b else None for a, b in zip(known, shape, strict=True)]
             return found
         finally:
@@ -465,8 +467,9 @@ class Dataset(Described):
         found = names(where, columns)
         for name in found:
             if name not in self.columns:
-                raise in_pipeline(f"Invalid column, For '{where}', there is no column {name!r}; "
-                                  f"the columns are {self.columns}.")
+                raise in_pipeline(f"Invalid column, '{name}' of 'input_columns' doesn't exist in "
+                                  f"the dataset columns. For '{where}', there is no column "
+                                  f"{name!r}; the columns are {self.columns}.")
         return found
 
 

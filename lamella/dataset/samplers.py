@@ -111,56 +111,6 @@ class BuiltinSampler:
         return Shuffle.FALSE
 
 
-class Sampler(BuiltinSampler):
-    """The base of samplers of one's own: ``__iter__`` gives numbers of rows.
-
-    ``self.dataset_size`` is the number of rows there are. `reset`, if defined, is called before
-    each further epoch.
-
-    Args:
-        num_samples: read at most this many.
-
-    Examples:
-        >>> import lamella.dataset as ds
-        >>> class Backwards(ds.Sampler):
-        ...     def __iter__(self):
-        ...         yield from range(self.dataset_size - 1, -1, -1)
-        >>> data = ds.NumpySlicesDataset([1, 2, 3], sampler=Backwards())
-        >>> [int(row[0]) for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
-        [3, 2, 1]
-    """
-
-    def __init__(self, num_samples: int | None = None):
-        super().__init__(num_samples)
-        self.dataset_size = 0
-        if self.num_samples is None and hasattr(self, "__len__"):
-            self.num_samples = len(self)  # type: ignore[arg-type]
-
-    def __iter__(self) -> Any:
-        raise NotImplementedError(f"'{type(self).__name__}' must define '__iter__'.")
-
-    def reset(self) -> None:
-        """Called before each epoch but the first."""
-
-    def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        self.dataset_size = size
-        while True:
-            yield self._checked(size)
-            self.reset()
-
-    def _checked(self, size: int) -> np.ndarray:
-        found: list[int] = []
-        for place in self:
-            found.extend(place if isinstance(place, (list, tuple, np.ndarray)) else [place])
-            if self.num_samples and len(found) >= self.num_samples:
-                break
-        return _numbers(type(self).__name__, found[: self.num_samples], size)
-
-    def _count(self, size: int) -> int:
-        self.dataset_size = size
-        return len(self._checked(size))
-
-
 class SequentialSampler(BuiltinSampler):
     """Rows in order.
 
@@ -251,7 +201,7 @@ class SubsetSampler(BuiltinSampler):
         self.indices = [int(i) for i in listed]
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)]
+        order = row_numbers(type(self).__name__, self.indices, size)[: self._count(size)]
         while True:
             yield order
 
@@ -263,7 +213,7 @@ class SubsetRandomSampler(SubsetSampler):
     """The rows with these numbers, in random order."""
 
     def _orders(self, size: int, seed: int) -> Iterator[np.ndarray]:
-        order = _numbers(type(self).__name__, self.indices, size)[: self._count(size)]
+        order = row_numbers(type(self).__name__, self.indices, size)[: self._count(size)]
         while True:
             order = order[Mt19937(seed).permutation(len(order))]  # the same permutation
             yield order
@@ -271,19 +221,6 @@ class SubsetRandomSampler(SubsetSampler):
     def is_shuffled(self) -> bool:
         """Whether the order is random."""
         return True
-
-
-class IterSampler(Sampler):
-    """Row numbers from any iterable, read again for each epoch."""
-
-    def __init__(self, sampler: Iterable[int], num_samples: int | None = None):
-        if num_samples is None and hasattr(sampler, "__len__"):
-            num_samples = len(sampler)  # type: ignore[arg-type]
-        super().__init__(num_samples)
-        self.sampler = sampler
-
-    def __iter__(self) -> Any:
-        return iter(self.sampler)
 
 
 class WeightedRandomSampler(BuiltinSampler):
@@ -299,7 +236,7 @@ class WeightedRandomSampler(BuiltinSampler):
                  replacement: bool = True):
         super().__init__(num_samples)
         _boolean(self, "replacement", replacement)
-        weights = list(weights)
+        weights = list(weights) if isinstance(weights, (list, np.ndarray)) else [weights]
         for place, weight in enumerate(weights):
             if not isinstance(weight, numbers.Number):
                 raise TypeError(f"type of weights element must be number, but got w[{place}]: "
@@ -489,7 +426,7 @@ def _boolean(owner: BuiltinSampler, argument: str, value: Any) -> None:
                         f"'{type(owner).__name__}', '{argument}' must be a bool.")
 
 
-def _numbers(name: str, found: list[int], size: int) -> np.ndarray:
+def row_numbers(name: str, found: list[int], size: int) -> np.ndarray:
     order = np.asarray(found, np.int64).reshape(-1)
     bad = order[(order < 0) | (order >= size)]
     if len(bad):

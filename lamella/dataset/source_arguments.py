@@ -13,12 +13,12 @@ from .checks import LARGEST, integer, of_type, rows_at_most
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
-    IterSampler,
     RandomSampler,
     SequentialSampler,
     Shuffle,
     SubsetSampler,
 )
+from .user_samplers import IterSampler
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "num_samples": (int,), "num_parallel_workers": (int,), "num_shards": (int,),

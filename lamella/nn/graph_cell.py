@@ -5,48 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
-
-from ..autodiff.tree import map_tensors
-from ..core.errors import KERNEL_ERRORS, describe
 from ..tensors.parameter import Parameter
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor
 from .cell import Cell
 
 __all__ = ["Graph", "GraphCell"]
 
 
 class Graph:
-    """What `load` has read: a recorded function and the Parameters that it reads.
+    """What `load` has read: a function and the Parameters that it reads.
 
     Attributes:
-        program: the function, of the Parameters' raw tensors and a tuple of raw inputs.
+        program: the function, of the Parameters and a tuple of the inputs.
         parameters: the Parameters.
     """
 
-    def __init__(self, program: Callable[[list[torch.Tensor], tuple[Any, ...]], Any],
+    def __init__(self, program: Callable[[list[Parameter], tuple[Any, ...]], Any],
                  parameters: list[Parameter]):
         self.program, self.parameters = program, parameters
 
     def __call__(self, *inputs: Any) -> Any:
         """The network's output for `inputs`."""
-        raws: Any = map_tensors(lambda t: t._raw, inputs)
-        try:
-            return _wrapped(self.program([p._raw for p in self.parameters], raws))
-        except (ValueError, *KERNEL_ERRORS) as error:
-            raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
-                             f"that the network was exported for, but got {describe(inputs)}."
-                             ) from error
-
-
-def _wrapped(result: Any) -> Any:
-    if isinstance(result, torch.Tensor):
-        return wrap(result)
-    if isinstance(result, (tuple, list)):
-        return type(result)(_wrapped(part) for part in result)
-    if isinstance(result, dict):
-        return {key: _wrapped(part) for key, part in result.items()}
-    return result
+        return self.program(self.parameters, inputs)
 
 
 class GraphCell(Cell):

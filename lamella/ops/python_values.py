@@ -10,8 +10,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
+import numpy as np
 
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from .composite import typeof
 from .primitives import scalars as _scalars
@@ -29,6 +30,9 @@ __all__ = [
     "tuple_equal", "tuple_reversed", "tuple_setitem",
 ]
 
+_BOOL = (bool, int)
+_SEQUENCE = (tuple, list)
+
 _classes: Any = _scalars  # classes without arguments
 scalar_add, scalar_sub = _classes.ScalarAdd(), _classes.ScalarSub()
 scalar_mul, scalar_div = _classes.ScalarMul(), _classes.ScalarDiv()
@@ -42,11 +46,97 @@ scalar_usub = _classes.ScalarUsub()
 scalar_ne = operator.ne
 bool_not = _classes.bool_not()
 tuple_equal, list_equal = _classes.tuple_equal(), _classes.list_equal()
-bool_and, bool_or, bool_eq = operator.and_, operator.or_, operator.eq
 is_, is_not = operator.is_, operator.is_not
-string_eq, string_concat = operator.eq, operator.add
-list_getitem, dict_getitem, list_len = operator.getitem, operator.getitem, len
-make_slice, shape_mul = slice, math.prod
+make_slice = slice
+
+
+def bool_and(x: bool, y: bool) -> bool:
+    """Whether both hold."""
+    return of_type(x, _BOOL, "x", "bool_and") & of_type(y, _BOOL, "y", "bool_and")
+
+
+def bool_or(x: bool, y: bool) -> bool:
+    """Whether one of them holds, or both."""
+    return of_type(x, _BOOL, "x", "bool_or") | of_type(y, _BOOL, "y", "bool_or")
+
+
+def bool_eq(x: bool, y: bool) -> bool:
+    """Whether both hold, or none."""
+    return of_type(x, _BOOL, "x", "bool_eq") == of_type(y, _BOOL, "y", "bool_eq")
+
+
+def string_eq(x: str, y: str) -> bool:
+    """Whether two strings are equal."""
+    return of_type(x, str, "x", "string_eq") == of_type(y, str, "y", "string_eq")
+
+
+def string_concat(x: str, y: str) -> str:
+    """Two strings as one."""
+    return of_type(x, str, "x", "string_concat") + of_type(y, str, "y", "string_concat")
+
+
+def list_len(value: list[Any]) -> int:
+    """How many elements there are."""
+    return len(of_type(value, _SEQUENCE, "value", "list_len"))
+
+
+def list_getitem(value: list[Any], index: int) -> Any:
+    """The element at `index`.
+
+    Raises:
+        IndexError: if there is none.
+    """
+    return of_type(value, _SEQUENCE, "value", "list_getitem")[
+        _place(index, value, "list_getitem")]
+
+
+def dict_getitem(value: dict[Any, Any], key: Any) -> Any:
+    """The value under `key`.
+
+    Raises:
+        KeyError: if the dict has no such key.
+    """
+    return of_type(value, dict, "value", "dict_getitem")[_key(key, "dict_getitem")]
+
+
+def shape_mul(shape: Sequence[int]) -> int:
+    """The product of the lengths of a shape."""
+    return math.prod(_shape(shape, "shape", "shape_mul"))
+
+
+def _place(index: Any, value: Sequence[Any], owner: str) -> int:
+    """An index of a sequence."""
+    of_type(index, int, "index", owner)
+    if not -len(value) <= index < len(value):
+        raise IndexError(f"For '{owner}', 'index' must be in [-{len(value)}, {len(value)}), but "
+                         f"got {index}.")
+    return index
+
+
+def _key(key: Any, owner: str) -> Any:
+    """A key of a dict."""
+    try:
+        hash(key)
+    except TypeError as error:
+        raise TypeError(f"For '{owner}', 'key' must be hashable, but got "
+                        f"{type(key).__name__}.") from error
+    return key
+
+
+def _shape(value: Any, name: str, owner: str) -> tuple[int, ...]:
+    """A tuple or list of ints, as a tuple."""
+    return tuple([of_type(n, int, f"{name}[{i}]", owner) for i, n in enumerate(
+        of_type(value, _SEQUENCE, name, owner))])
+
+
+def _pairs(x: Any, y: Any, names: tuple[str, str], owner: str) -> list[tuple[Any, Any]]:
+    """The elements of two tuples or lists side by side."""
+    for value, name in zip((x, y), names, strict=True):
+        of_type(value, _SEQUENCE, name, owner)
+    if len(x) != len(y):
+        raise ValueError(f"For '{owner}', '{names[0]}' and '{names[1]}' must have the same length, "
+                         f"but got {len(x)} and {len(y)}.")
+    return list(zip(x, y, strict=True))
 
 
 def isconstant(value: Any) -> bool:
@@ -86,6 +176,9 @@ def hastype(value: Any, kind: Any) -> bool:
 
 def array_to_scalar(value: Tensor) -> Any:
     """The number in a Tensor of one element."""
+    if of_type(value, (Tensor, np.ndarray, np.generic), "value", "array_to_scalar").size != 1:
+        raise ValueError(f"For 'array_to_scalar', 'value' must have one element, but got the "
+                         f"shape {value.shape}.")
     return value.item()
 
 
@@ -95,7 +188,8 @@ def tuple_div(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
     Raises:
         ValueError: if a quotient isn't whole, or the lengths differ.
     """
-    pairs = list(zip(x, y, strict=True))
+    pairs = _pairs(_shape(x, "x", "tuple_div"), _shape(y, "y", "tuple_div"), ("x", "y"),
+                   "tuple_div")
     if any(b == 0 or a % b for a, b in pairs):
         raise ValueError(f"For 'tuple_div', the elements of 'x' must be multiples of those of "
                          f"'y', but got {x} and {y}.")
@@ -104,44 +198,49 @@ def tuple_div(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
 
 def tuple_reversed(value: tuple[Any, ...]) -> tuple[Any, ...]:
     """The elements in the opposite order."""
-    return tuple(reversed(value))
+    return tuple(reversed(of_type(value, _SEQUENCE, "value", "tuple_reversed")))
 
 
 def tuple_setitem(value: tuple[Any, ...], index: int, item: Any) -> tuple[Any, ...]:
     """A tuple with another element at `index`."""
-    return tuple(list_setitem(list(value), index, item))
+    return tuple(_replaced(value, index, item, "tuple_setitem"))
 
 
 def list_setitem(value: list[Any], index: int, item: Any) -> list[Any]:
     """A list with another element at `index`."""
-    out = list(value)
-    out[index] = item
+    return _replaced(value, index, item, "list_setitem")
+
+
+def _replaced(value: Any, index: Any, item: Any, owner: str) -> list[Any]:
+    out = list(of_type(value, _SEQUENCE, "value", owner))
+    out[_place(index, out, owner)] = item
     return out
 
 
 def tail(value: tuple[Any, ...]) -> tuple[Any, ...]:
     """The elements but the first."""
-    return value[1:]
+    return of_type(value, _SEQUENCE, "value", "tail")[1:]
 
 
 def make_dict(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
     """A dict of keys and their values."""
-    return dict(zip(keys, values, strict=True))
+    return {_key(key, "make_dict"): value
+            for key, value in _pairs(keys, values, ("keys", "values"), "make_dict")}
 
 
 def dict_setitem(value: dict[Any, Any], key: Any, item: Any) -> dict[Any, Any]:
     """A dict with another value under `key`."""
-    return {**value, key: item}
+    return {**of_type(value, dict, "value", "dict_setitem"), _key(key, "dict_setitem"): item}
 
 
 def in_dict(key: Any, value: dict[Any, Any]) -> bool:
     """Whether a dict has a key."""
-    return key in value
+    return _key(key, "in_dict") in of_type(value, dict, "value", "in_dict")
 
 
 def not_in_dict(key: Any, value: dict[Any, Any]) -> bool:
     """Whether a dict has a key not."""
-    return key not in value
+    return _key(key, "not_in_dict") not in of_type(value, dict, "value", "not_in_dict")
 
 
 def reduced_shape(shape: Sequence[int], axis: Any) -> tuple[int, ...]:
@@ -150,8 +249,9 @@ def reduced_shape(shape: Sequence[int], axis: Any) -> tuple[int, ...]:
     >>> reduced_shape((2, 3), (0,))
     (1, 3)
     """
-    axes = (axis,) if isinstance(axis, int) else tuple(axis) or tuple(range(len(shape)))
-    over = {a % len(shape) for a in axes}
+    shape = _shape(shape, "shape", "reduced_shape")
+    axes = _shape((axis,) if isinstance(axis, int) else axis, "axis", "reduced_shape")
+    over = {_place(a, shape, "reduced_shape") % len(shape) for a in axes or range(len(shape))}
     return tuple(1 if i in over else n for i, n in enumerate(shape))
 
 
@@ -162,17 +262,24 @@ def broadcast_gradient_args(x_shape: Sequence[int], y_shape: Sequence[int]
     >>> broadcast_gradient_args((2, 1), (2, 3))
     ((1,), ())
     """
-    out = torch.broadcast_shapes(tuple(x_shape), tuple(y_shape))
-
-    def summed(shape: Sequence[int]) -> tuple[int, ...]:
-        padded = (None,) * (len(out) - len(shape)) + tuple(shape)
-        return tuple(i for i, (n, m) in enumerate(zip(padded, out, strict=True)) if n != m)
-
-    return summed(x_shape), summed(y_shape)
+    given = (_shape(x_shape, "x_shape", "broadcast_gradient_args"),
+             _shape(y_shape, "y_shape", "broadcast_gradient_args"))
+    rank = max(map(len, given))
+    x, y = ((None,) * (rank - len(shape)) + shape for shape in given)
+    if not all(n == m or {n, m} & {1, None} for n, m in zip(x, y, strict=True)):
+        raise ValueError(f"For 'broadcast_gradient_args', the shapes must broadcast, but got "
+                         f"{given[0]} and {given[1]}.")
+    # a length of 1, or none, beside another is repeated, which sums in the gradient
+    out = tuple(m if n in (1, None) else n for n, m in zip(x, y, strict=True))
+    first, second = (tuple(i for i, n in enumerate(shape) if n != out[i]) for shape in (x, y))
+    return first, second
 
 
 def switch(condition: Any, then: Any, otherwise: Any) -> Any:
     """One of two values by a condition."""
+    if isinstance(condition, (Tensor, np.ndarray)) and condition.size != 1:
+        raise ValueError(f"For 'switch', 'condition' must have one element, but got the shape "
+                         f"{condition.shape}.")
     return then if condition else otherwise
 
 
@@ -182,4 +289,6 @@ def switch_layer(index: Tensor, layers: Sequence[Callable[..., Any]]) -> Any:
     Raises:
         IndexError: if there is none of this number.
     """
-    return layers[int(index)]
+    number = index.item() if isinstance(index, Tensor) and index.size == 1 else index
+    of_type(layers, _SEQUENCE, "layers", "switch_layer")
+    return layers[_place(number, layers, "switch_layer")]

@@ -28,6 +28,7 @@ from ..nn.wrap import functional_call
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .atomic_file import replacing
+from .mindir import read_mindir
 from .network_file import Unwritable, read_network, write_network
 from .onnx_operators import LinesOf, sorted_in_onnx
 
@@ -82,16 +83,17 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
 
 
 def load(file_name: str, **kwargs: Any) -> Graph:
-    """Read a network that `export` has written as ``"MINDIR"``; `nn.GraphCell` runs it.
+    """Read a network that `export` has written as ``"MINDIR"``, here or in MindSpore.
 
-    A file that isn't trusted runs no code, neither when it is read nor when the network runs.
+    `nn.GraphCell` runs it. A file that isn't trusted runs no code, neither when it is read nor when
+    the network runs.
 
     Args:
         file_name: the file, which ends in ``.mindir``.
         **kwargs: options of MindSpore's for decryption must be None.
 
     Raises:
-        ValueError: if the file is missing, or MindSpore's own: Lamella can't read those.
+        ValueError: if the file is missing or damaged, or has operators that Lamella hasn't.
 
     Examples:
         >>> import lamella as ms
@@ -114,15 +116,12 @@ def load(file_name: str, **kwargs: Any) -> Graph:
     if head.startswith(b"PK"):
         raise ValueError(f"For 'load', '{path}' is an archive of PyTorch's, which could run code "
                          f"when it is read. Export the network again with this version.")
-    if head[8:] != b"{":
-        raise ValueError(f"For 'load', '{path}' is not a file of Lamella's 'export'. Lamella can't "
-                         f"read MindSpore's own MindIR: save the weights there with "
-                         f"'save_checkpoint', build the network in Python, and load them with "
-                         f"'load_checkpoint'.")
+    own = head[8:] == b"{"
     try:
-        return read_network(path)
+        return read_network(path) if own else read_mindir(path)
     except ValueError as error:
-        raise ValueError(f"For 'load', '{path}' is broken: {error}") from error
+        problem = "is broken" if own else "can't be read"
+        raise ValueError(f"For 'load', '{path}' {problem}: {error}") from error
 
 
 def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,

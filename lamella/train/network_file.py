@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +19,13 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from ..autodiff.tree import map_tensors
 from ..core import context
 from ..core import dtype as mstype
+from ..core.errors import KERNEL_ERRORS, describe
 from ..nn.graph_cell import Graph
 from ..tensors.parameter import Parameter, parameter_around
+from ..tensors.tensor import wrap
 from .safetensors_format import read_safetensors, write_safetensors
 
 __all__ = ["read_network", "write_network"]
@@ -35,7 +39,22 @@ _FUNCTIONS |= {f"torch.{name}": getattr(torch, name) for name in (
     if hasattr(torch, name)}
 _FUNCTIONS |= {f"math.{name}": getattr(math, name) for name in ("ceil", "floor", "trunc")}
 _NAMES = {function: name for name, function in _FUNCTIONS.items()}
-_REFUSED = {"from_file", "_print", "set_", "set_data", "record_stream"}
+_REFUSED = {"from_file", "set", "set_", "set_data", "record_stream", "segment_reduce"}
+# PyTorch's internal operations trust their arguments, as `_reshape_alias` any size: only those that
+# networks are recorded with, and that check theirs
+_INTERNAL = {
+    "__and__", "__lshift__", "__or__", "__rshift__", "__xor__", "_assert_async", "_assert_scalar",
+    "_assert_tensor_metadata", "_cdist_forward", "_conj", "_convolution",
+    "_euclidean_dist", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det",
+    "_linalg_eigh", "_linalg_slogdet", "_linalg_solve_ex", "_linalg_svd", "_local_scalar_dense",
+    "_log_softmax", "_logcumsumexp", "_native_batch_norm_legit", "_neg_view", "_prelu_kernel",
+    "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu",
+    "_shape_as_tensor", "_softmax", "_stack", "_standard_gamma", "_to_copy", "_trilinear",
+    "_unique2", "_unsafe_view", "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa",
+    "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d",
+    "_weight_int8pack_mm", "_weight_norm", "_weight_norm_interface"}
+# layouts whose indices are tensors, which may be changed after they were checked
+_INDEXED = re.compile("sparse|cs[rc]|bs[rc]|coo|coalesce|indices_copy|nested|jagged")
 _SET_GRAD = "wrap_with_set_grad_enabled"
 _KINDS = {"dtype": torch.dtype, "layout": torch.layout, "format": torch.memory_format}
 
@@ -232,12 +251,21 @@ class _Program:
         if len(self.forms) != places:
             raise ValueError("its inputs have no forms")
 
-    def __call__(self, parameters: list[torch.Tensor], inputs: tuple[Any, ...]) -> Any:
+    def __call__(self, parameters: list[Parameter], inputs: tuple[Any, ...]) -> Any:
         """The network's output.
 
         Raises:
             ValueError: if the inputs have other structures, types or shapes than were recorded.
         """
+        raws: Any = map_tensors(lambda t: t._raw, inputs)
+        try:
+            return _wrapped(self._run([p._raw for p in parameters], raws))
+        except (ValueError, *KERNEL_ERRORS) as error:
+            raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
+                             f"that the network was exported for, but got {describe(inputs)}."
+                             ) from error
+
+    def _run(self, parameters: list[torch.Tensor], inputs: tuple[Any, ...]) -> Any:
         values = dict(self.constants)
         values.update({f"p{i}": raw for i, raw in enumerate(parameters)})
         flat: list[Any] = [None] * self.count
@@ -266,6 +294,16 @@ class _Program:
                 known = sizes.setdefault(wanted, there) if isinstance(wanted, str) else wanted
                 if known is not None and there != known:
                     raise ValueError("an input has another size")
+
+
+def _wrapped(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return wrap(result)
+    if isinstance(result, (tuple, list)):
+        return type(result)(_wrapped(part) for part in result)
+    if isinstance(result, dict):
+        return {key: _wrapped(part) for key, part in result.items()}
+    return result
 
 
 def _steps(lines: Any) -> list[Any]:
@@ -301,7 +339,9 @@ def _function(name: Any) -> Any:
     room, _, rest = str(name).partition(".")
     operation, _, overload = rest.partition(".")
     known = f"aten::{operation}" + ("" if overload == "default" else f".{overload}")
-    if room != "aten" or operation in _REFUSED or known not in _dispatched():
+    if (room != "aten" or operation in _REFUSED or known not in _dispatched()
+            or operation.startswith("_") and operation not in _INTERNAL
+            or _INDEXED.search(operation)):
         raise ValueError(f"it has {str(name)[:80]!r}, which is no operation of a network")
     return getattr(getattr(torch.ops.aten, operation), overload)
 
@@ -367,7 +407,8 @@ def _read(value: Any, values: list[Any]) -> Any:
     if kind == "dtype":
         return _raw_type(inner)
     found = getattr(torch, inner, None) if isinstance(inner, str) else None
-    if kind not in _KINDS or not isinstance(found, _KINDS[kind]):
+    if kind not in _KINDS or not isinstance(found, _KINDS[kind]) or (
+            kind == "layout" and found is not torch.strided):
         raise ValueError(f"it has {str(value)[:80]}, which is no argument of an operation")
     return found
 

@@ -1,7 +1,6 @@
 """Files that say how a training job had cut its Parameters: MindSpore's strategy files.
 
-They are JSON, or the protocol buffer message ``ParallelStrategyMap``, of which the wire format is
-read and written here (varints and length-prefixed fields are all that occurs).
+They are JSON, or the protocol buffer message ``ParallelStrategyMap``.
 """
 
 from __future__ import annotations
@@ -13,97 +12,38 @@ from typing import Any
 
 from ..parallel.parameter_layout import ParameterLayout
 from .atomic_file import replacing
+from .wire_format import Fields, Message, bytes_field, parse, varint_field, write
 
 __all__ = ["Message", "build_searched_strategy", "layouts_of",
            "merge_pipeline_strategys", "restore_group_info_list", "write_strategy"]
 
 
-class Message:
-    """A message of a strategy file: its fields as attributes."""
-
-    def __init__(self, **fields: Any):
-        self.__dict__.update(fields)
-
-    def __repr__(self) -> str:
-        return f"Message({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
-
-
-# by field number: name, what it holds ("int", "str" or a message's fields), whether it repeats
-_DIMS = {1: ("dim", "int", True)}
-_LAYOUTS: dict[int, tuple[str, Any, bool]] = {
+_DIMS: Fields = {1: ("dim", "int", True)}
+_LAYOUTS: Fields = {
     1: ("dev_matrix", _DIMS, True), 2: ("tensor_map", _DIMS, True),
     3: ("param_split_shape", _DIMS, True), 4: ("indices_offset", _DIMS, True),
     5: ("field", "int", False), 6: ("opt_weight_shard_step", "int", False),
     7: ("opt_weight_shard_size", "int", False)}
-_STRATEGIES: dict[int, tuple[str, Any, bool]] = {
+_STRATEGIES: Fields = {
     1: ("stage", "int", False), 2: ("parallel_strategy", _DIMS, True)}
-_MAP: dict[int, tuple[str, Any, bool]] = {
+_MAP: Fields = {
     1: ("current_stage", "int", False),
     2: ("parallel_strategy_item", {1: ("node_name", "str", False),
                                    2: ("parallel_strategys", _STRATEGIES, False)}, True),
     3: ("parallel_layout_item", {1: ("param_name", "str", False),
                                  2: ("parallel_layouts", _LAYOUTS, False)}, True)}
 _STAGE = "stage-{}"  # the operator in the files written here whose strategy tells the stage
-_GROUPS: dict[int, tuple[str, Any, bool]] = {
+_GROUPS: Fields = {
     1: ("parallel_group_item", {1: ("group_name", "str", False),
                                 2: ("parallel_group_ranks", _DIMS, False)}, True),
     2: ("ckpt_restore_rank_list", _DIMS, False)}
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(data) or shift > 63:
-            raise ValueError("a number is cut off")
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-        if data[at - 1] < 128:
-            return value - (1 << 64) if value >> 63 else value, at
-
-
-def _parse(data: bytes, fields: dict[int, tuple[str, Any, bool]]) -> Message:
-    """A message from its wire format."""
-    found: dict[str, Any] = {name: [] if repeats else None if isinstance(kind, dict)
-                             else "" if kind == "str" else 0
-                             for name, kind, repeats in fields.values()}
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        value: Any
-        if tag & 7 == 0:
-            value, at = _varint(data, at)
-        elif tag & 7 == 2:
-            length, at = _varint(data, at)
-            if length < 0 or at + length > len(data):
-                raise ValueError("a field is cut off")
-            value, at = data[at:at + length], at + length
-        else:
-            raise ValueError(f"a field of wire type {tag & 7}")
-        if tag >> 3 not in fields:
-            continue
-        name, kind, repeats = fields[tag >> 3]
-        if isinstance(kind, dict) or kind == "str":
-            if isinstance(value, int):
-                raise ValueError(f"field {name} is a number")
-            value = value.decode() if kind == "str" else _parse(value, kind)
-        elif isinstance(value, bytes):  # numbers packed in one field
-            place = 0
-            while place < len(value):
-                number, place = _varint(value, place)
-                found[name].append(number)
-            continue
-        if repeats:
-            found[name].append(value)
-        else:
-            found[name] = value
-    return Message(**found)
-
-
-def _read(path: str, what: str, fields: dict[int, tuple[str, Any, bool]]) -> Message:
+def _read(path: str, what: str, fields: Fields) -> Message:
     with open(path, "rb") as file:
         data = file.read()
     try:
-        return _parse(data, fields)
+        return parse(data, fields)
     except (ValueError, IndexError) as error:
         raise TypeError(f"For '{what}', the file {path} must be JSON, with a name that ends in "
                         f"'.json', or a protocol buffer, but {error}.") from error
@@ -200,7 +140,7 @@ def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> 
         found.setdefault(stage, content)
     os.makedirs(os.path.dirname(os.path.abspath(dst_strategy_file)), exist_ok=True)
     if form == "ckpt":
-        data = b"".join([_varint_field(1, 1), *found.values()])
+        data = b"".join([varint_field(1, 1), *found.values()])
     else:
         merged: dict[str, Any] = {"current_stage": 1}
         for key in ("parallel_strategy_item", "parallel_layout_item"):
@@ -233,21 +173,7 @@ def _stage_fields(path: str, name: str) -> tuple[int, bytes]:
     stage = strategies[0].parallel_strategys.stage
     for item in layouts:
         item.param_name = f"{stage}-{item.param_name}"
-    return stage, _wire(found, {number: field for number, field in _MAP.items() if number != 1})
-
-
-def _wire(message: Message, fields: dict[int, tuple[str, Any, bool]]) -> bytes:
-    """A message in its wire format."""
-    found = []
-    for number, (name, kind, repeats) in fields.items():
-        value = message.__dict__[name]
-        for each in value if repeats else [] if value is None else [value]:
-            if kind == "int":
-                found.append(_varint_field(number, each))
-            else:
-                content = each.encode() if kind == "str" else _wire(each, kind)
-                found.append(_bytes_field(number, content))
-    return b"".join(found)
+    return stage, write(found, {number: field for number, field in _MAP.items() if number != 1})
 
 
 def write_strategy(path: str, layouts: dict[str, ParameterLayout], stage: int | None = None
@@ -276,9 +202,9 @@ def write_strategy(path: str, layouts: dict[str, ParameterLayout], stage: int | 
     else:
         stage_fields = b""
         if stage is not None:
-            stage_fields = _bytes_field(2, _bytes_field(1, _STAGE.format(stage).encode())
-                                        + _bytes_field(2, _varint_field(1, stage)))
-        data = b"".join([_varint_field(1, stage or 0), stage_fields,
+            stage_fields = bytes_field(2, bytes_field(1, _STAGE.format(stage).encode())
+                                        + bytes_field(2, varint_field(1, stage)))
+        data = b"".join([varint_field(1, stage or 0), stage_fields,
                          *(_layout_item(*item) for item in items.items())])
     with replacing(path) as new, open(new, "wb") as file:
         file.write(data)
@@ -290,27 +216,11 @@ def _layout_item(name: str, item: dict[str, Any]) -> bytes:
     nested = bool(maps) and isinstance(maps[0], list)
     dims = [(1, item["dev_matrix"]), *((2, each) for each in (maps if nested else [maps])),
             (3, item["param_split_shape"]), (4, item["indices_offset"])]
-    content = [_bytes_field(number, b"".join(_varint_field(1, n) for n in each))
+    content = [bytes_field(number, b"".join(varint_field(1, n) for n in each))
                for number, each in dims]
     for number, field in ((5, "field"), (6, "opt_weight_shard_step"), (7, "opt_weight_shard_size")):
-        content.append(_varint_field(number, item[field]))
-    return _bytes_field(3, _bytes_field(1, name.encode()) + _bytes_field(2, b"".join(content)))
-
-
-def _varint_bytes(value: int) -> bytes:
-    found, value = bytearray(), value % (1 << 64)
-    while value > 127:
-        found.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*found, value])
-
-
-def _varint_field(number: int, value: int) -> bytes:
-    return bytes([number << 3]) + _varint_bytes(value)
-
-
-def _bytes_field(number: int, content: bytes) -> bytes:
-    return bytes([number << 3 | 2]) + _varint_bytes(len(content)) + content
+        content.append(varint_field(number, item[field]))
+    return bytes_field(3, bytes_field(1, name.encode()) + bytes_field(2, b"".join(content)))
 
 
 def layouts_of(strategy: str | dict[str, Any] | None) -> dict[str, ParameterLayout] | None:

@@ -10,6 +10,7 @@ import gzip
 import os
 import random
 import resource
+import shutil
 import signal
 import struct
 import sys
@@ -30,6 +31,8 @@ from lamella.dataset.sources import tfrecord
 from lamella.train.exporting import export, load
 from lamella.train.resume import load_run, save_run
 from lamella.train.sharded import load_sharded, save_sharded
+
+RECORDED = Path(__file__).parents[1] / "train/mindir/recorded"
 
 Outcome = tuple[int, int]  # how often it was tried, and how often it held
 FORMATS = ("ckpt", "safetensors")
@@ -186,6 +189,7 @@ def _example(folder: Path) -> Any:
     net = _damaged_net().set_train(False)
     export(nn.Dense(3, 2), ops.ones((1, 3)), file_name=str(folder / "a.mindir"),
            file_format="MINDIR")
+    shutil.copy(RECORDED / "branches.mindir", folder / "b.mindir")
     save_run(str(folder / "run.ckpt"), net, number=3)
     save_sharded(str(folder / "sharded"), net, number=3)
     return net
@@ -208,6 +212,7 @@ def formats(count: int, draw: random.Random, folder: Path) -> Outcome:
     record, mnist = str(folder / "a.mindrecord"), str(folder / "mnist")
     readers: dict[str, Callable[[], Any]] = {
         "a.mindir": lambda: load(str(folder / "a.mindir")),
+        "b.mindir": lambda: load(str(folder / "b.mindir")),
         "run.ckpt": lambda: load_run(str(folder / "run.ckpt"), net),
         "sharded/current": lambda: load_sharded(str(folder / "sharded"), net),
         "sharded/1/process_0.json": lambda: load_sharded(str(folder / "sharded"), net),

@@ -44,3 +44,39 @@ def test_wrong_quotients():
 
 def test_they_are_listed():
     assert {"scalar_add", "tuple_equal"} <= {*dir(ops)}
+
+
+@pytest.mark.parametrize("call, error", [
+    (lambda: ops.bool_and(1, slice(3)), TypeError),
+    (lambda: ops.bool_or(Tensor([1]), 1), TypeError),
+    (lambda: ops.string_concat(..., "a"), TypeError), (lambda: ops.list_len(1.0), TypeError),
+    (lambda: ops.list_getitem([1, 2], 2), IndexError), (lambda: ops.list_getitem(1j, 0), TypeError),
+    (lambda: ops.dict_getitem((1,), Tensor(0)), TypeError),
+    (lambda: ops.shape_mul((2, "a")), TypeError), (lambda: ops.array_to_scalar([1]), TypeError),
+    (lambda: ops.array_to_scalar(Tensor([1, 2])), ValueError),
+    (lambda: ops.tuple_div((1, 2), (1,)), ValueError), (lambda: ops.tuple_div(3, 1), TypeError),
+    (lambda: ops.tuple_reversed(-100), TypeError), (lambda: ops.tail({}), TypeError),
+    (lambda: ops.tuple_setitem(int, 0, 1), TypeError),
+    (lambda: ops.list_setitem([1], -2, 0), IndexError),
+    (lambda: ops.make_dict((1, 2), (3,)), ValueError),
+    (lambda: ops.make_dict(([],), (3,)), TypeError),
+    (lambda: ops.dict_setitem(abs, "a", 1), TypeError),
+    (lambda: ops.in_dict(1, slice(1)), TypeError),
+    (lambda: ops.in_dict([], {}), TypeError),
+    (lambda: ops.not_in_dict(None, Tensor([1.0])), TypeError),
+    (lambda: ops.reduced_shape(5, (2,)), TypeError), (lambda: ops.reduced_shape((), 0), IndexError),
+    (lambda: ops.broadcast_gradient_args((2,), (3,)), ValueError),
+    (lambda: ops.broadcast_gradient_args((None, 4), (1, 4)), TypeError),
+    (lambda: ops.switch(np.ones(2), 1, 2), ValueError),
+    (lambda: ops.switch_layer("a", (len,)), TypeError),
+    (lambda: ops.switch_layer(Tensor(3), (len,)), IndexError),
+], ids=range(29))
+def test_what_is_wrong_is_said_by_name(call, error):
+    with pytest.raises(error, match=r"^For '\w+', ('|the )"):
+        call()
+
+
+def test_lengths_of_0_and_1_broadcast():
+    assert ops.broadcast_gradient_args((), (2, 0)) == ((0, 1), ()) == ops.broadcast_gradient_args(
+        (1,), (2, 0))
+    assert ops.broadcast_gradient_args((0,), (1,)) == ((), (0,))

@@ -137,7 +137,7 @@ def test_what_can_not_be_exported_or_loaded(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
         ms.load(path)
     (tmp_path / "a.mindir").write_bytes(b"\x0a\x050.1.0\x12\x09MindSpore")
-    with pytest.raises(ValueError, match="can't read MindSpore's own MindIR: save the weights"):
+    with pytest.raises(ValueError, match="can't be read"):
         ms.load(path)
     with pytest.raises(TypeError, match="'graph' must be what 'load' gave"):
         nn.GraphCell(nn.ReLU())

@@ -251,6 +251,7 @@ class _Masking(AudioOperation):
     """The base of random masks over a spectrum (..., frequency, time)."""
 
     draws, _rank, _axis, _length = True, 2, -1, ""
+    _said = "", ""  # the argument and the dimension in an error
 
     def _set(self, iid_masks: bool, param: int, mask_start: int, mask_value: float) -> None:
         self.iid_masks = boolean(self, "iid_masks", iid_masks)
@@ -267,8 +268,16 @@ class _Masking(AudioOperation):
                                    f"more, but has {value.ndim}.")
             size = value.shape[self._axis]
             if self._param > size:
-                raise RuntimeError(f"{type(self).__name__}: '{self._length}' must be at most "
-                                   f"{size}, but is {self._param}.")
+                raise RuntimeError(f"{type(self).__name__}: invalid parameter, "
+                                   f"'{self._said[0]}' should be less than or equal to the length "
+                                   f"of {self._said[1]} dimension, but got: {self._param} and "
+                                   f"{size}.")
+            if not self.iid_masks and self.mask_start + self._param > size:
+                raise RuntimeError(f"MaskAlongAxis: invalid parameter, the sum of 'mask_start' and "
+                                   f"'mask_width' should be no more than the length of the masked "
+                                   f"dimension; 'mask_start' should be less than the length of the "
+                                   f"masked dimension, but got: {self.mask_start}, {self._param} "
+                                   f"and {size}.")
             changed = value.copy()
             flat = changed.reshape(-1, *value.shape[-2:])
             for spectrum in (flat if self.iid_masks else [flat]):
@@ -302,6 +311,7 @@ class TimeMasking(_Masking):
     """
 
     _length = "time_mask_param"
+    _said = "time_mask_param", "time"
 
     def __init__(self, iid_masks: bool = False, time_mask_param: int = 0, mask_start: int = 0,
                  mask_value: float = 0.0):
@@ -319,6 +329,7 @@ class FrequencyMasking(_Masking):
     """
 
     _axis, _length = -2, "freq_mask_param"
+    _said = "frequency_mask_param", "frequency"
 
     def __init__(self, iid_masks: bool = False, freq_mask_param: int = 0, mask_start: int = 0,
                  mask_value: float = 0.0):

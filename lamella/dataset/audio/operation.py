@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inputs import check_input
 from ..transforms.operation import TensorOperation
 
 
@@ -25,6 +26,7 @@ class AudioOperation(TensorOperation):
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The transformed sound."""
+        check_input(self, value)
         name = type(self).__name__
         if value.dtype.kind not in "iuf":
             raise RuntimeError(f"{name}: the input must be numbers, but is {value.dtype}.")

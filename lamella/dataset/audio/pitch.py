@@ -226,8 +226,11 @@ class GriffinLim(AudioOperation):
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         of, shape = self._spectrum, signal.shape
         if shape[-2] != of.n_fft // 2 + 1:
-            raise RuntimeError(f"GriffinLim: the input must have {of.n_fft // 2 + 1} frequencies, "
-                               f"but has {shape[-2]}.")
+            raise RuntimeError(f"GriffinLim: the frequency of the input should equal to n_fft / 2 "
+                               f"+ 1, {of.n_fft // 2 + 1}, but got {shape[-2]}.")
+        if self.momentum >= 1:
+            raise RuntimeError(f"GriffinLim: momentum equal to or greater than 1 can be unstable, "
+                               f"but got: {self.momentum:f}")
         whole_sound, asked = (InverseSpectrogram(length, of.n_fft, of.win_length, of.hop_length,
                                                  window=of.window)
                               for length in (None, self.length))

@@ -30,7 +30,16 @@ def file_bytes(path: str) -> np.ndarray:
     try:
         return np.fromfile(path, np.uint8)
     except OSError as error:
-        raise in_pipeline(f"The file {path} can't be read: {error}") from error
+        raise in_pipeline(f"Invalid file, Failed to open file: {path}. {path} can't be read: "
+                          f"{error}") from error
+
+
+def no_rows(source: Any) -> RuntimeError:
+    """The error where a source has no rows."""
+    name, where = type(source).__name__, getattr(source, "dataset_dir", None)
+    return in_pipeline(f"Invalid data, no valid data matching the dataset API {name}. Please check "
+                       f"file path or dataset API: {name} API can't read the data file (interface "
+                       f"mismatch or no data found). Check file path: {where}.")
 
 
 def picture(path: str, decode: bool) -> np.ndarray:
@@ -41,7 +50,7 @@ def picture(path: str, decode: bool) -> np.ndarray:
     try:
         return decoded(data)
     except RuntimeError as error:
-        raise in_pipeline(f"{error} (file {path})") from error
+        raise in_pipeline(f"Invalid image, failed to decode: {path}: {error}") from error
 
 
 class FilesDataset(MappableDataset):
@@ -77,7 +86,7 @@ class FilesDataset(MappableDataset):
         if self._rows_table is None:
             items = self._list()
             if not items:
-                raise in_pipeline(f"{type(self).__name__}: there are no rows.")
+                raise no_rows(self)
             self._rows_table = Table(lambda place: self._row(items[place]), len(items),
                                      lambda place: self._paths(items[place]))
             self._rows_table.parallel = True
@@ -137,7 +146,8 @@ class LinesDataset(SourceDataset):
         except DataError:
             raise
         except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:
-            raise in_pipeline(f"{type(self).__name__}: the file {path} can't be read: "
+            why = "Failed to cast to Unicode string: " * isinstance(error, UnicodeDecodeError)
+            raise in_pipeline(f"{type(self).__name__}: {why}the file {path} can't be read: "
                               f"{type(error).__name__}: {error}") from error
 
     def total(self) -> int:
@@ -225,6 +235,9 @@ def found_files(name: str, files: Any) -> list[str]:
         if not matches:
             missing.append(path)
     if missing or not found:
+        if not all(listed):
+            raise ValueError(f"Input dataset_files can not be empty, but got: {listed}. For "
+                             f"'{name}', it names files.")
         raise ValueError(f"The following patterns did not match any files: {missing or listed}.")
     return sorted(found)
 

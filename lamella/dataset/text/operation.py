@@ -26,7 +26,11 @@ class TextTensorOperation(TensorOperation):
         if isinstance(value, (bytes, np.bytes_)):
             raise RuntimeError(f"{type(self).__name__}: the input shape should be scalar and the "
                                f"type of input should be string, but got bytes.")
-        return np.asarray(value)
+        array = np.asarray(value)
+        if array.dtype == object:
+            raise TypeError(f"Invalid user input. Got {type(value)}: {value}, cannot be converted "
+                            f"into tensor. For '{type(self).__name__}', strings are expected.")
+        return array
 
     def give(self, value: Any) -> Any:
         """The output; a single string is a 0-dimensional array."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
-from ..checks import boolean, integer, string
+from ..checks import boolean, integer, no_data_type, string
 from ..errors import needs
 from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm
@@ -135,13 +135,12 @@ class Lookup(TextTensorOperation):
                             f"{unknown_token!r}.")
         data_type = types.int32 if data_type is None else data_type
         if not isinstance(data_type, Type):
-            raise TypeError(f"For 'Lookup', 'data_type' must be a data type, but got "
-                            f"{data_type!r}.")
+            raise TypeError(f"{no_data_type('data_type', data_type)} For 'Lookup', 'data_type' "
+                            f"must be a data type, but got {data_type!r}.")
         self.vocab, self.unknown_token, self.data_type = vocab, unknown_token, data_type
         self._ids = vocab.vocab()
         if unknown_token is not None and unknown_token not in self._ids:
-            raise ValueError(f"For 'Lookup', 'unknown_token' {unknown_token!r} is not in the "
-                             f"vocabulary.")
+            raise ValueError(f"Lookup: unknown_token: [{unknown_token}], doesn't exist in vocab.")
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The numbers."""
@@ -150,8 +149,8 @@ class Lookup(TextTensorOperation):
         for word in self.texts(value):
             number = self._ids.get(word, other)
             if number is None:
-                raise RuntimeError(f"Lookup: the word {word!r} is not in the vocabulary; give an "
-                                   f"'unknown_token'.")
+                raise RuntimeError(f'Lookup: token: "{word}" doesn\'t exist in vocab and no '
+                                   f"unknown token is specified. Give an 'unknown_token'.")
             out.append(number)
         return np.array(out, dtype_to_nptype(self.data_type)).reshape(value.shape)
 
@@ -165,13 +164,13 @@ class ToNumber(TextTensorOperation):
 
     def __init__(self, data_type: Any):
         if not isinstance(data_type, Type):
-            raise TypeError(f"For 'ToNumber', 'data_type' must be a data type, but got "
-                            f"{data_type!r}.")
+            raise TypeError(f"{no_data_type('data_type', data_type)} For 'ToNumber', 'data_type' "
+                            f"must be a data type, but got {data_type!r}.")
         self.data_type = data_type
         self._kind = np.dtype(dtype_to_nptype(data_type))
         if self._kind.kind not in "iuf":
-            raise TypeError(f"For 'ToNumber', 'data_type' must be one of numbers, but got "
-                            f"{data_type}.")
+            raise TypeError(f"data_type: {data_type} is not numeric data type. For 'ToNumber', "
+                            f"'data_type' must be one of numbers.")
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The numbers."""
@@ -180,11 +179,15 @@ class ToNumber(TextTensorOperation):
             try:
                 number: Any = float(word) if self._kind.kind == "f" else int(word)
             except ValueError:
-                raise RuntimeError(f"ToNumber: {word!r} is no number of type {self._kind}.") \
-                    from None
-            limits = np.iinfo(self._kind) if self._kind.kind != "f" else None
-            if limits is not None and not limits.min <= number <= limits.max:
-                raise RuntimeError(f"ToNumber: {word!r} is out of range for {self._kind}.")
+                raise RuntimeError(f'ToNumber: it is invalid to convert "{word}" to a number of '
+                                   f"type {self._kind}.") from None
+            limits: Any = np.finfo(self._kind) if self._kind.kind == "f" else np.iinfo(self._kind)
+            if not limits.min <= number <= limits.max and (
+                    self._kind.kind != "f" or "inf" not in word.lower()) and number == number:
+                raise RuntimeError(
+                    f"ToNumber: string input {word} will be out of bounds if cast to {self._kind}; "
+                    f"it is outside of valid {self._kind} range, the valid range is: "
+                    f"[{limits.min}, {limits.max}].")
             out.append(number)
         return np.array(out, self._kind).reshape(value.shape)
 

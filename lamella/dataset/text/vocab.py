@@ -207,8 +207,10 @@ class Vectors:
                 if number == 0 and len(values) == 1:
                     continue
                 if made.dim and len(values) != made.dim:
-                    raise RuntimeError(f"{cls.__name__}: line {number + 1} of {file_path} has "
-                                       f"{len(values)} numbers, but the first {made.dim}.")
+                    raise RuntimeError(
+                        f"{cls.__name__}: all vectors must have the same number of dimensions, but "
+                        f"got dim {len(values)} while expecting {made.dim} in line {number + 1} of "
+                        f"{file_path}.")
                 made.dim = len(values)
                 made.vectors.setdefault(word, np.array(values, np.float32))
                 if max_vectors is not None and len(made.vectors) == max_vectors:

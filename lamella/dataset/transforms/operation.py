@@ -81,12 +81,13 @@ class TensorOperation(Described):
 
     def __call__(self, *values: Any) -> Any:
         if not values:
-            raise RuntimeError(f"For '{type(self).__name__}', an input is expected, but got none.")
+            raise RuntimeError(f"Input Tensor is not valid. For '{type(self).__name__}', an input "
+                               f"is expected, but got none.")
         if len(values) > 1 and not self._takes_several():
             raise RuntimeError(f"The op is OneToOne, can only accept one tensor as input. For "
                                f"'{type(self).__name__}', got {len(values)} inputs.")
         streams = Streams(config.pipeline_seed())
-        out = self.run(tuple(self.accept(value) for value in values), streams)
+        out = self.run(tuple([self.accept(value) for value in values]), streams)
         out = tuple(self.give(value) for value in out)
         return out[0] if len(out) == 1 else out
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
-from ..checks import integer, number, of_type
+from ..checks import integer, number, numpy_type, of_type
 from ..errors import in_pipeline
 from .operation import PyTensorOperation, Streams, TensorOperation, Values
 
@@ -37,9 +37,11 @@ def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operations(name: str, operations: Any) -> list[Any]:
     if not isinstance(operations, list):
-        raise TypeError(f"For '{name}', 'transforms' must be a list, but got {operations!r}.")
+        raise TypeError(f"{of_type('transforms', operations, list)} For '{name}', 'transforms' "
+                        f"must be a list, but got {operations!r}.")
     if not operations:
-        raise ValueError(f"For '{name}', 'transforms' must not be empty.")
+        raise ValueError(f"transforms list is empty. For '{name}', transforms list can not be "
+                         f"empty.")
     for place, operation in enumerate(operations):
         if not callable(operation):
             raise TypeError(f"transforms[{place}] is neither a transforms op (TensorOperation) nor "
@@ -216,13 +218,8 @@ class TypeCast(TensorOperation):
     def __init__(self, data_type: Any):
         if isinstance(data_type, Type):
             kind = np.dtype(dtype_to_nptype(data_type))
-        elif isinstance(data_type, (np.dtype, type)) and not (
-                isinstance(data_type, type) and not issubclass(
-                    data_type, (np.generic, int, float, str))):
-            kind = np.dtype(data_type)
         else:
-            raise TypeError(f"For '{type(self).__name__}', 'data_type' must be a data type of "
-                            f"Lamella's or NumPy's, but got {data_type!r}.")
+            kind = numpy_type(type(self).__name__, "data_type", data_type)
         self.data_type, self._kind = data_type, kind
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -265,7 +262,7 @@ class OneHot(TensorOperation):
         if value.ndim > 1 and value.shape[-1] == 1:
             value = value[..., 0]
         if value.dtype.kind not in "iu":
-            raise RuntimeError(f"OneHot: OneHot only supports input of int type, but got: "
+            raise RuntimeError(f"OneHot: Only support input of int type, but got: "
                                f"{value.dtype}")
         if value.size and (value.min() < 0 or value.max() >= self.num_classes):
             raise RuntimeError(f"OneHot: index_value must be in [0, num_classes), but got: "
@@ -397,8 +394,8 @@ class PadEnd(TensorOperation):
                                f"input has {value.ndim}.")
         text = value.dtype.kind in "US"
         if self.pad_value is not None and text is not isinstance(self.pad_value, (str, bytes)):
-            raise RuntimeError(f"PadEnd: the type of 'pad_value', {self.pad_value!r}, and of the "
-                               f"input, {value.dtype}, do not match.")
+            raise RuntimeError(f"PadEnd: can not pad numeric and string tensors together, but got: "
+                               f"{self.pad_value!r} and {value.dtype}.")
         shape = [old if new is None else new
                  for old, new in zip(value.shape, self.pad_shape, strict=True)]
         kind = value.dtype
@@ -437,7 +434,7 @@ class Concatenate(TensorOperation):
         """One column."""
         parts = [part for part in (self.prepend, *values, self.append) if part is not None]
         if any(part.ndim != 1 for part in parts):
-            raise RuntimeError("Concatenate: only 1D input is supported.")
+            raise RuntimeError("Concatenate: only 1D input supported.")
         if len({part.dtype.kind if part.dtype.kind in "US" else part.dtype
                 for part in parts}) != 1:
             raise RuntimeError(f"Concatenate: the types differ: {[p.dtype for p in parts]}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import Type, dtype_to_nptype
-from ..checks import boolean, choice, number, string
+from ..checks import boolean, choice, number, numpy_type, string
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow
 from ..transforms.transforms import TypeCast
@@ -62,7 +62,7 @@ class Decode(ImageOperation):
 def decoded(data: np.ndarray) -> np.ndarray:
     """The image of an encoded file's bytes, as an array in RGB."""
     if data.size == 0:
-        raise RuntimeError("Decode: the input is empty.")
+        raise RuntimeError("Decode: Invalid image, the input is empty.")
     if data[:2].tobytes() == b"\xff\xd8" and b"\xff\xd9" not in data[-4096:].tobytes():
         raise RuntimeError("Decode: the JPEG data ends too early; the file is damaged.")
     flags = cv().IMREAD_COLOR | cv().IMREAD_IGNORE_ORIENTATION
@@ -88,12 +88,8 @@ class ToTensor(ImageOperation):
     """
 
     def __init__(self, output_type: Any = np.float32):
-        kind = dtype_to_nptype(output_type) if isinstance(output_type, Type) else output_type
-        try:
-            self._kind = np.dtype(kind)
-        except TypeError:
-            raise TypeError(f"For 'ToTensor', 'output_type' must be a data type, but got "
-                            f"{output_type!r}.") from None
+        self._kind = np.dtype(dtype_to_nptype(output_type)) if isinstance(
+            output_type, Type) else numpy_type("ToTensor", "output_type", output_type)
         self.output_type = output_type
 
     def __call__(self, *values: Any) -> Any:
@@ -136,9 +132,18 @@ class ToPIL(PyTensorOperation):
         if not isinstance(value, np.ndarray):
             raise TypeError(f"The input of ToPIL should be a NumPy array or PIL image, got "
                             f"{type(value)}.")
+        if value.ndim not in (2, 3):
+            raise ValueError(f"The dimension of input image should be 2 or 3. Got {value.ndim}.")
+        if value.ndim == 3 and value.shape[2] > 4:
+            raise ValueError(f"The channel of input image should not exceed 4. Got "
+                             f"{value.shape[2]}.")
         if value.ndim == 3 and value.shape[2] == 1:
             value = value[..., 0]
-        return pillow().fromarray(value)
+        try:
+            return pillow().fromarray(value)
+        except TypeError:
+            raise TypeError(f"The input image type {value.dtype} is not supported by ToPIL when it "
+                            f"has the shape {list(value.shape)}.") from None
 
 
 class ToNumpy(PyTensorOperation):
@@ -150,7 +155,11 @@ class ToNumpy(PyTensorOperation):
 
 
 class ToType(TypeCast):
-    """An image in another type."""
+    """An image in another type; one of Pillow's becomes an array."""
+
+    def transform(self, value: Any) -> np.ndarray:
+        """The converted image."""
+        return super().transform(np.asarray(value))
 
 
 class HWC2CHW(ImageOperation):
@@ -246,8 +255,9 @@ class Normalize(ImageOperation):
         axis = -1 if self.is_hwc else -3
         channels = image.shape[axis] if image.ndim >= 3 else -1
         if len(self.mean) not in (1, channels) or channels < 0:
-            raise RuntimeError(f"Normalize: the number of channels, {channels}, is not that of "
-                               f"'mean', {len(self.mean)}.")
+            raise RuntimeError(f"{type(self).__name__}: number of channels does not match the size "
+                               f"of mean and std vectors, got channels: {channels}, size of mean: "
+                               f"{len(self.mean)}")
         planes = np.moveaxis(image, axis, -3)  # channels first in memory: long inner loops, and
         out = np.empty(planes.shape, np.float32)  # `HWC2CHW` has nothing left to move
         np.copyto(out, planes, "unsafe")
@@ -339,8 +349,9 @@ def need_pillow(name: str, value: Any) -> Any:
         TypeError: if it is none.
     """
     if not is_pillow(value):
-        raise TypeError(f"img should be PIL image. Got {type(value)}. For '{name}', use Decode("
-                        f"True) or ToPIL() before.")
+        raise TypeError(f"img should be PIL image. Got {type(value)}. Use Decode() for encoded "
+                        f"data or ToPIL() for decoded data. For '{name}', an image of Pillow's is "
+                        f"expected.")
     return value
 
 

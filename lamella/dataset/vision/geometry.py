@@ -108,6 +108,11 @@ class CenterCrop(ImageOperation):
         self.size, self._size = size, size_pair("CenterCrop", size)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
+        height, width = image.shape[:2] if image.ndim < 4 else image.shape[-3:-1]
+        if self._size[0] - height > 3 * height or self._size[1] - width > 3 * width:
+            raise RuntimeError(f"CenterCrop: Padding size cannot be more than 3 times of the "
+                               f"original image size, but got size {self._size} for the image "
+                               f"{(height, width)}.")
         return frames(image, lambda frame: kernels.center_cropped(
             is_image("CenterCrop", frame), *self._size))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..checks import LARGEST, in_interval, of_type
 from ..errors import needs
+from ..inputs import check_input
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values, is_pillow
 from .enums import Border, Inter
@@ -41,12 +42,16 @@ class ImageOperation(TensorOperation):
 
         Raises:
             TypeError: if it is neither.
+            RuntimeError: if it is empty.
         """
         if is_pillow(value):
             return value
         if not isinstance(value, np.ndarray):
             raise TypeError(f"Input should be NumPy or PIL image, got {type(value)}. For "
                             f"'{type(self).__name__}', an image is expected.")
+        if not value.size:
+            raise RuntimeError(f"Input Tensor has no data. For '{type(self).__name__}', the image "
+                               f"has the shape {list(value.shape)}.")
         return value
 
     def device(self, device_target: str = "CPU") -> Any:
@@ -66,6 +71,7 @@ class ImageOperation(TensorOperation):
             if self._pillow is not None:
                 return self._pillow(value)
             value = np.asarray(value)
+        check_input(self, value)
         return self._array(value)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
@@ -90,6 +96,8 @@ class RandomImageOperation(ImageOperation):
         if is_pillow(values[0]) and self._pillow is not None:
             return tuple([self._pillow(value) for value in values])
         images = [np.asarray(value) for value in values]
+        for image in images:
+            check_input(self, image)
         drawn = self.draw(images[0], streams.of(self))
         return tuple([self.apply(image, drawn) for image in images])
 

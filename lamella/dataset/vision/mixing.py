@@ -37,8 +37,8 @@ class CutOut(RandomImageOperation):
         is_image("CutOut", image)
         height, width = image.shape[:2] if self.is_hwc else image.shape[-2:]
         if self.length > height or self.length > width:
-            raise RuntimeError(f"CutOut: the side {self.length} must not be larger than the image "
-                               f"of shape {list(image.shape)}.")
+            raise RuntimeError(f"CutOut: box size is too large for image erase, got box length: "
+                               f"{self.length} and the image shape: {list(image.shape)}.")
         drawn = []
         for _ in range(self.num_patches):
             top = generator.integer(0, height + self.length)

@@ -123,7 +123,8 @@ class RandomCrop(RandomImageOperation):
             top, bottom = top + max(0, down), bottom + max(0, down)
             left, right = left + max(0, across), right + max(0, across)
         elif down > 0 or across > 0:
-            raise RuntimeError(f"RandomCrop: the part, {self._size}, must not be larger than the "
+            raise RuntimeError(f"RandomCrop: invalid crop size, crop size is bigger than the image "
+                               f"dimensions: the part, {self._size}, must not be larger than the "
                                f"image, {(height, width)}, with its padding.")
         return left, top, right, bottom
 
@@ -161,7 +162,8 @@ class RandomCrop(RandomImageOperation):
                 image = padded_pillow(image, (0, down, 0, down), self.fill_value,
                                       self.padding_mode)
         if height > image.size[1] or width > image.size[0]:
-            raise ValueError(f"RandomCrop: the part, {self._size}, must not be larger than the "
+            raise ValueError(f"Crop size {self._size} is larger than input image size: for "
+                             f"'RandomCrop', the part must not be larger than the "
                              f"image, {(image.size[1], image.size[0])}.")
         if (width, height) == image.size:
             return image

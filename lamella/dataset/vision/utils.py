@@ -133,7 +133,8 @@ def get_image_num_channels(image: Any) -> int:
         raise TypeError(f"Input image is not of type {np.ndarray} or {pillow().Image}, but got: "
                         f"{type(image)}.")
     if image.ndim < 2:
-        raise RuntimeError(f"The image must have 2 dimensions or more, but has {image.ndim}.")
+        raise RuntimeError(f"GetImageNumChannels: invalid parameter, image should have at least "
+                           f"two dimensions, but got: {image.ndim}.")
     return 1 if image.ndim == 2 else image.shape[-1]
 
 
@@ -145,7 +146,8 @@ def get_image_size(image: Any) -> list[int]:
         raise TypeError(f"Input image is not of type {np.ndarray} or {pillow().Image}, but got: "
                         f"{type(image)}.")
     if image.ndim < 2:
-        raise RuntimeError(f"The image must have 2 dimensions or more, but has {image.ndim}.")
+        raise RuntimeError(f"GetImageSize: invalid parameter, image should have at least two "
+                           f"dimensions, but got: {image.ndim}.")
     return list(image.shape[:2] if image.ndim == 2 else image.shape[-3:-1])
 
 

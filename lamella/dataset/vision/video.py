@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import string
 from ..errors import needs
 
 __all__ = ["read_video", "read_video_timestamps"]
@@ -87,13 +86,20 @@ class _Video:
     """An open video; what is wrong with the file is a RuntimeError."""
 
     def __init__(self, name: str, filename: Any, pts_unit: Any):
-        string(name, "filename", filename)
-        string(name, "pts_unit", pts_unit)
-        if pts_unit not in ("pts", "sec"):
-            raise ValueError(f"For '{name}', 'pts_unit' must be 'pts' or 'sec', but got "
-                             f"{pts_unit!r}.")
+        for argument, value in (("filename", filename), ("pts_unit", pts_unit)):
+            if not isinstance(value, str):
+                raise TypeError(f"Input {argument} is not of type {str}, but got: {type(value)}. "
+                                f"For '{name}', '{argument}' must be a str.")
+        kind = ValueError if name == "read_video" else RuntimeError  # as MindSpore's do
+        if not os.path.exists(filename):
+            raise kind(f"Invalid file path, {filename} does not exist. For '{name}', "
+                               f"'filename' names a video.")
         if not os.path.isfile(filename):
-            raise ValueError(f"For '{name}', there is no file {filename}.")
+            raise kind(f"Invalid file path, {filename} is not a regular file. For "
+                               f"'{name}', 'filename' names a video.")
+        if pts_unit not in ("pts", "sec"):
+            raise kind(f"Not supported pts_unit for {pts_unit}. For '{name}', 'pts_unit' "
+                               f"must be 'pts' or 'sec'.")
         self.name, self.filename, self.seconds = name, filename, pts_unit == "sec"
 
     def __enter__(self) -> _Video:
@@ -120,8 +126,8 @@ class _Video:
         return float(frame.pts * frame.time_base) if self.seconds else frame.pts
 
     def _no_video(self, reason: Any) -> RuntimeError:
-        return RuntimeError(f"For '{self.name}', {self.filename} can't be read as a video: "
-                            f"{reason}")
+        return RuntimeError(f"Failed to open the file {self.filename}. For '{self.name}', it can't "
+                            f"be read as a video: {reason}")
 
 
 def _by_channel(frame: Any) -> np.ndarray:

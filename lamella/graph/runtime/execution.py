@@ -60,7 +60,7 @@ class Execution:
         self.plan: Plan | None = None
         self.spent = 0.0
         self.runs = 0
-        self.settled = not compile and not is_forced()
+        self.settled = not compile
         self._arguments = arguments
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process

@@ -221,9 +221,8 @@ class Stage:
         self.replay: Run = program(part)
         self.run: Run = self.replay
         self.backend = "replay"
-        self.settled = part.changes_inputs or not is_forced() and (
-            not compile or ENGINE == "replay" or not _is_worth_compiling(part)
-            or _patches(part) > MOST)
+        self.settled = part.changes_inputs or not compile or not is_forced() and (
+            ENGINE == "replay" or not _is_worth_compiling(part) or _patches(part) > MOST)
         self.native: Native | None = None
         self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest

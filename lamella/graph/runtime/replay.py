@@ -19,6 +19,7 @@ from .direct import Direct
 from .execution import Execution
 from .inputs import Inputs
 from .outputs import Outputs
+from .plan import is_forced
 from .scalar_inputs import ScalarInputs
 
 _AS_IT_IS = nullcontext()
@@ -57,7 +58,9 @@ class Replay:
         self.inputs = Inputs(trace, outcome, given, sizes)
         self.scalars = None if trace.scalars is None else ScalarInputs(
             trace.scalars, outcome.constants)
-        self.execution = Execution(graph, expected, len(given), level != "O0")
+        # machine code is for one size
+        compile = sizes is None and (level != "O0" or is_forced())
+        self.execution = Execution(graph, expected, len(given), compile)
         self.outputs = Outputs(outcome, trace.deferred, self.inputs, self.scalars is not None)
         self.fresh = trace.fresh
         self.lines = [guard.line for guard in trace.guards]

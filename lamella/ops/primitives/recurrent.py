@@ -180,7 +180,8 @@ def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Te
     """The weights of each layer and direction, as PyTorch's kernels take them.
 
     One after the other lie for each layer and direction the weights for the input and for the
-    state; then, for each, the two biases.
+    state; then, for each, the two biases, or their sum alone, as MindSpore's layers give it on
+    CPUs.
     """
     hidden, own = attributes.hidden_size, w._raw.reshape(-1)
     directions = 2 if attributes.bidirectional else 1
@@ -188,6 +189,9 @@ def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Te
               for layer in range(attributes.num_layers) for _ in range(directions)]
     sizes = [n * (width + hidden) for n, width in shapes]
     biases = [2 * n for n, _ in shapes] if attributes.has_bias else []
+    summed = [n for n, _ in shapes] if attributes.has_bias else []
+    if summed and own.numel() == sum(sizes) + sum(summed):
+        biases = summed
     if own.numel() != sum(sizes) + sum(biases):
         raise ValueError(f"For '{name}', 'w' must have {sum(sizes) + sum(biases)} elements, "
                          f"but got shape {w.shape}.")
@@ -196,7 +200,9 @@ def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Te
     for i, (n, width) in enumerate(shapes):
         a, b = parts[i].split([n * width, n * hidden])
         found += [a.view(n, width), b.view(n, hidden)]
-        if biases:
+        if biases is summed:
+            found += [parts[len(shapes) + i], torch.zeros_like(parts[len(shapes) + i])]
+        elif biases:
             found += parts[len(shapes) + i].chunk(2)
     return found
 

@@ -76,12 +76,12 @@ def test_all_are_applied_in_any_order():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: T.OneHot(0), ValueError, "must be greater than 0, but got 0"),
+    (lambda: T.OneHot(0), ValueError, "must be greater than 0"),
     (lambda: T.OneHot(3)(np.array(5)), RuntimeError, r"index_value must be in \[0, num_classes\)"),
-    (lambda: T.OneHot(3)(np.array(1.0)), RuntimeError, "only supports input of int type"),
+    (lambda: T.OneHot(3)(np.array(1.0)), RuntimeError, "Only support input of int type"),
     (lambda: T.TypeCast(3), TypeError, "must be a data type of Lamella's or NumPy's, but got 3"),
     (lambda: T.Compose([3]), TypeError, r"transforms\[0\] must be a transform or a function"),
-    (lambda: T.Compose([]), ValueError, "must not be empty"),
+    (lambda: T.Compose([]), ValueError, "can not be empty"),
     (lambda: T.Fill(None), TypeError, "'fill_value' must be a str or float"),
     (lambda: T.PadEnd([2, 2])(np.array([1])), RuntimeError, "2 dimensions, but the input has 1"),
     (lambda: T.Slice(-7)(np.array([1, 2, 3])), RuntimeError,
@@ -89,7 +89,7 @@ def test_all_are_applied_in_any_order():
     (lambda: T.Slice(None, [0, 2])(np.ones((3, 2))), RuntimeError, "in dimension 1, but got 2"),
     (lambda: T.Slice(1)(np.array("text")), RuntimeError, r"must be in \[-1, 1\)"),
     (lambda: T.Slice([0, "x"]), TypeError, r"must be an int, a list of ints.*but got \[0, 'x'\]"),
-    (lambda: T.Concatenate(2), ValueError, "must be 0 or -1, but got 2"),
+    (lambda: T.Concatenate(2), ValueError, "only 1D concatenation supported"),
     (lambda: T.Plugin("x.so", "f"), RuntimeError, "can't be loaded"),
 ])
 def test_errors(call, error, message):

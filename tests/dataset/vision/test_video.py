@@ -81,11 +81,11 @@ def test_timestamps(path, tmp_path):
 
 @pytest.mark.parametrize("options, error, message", [
     ({"filename": 3}, TypeError, "'filename' must be a str"),
-    ({"filename": "none.avi"}, ValueError, "there is no file none.avi"),
+    ({"filename": "none.avi"}, ValueError, "Invalid file path, none.avi does not exist"),
     ({"start_pts": "a"}, TypeError, "'start_pts' must be a number"),
     ({"start_pts": -1}, ValueError, "'start_pts' must be 0 or more"),
     ({"start_pts": 5, "end_pts": 2}, ValueError, "'end_pts' must not be less"),
-    ({"pts_unit": "ms"}, ValueError, "'pts_unit' must be 'pts' or 'sec'"),
+    ({"pts_unit": "ms"}, ValueError, "Not supported pts_unit for ms"),
 ])
 def test_wrong_arguments(path, options, error, message):
     with pytest.raises(error, match=message):
@@ -95,5 +95,5 @@ def test_wrong_arguments(path, options, error, message):
 def test_a_file_that_is_no_video(tmp_path):
     (tmp_path / "a.avi").write_bytes(b"no video" * 100)
     for read in vision.read_video, vision.read_video_timestamps:
-        with pytest.raises(RuntimeError, match=r"a.avi can't be read as a video"):
+        with pytest.raises(RuntimeError, match=r"a.avi. .* can't be read as a video"):
             read(str(tmp_path / "a.avi"))

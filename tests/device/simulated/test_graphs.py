@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from lamella.device import kinds
-from lamella.graph.runtime import capture, plan, execution
+from lamella.graph.runtime import capture, execution, plan
 from lamella.graph.runtime.capture import Captured
 from tests.device.simulated.test_device import counts
 from tests.device.simulated.test_training import losses
