@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..guards.sources import Source
+from . import scalar_kernels  # noqa: F401  (defines what kernels do with symbolic scalars)
 from .append_only import AppendOnly
 from .arrays import GivenArray, may_be_input
 from .refusals import CannotTrace

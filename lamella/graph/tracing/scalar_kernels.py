@@ -30,7 +30,7 @@ _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.
 _SHORT = (torch.float16, torch.bfloat16)
 
 
-def beside(number: SymbolicScalar, like: torch.Tensor) -> Any:
+def _beside(number: SymbolicScalar, like: torch.Tensor) -> Any:
     """What stands for a number beside a tensor: a tensor of one element, if a kernel takes one."""
     kind = torch.result_type(like, number.value)
     if (not (like.is_floating_point() or like.dtype in _WHOLE) or number.is_whole()
@@ -42,8 +42,9 @@ def beside(number: SymbolicScalar, like: torch.Tensor) -> Any:
     return number.scalar(wanted)
 
 
-def called(func: Any, args: tuple, kwargs: dict) -> Any:
+def _called(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """What a function of PyTorch gives for arguments with symbolic scalars among them."""
+    kwargs = kwargs or {}
     if func is torch.result_type:  # depends on types only
         return func(*map(value_of, args))
     if func in _WHOLE_TENSORS:
@@ -61,7 +62,7 @@ def _argument(func: Any, value: Any, like: torch.Tensor) -> Any:
     """An argument of a function that takes tensors of one element for numbers."""
     if isinstance(value, SymbolicScalar):
         if func in _OF_OPERANDS:
-            return beside(value, like)
+            return _beside(value, like)
         return value.scalar(like.dtype) if like.is_floating_point() else value.plain()
     if func in _BOUNDS and isinstance(value, (int, float)) and like.is_floating_point():
         return torch.full((), value, dtype=like.dtype, device=like.device)
@@ -83,3 +84,7 @@ def _whole(func: Any, args: tuple, kwargs: dict) -> Any:
         number.plain()
         return found.fill_(number.value)
     return found.fill_(number.scalar(found.dtype))
+
+
+SymbolicScalar.beside = _beside
+SymbolicScalar.__torch_function__ = classmethod(_called)  # type: ignore[attr-defined]

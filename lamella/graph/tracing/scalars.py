@@ -49,6 +49,7 @@ class SymbolicScalar(StandIn):
 
     __slots__ = ("run", "value", "text")
     held: torch.Tensor | None = None  # the tensor that holds it, if the run has read it there
+    beside: Callable[..., Any]  # what stands for it beside a tensor: `scalar_kernels` defines it
 
     def __init__(self, run: ScalarEnvironment, value: Any, text: str):
         self.run, self.value, self.text = run, value, text
@@ -81,7 +82,7 @@ class SymbolicScalar(StandIn):
         """The result of an operator of which it is an operand."""
         function, other = getattr(operator, name), right if left is self else left
         if isinstance(other, torch.Tensor):
-            beside = scalar_kernels.beside(self, other)
+            beside = self.beside(other)
             return function(beside, other) if left is self else function(other, beside)
         if isinstance(other, Tensor) and left is self:
             return NotImplemented
@@ -99,7 +100,7 @@ class SymbolicScalar(StandIn):
         """The outcome of a comparison."""
         function = getattr(operator, name)
         if isinstance(other, torch.Tensor):
-            return function(scalar_kernels.beside(self, other), other)
+            return function(self.beside(other), other)
         if isinstance(other, Tensor):
             return NotImplemented
         return self.decided(name, other) if is_number(other) else function(self.plain(), other)
@@ -155,10 +156,6 @@ class SymbolicScalar(StandIn):
     def __bool__(self) -> bool:
         self.run.condition(f"bool({self.text}) is {bool(self.value)}")
         return bool(self.value)
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return scalar_kernels.called(func, args, kwargs or {})
 
 
 def without(value: Any) -> Any:
@@ -277,6 +274,3 @@ def alike(tried: Any, real: Any) -> bool:
     if isinstance(real, dict):
         return list(tried) == list(real) and all(alike(tried[k], real[k]) for k in real)
     return True
-
-
-from . import scalar_kernels  # noqa: E402  (which needs these classes)
