@@ -157,6 +157,7 @@ from .insight.gradcheck import GradientError, check_grads
 from .insight.gradients import GradientReport, inspect_gradients
 from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
+from .ops import constexpr
 from .ops import einops_backend as _einops_backend
 from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout
@@ -209,6 +210,7 @@ _LAZY_ROOMS = frozenset("""
     experimental
     mint
     numpy
+    rewrite
     scipy
     sparse
     """.split()) | _public_paths.PLACES.keys()
@@ -217,6 +219,7 @@ _LAZY_NAMES = {name: room for room, names in {
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
                   "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
     "profiler": "Profiler",
+    "rewrite": "Node NodeType ScopedValue SymbolTree",
     "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
 }.items() for name in names.split()}
 

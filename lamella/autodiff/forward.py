@@ -273,7 +273,7 @@ class _Push:
         with entered(self.level), torch.enable_grad():
             given = []
             for leaf, raw in zip(self.leaves, raws, strict=True):
-                for hook in leaf.__dict__.get("hooks", {}).values():
+                for hook in leaf.__dict__.get("_hooks", {}).values():
                     raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
                 given.append(wrap(raw))
             flat = iter(given)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.errors import describe
 from ..core.structures import kind_of, same_structure
 from ..tensors.tensor import Tensor, wrap
 from .custom import leaf_of
@@ -143,10 +144,18 @@ def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
     values = list(result) if several else [result]
     label = call.label
     if len(values) != len(call.args):
-        raise ValueError(f"The {label} must return {len(call.args)} gradients, one for each "
-                         f"input of forward, but it returned {len(values)}.")
+        raise RuntimeError(f"Function backward return a wrong number of gradients: the {label} "
+                           f"must return {len(call.args)} gradients, one for each input of "
+                           f"forward, but it returned {len(values)}.")
     found: list[Any] = []
     for arg, value in zip(call.args, values, strict=True):
+        if kind_of(arg) is None and not isinstance(arg, Tensor) and value is not None:
+            raise RuntimeError(f"Input is not tensor, but gradient is not none: the {label} must "
+                               f"return None for the input {describe(arg)}, but it returned "
+                               f"{describe(value)}.")
+        if isinstance(arg, Tensor) and value is not None and not isinstance(value, Tensor):
+            raise RuntimeError(f"Gradient should be none or tensor: the {label} returned "
+                               f"{describe(value)}.")
         for index, leaf in enumerate(tensors(arg)):
             part = value if kind_of(value) is None else leaf_of(value, index)
             found.append(checked_gradient(part, leaf._raw, label))

@@ -342,14 +342,30 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
                         f"but got {type(hook).__name__}.")
     raw = self._raw
     if isinstance(self, Parameter):
-        return add_hook(self.__dict__, ("hooks",), hook)
+        return add_hook(self.__dict__, ("_hooks",), hook)
     if lifted() and _depends(raw):
         return _hook_later_uses(self, hook)
     if raw.requires_grad:
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
     # an input, by which a later gradient call may differentiate
-    return add_hook(self.__dict__, ("hooks",), hook)
+    return add_hook(self.__dict__, ("_hooks",), hook)
+
+
+def _hooks(self: Tensor) -> list[Callable[[Tensor], Any]]:
+    """The functions that `register_hook` was given for this Tensor, in their order.
+
+    Examples:
+        >>> import lamella as ms
+        >>> weight = ms.Parameter(ms.Tensor([1.0]), name="weight")
+        >>> handle = weight.register_hook(abs)
+        >>> weight.hooks()
+        [<built-in function abs>]
+        >>> handle.remove()
+        >>> weight.hooks()
+        []
+    """
+    return list(self.__dict__.get("_hooks", {}).values())
 
 
 def _depends(raw: torch.Tensor) -> bool:
@@ -377,7 +393,7 @@ def _put_back(tensor: Tensor, before: torch.Tensor, after: torch.Tensor) -> None
         tensor._raw = before
 
 
-tensor_methods(register_hook=_register_hook)
+tensor_methods(hooks=_hooks, register_hook=_register_hook)
 
 
 def _parameter_hook(self: Parameter, hook_fn: Callable[[Tensor], Any]) -> HookHandle:

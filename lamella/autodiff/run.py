@@ -113,9 +113,9 @@ class Run:
             alias = raw.detach()
             if differentiable(alias) and trained(tensor):
                 alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
-        if "hooks" in tensor.__dict__ and alias.requires_grad:
+        if "_hooks" in tensor.__dict__ and alias.requires_grad:
             seen = alias
-            for hook in tensor.__dict__["hooks"].values():
+            for hook in tensor.__dict__["_hooks"].values():
                 name = f"hook {rule_name(hook)}"
                 if lifted():
                     seen = attached_hook(seen, hook, name)
@@ -133,7 +133,7 @@ class Run:
         alias = twin_of(raw).view_as(twin_of(raw)) if linked else raw.double()
         if trained(tensor) and not alias.requires_grad:
             alias.requires_grad_()
-        for hook in tensor.__dict__.get("hooks", {}).values():
+        for hook in tensor.__dict__.get("_hooks", {}).values():
             if alias.requires_grad and not lifted():
                 alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
         self.originals.append(plain(raw))
@@ -250,7 +250,7 @@ class LiftedRun(Run):
         leaves = [t for p in positions for t in tensors(args[p])] + list(weights)
         self.originals = [t._raw for t in leaves]
         self.indices = [i for i, t in enumerate(leaves) if self._by(t)]
-        self.hooks = [tuple(t.__dict__.get("hooks", {}).values()) for t in leaves]
+        self.hooks = [tuple(t.__dict__.get("_hooks", {}).values()) for t in leaves]
         self.call = (fn, args, kwargs, positions)
         primals = [self.originals[i] for i in self.indices]
         primals = [p if differentiable(p) else twin_of(p).double() for p in primals]

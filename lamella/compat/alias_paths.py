@@ -47,7 +47,6 @@ _PLACES: dict[str, str] = {
         ops.operations._rl_inner_ops ops.operations._scalar_ops ops.operations._sequence_ops
         ops.operations.manually_defined ops.operations.manually_defined.ops_def
         ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
-    "ops.primitive,ops": "ops.primitive ops.signature",
     "nn.math,nn": "nn.layer nn.layer.math",
     "nn": """
         nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
@@ -126,6 +125,10 @@ _PLACES: dict[str, str] = {
     "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
+    "dataset.browsing": "dataset.utils",
+    "dataset.vision.video": "dataset.vision.utils",
+    "ops.primitive,ops": "ops.primitive ops.signature scipy.ops",
+    "parallel,communication,": "parallel.auto_parallel",
     "dataset.dataloader": "dataset.dataloader._utils",
     "dataset.dataloader.collate": "dataset.dataloader._utils.collate",
     "dataset.dataloader.worker": "dataset.dataloader._utils.worker",
@@ -178,7 +181,7 @@ _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
     gradients gradients_layers recurrent_gradients gradients_positions gradients_norms
     factorizations fourier cosines scalars python_sequences sparse_segments sparse_matrices
     sparse_coordinates sets faces testing embedding_cache resizing derivatives experts
-    quantized
+    quantized optimizer_sparse
     """.split())
 
 # Further names of a path, imported only when they are used

@@ -28,6 +28,8 @@ SHOWN = {
         row_tensor_get_indices row_tensor_get_values
             """,
         "ops.python_values": """
+        SliceGetItem augassign_add augassign_div augassign_floordiv augassign_mod
+        augassign_mul augassign_sub hyper_add
         array_to_scalar bool_and bool_eq bool_not bool_or broadcast_gradient_args dict_getitem
         dict_setitem hastype in_dict is_ is_dynamic_sequence_element_unknown is_not
         is_sequence_shape_unknown is_sequence_value_unknown is_tensor_bool_cond isconstant

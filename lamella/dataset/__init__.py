@@ -85,6 +85,7 @@ _FILES = {  # a file in `sources` -> the sources in it
     "understanding": "CLUEDataset",
 }
 _SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
+_SOURCES["LineReader"] = "line_reader"
 _SOURCES |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
 _SOURCES |= {f"{kind}BaseDataset": "source_kinds" for kind in ("Audio", "Text", "Vision")}
 

@@ -119,6 +119,12 @@ class BatchDataset(Dataset):
             return self._made(lists, run, skip)
         return itertools.islice(self._made(self._sized(run), run, 0), skip, None)
 
+    def _runs_python(self) -> bool:
+        return self.per_batch_map is not None or not isinstance(self.batch_size, int)
+
+    def _is_passed_over(self) -> bool:
+        return not self._runs_python()
+
     def _lists(self, rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
         while found := list(itertools.islice(rows, size)):
             if len(found) == size or not self.drop_remainder:
@@ -245,6 +251,8 @@ class PaddedBatchDataset(BatchDataset):
 class BucketBatchByLengthDataset(Dataset):
     """The dataset that `Dataset.bucket_batch_by_length` gives."""
 
+    _asks_others = True
+
     fresh = True
 
     def __init__(self, child: Dataset, column_names: Any, bucket_boundaries: Any,
@@ -286,6 +294,9 @@ class BucketBatchByLengthDataset(Dataset):
         self.length_function, self.drop_remainder = element_length_function, drop_remainder
         self.pad_info = checked_pad_info(name, pad_info)
         self.pad_to_boundary = pad_to_bucket_boundary
+
+    def _runs_python(self) -> bool:
+        return self.length_function is not None
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         return itertools.islice(self._made(run), skip, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ class _Iterator:
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
         self._given = 0
+        self._again = 0  # rows that are made again and dropped, see `Run.restore`
         self._stopped = False
         self._fresh = dataset.fresh
         self._profiled = MANAGER.follow(dataset, num_epochs)
@@ -125,7 +127,12 @@ class _Iterator:
             raise RuntimeError(f"User tries to fetch data beyond the specified number of epochs. "
                                f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
-        self._rows = iter(self.dataset._rows(self._run, self._given))
+        self._rows = iter(self.dataset._rows(self._run, 0 if self._again else self._given))
+        if self._again:
+            for _ in itertools.islice(self._rows, self._again):
+                pass
+            self._run.caught_up()
+            self._again = 0
         if self._profiled is not None:
             self._rows = self._profiled(self._rows)
 
@@ -147,8 +154,9 @@ class _Iterator:
 
     def stop(self) -> None:
         """End it, with its threads and processes."""
-        self._stopped, self._rows = True, None
-        self._run.close()
+        self._stopped = True
+        self._run.close()  # first: rows that nobody asks for need not be finished
+        self._rows = None
 
     def release(self) -> None:
         """End it, with its threads and processes."""
@@ -180,7 +188,7 @@ class _Iterator:
         """
         if self._rows is not None or self._run.epoch:
             raise RuntimeError("For 'load_state_dict', the iterator must be a new one.")
-        self._run.restore(state)
+        self._again = self._run.restore(state)
         self._given = state["given"]
 
 

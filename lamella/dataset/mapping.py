@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,27 @@ class MapDataset(Dataset):
             return in_pipeline(f"{failed(f'map operation: [{name}]', files)} {error}")
         return in_user_code("map operation: [PyFunc]", error, files)
 
+    def _runs_python(self) -> bool:
+        return self.in_python() and not self._pooled()
+
+    def _pooled(self) -> bool:
+        """Whether worker processes run it."""
+        return (self.python_multiprocessing and self.workers > 1 and self.in_python()
+                and not config.get_debug_mode())
+
+    def _draws(self) -> bool:
+        return self.in_python() or any(
+            getattr(op, "draws", False) for op in flattened(self.operations))
+
+    def _is_passed_over(self) -> bool:
+        # its marks count the rows of a pass; threads and processes ask for rows ahead
+        below = self.tree()[1:]
+        return not any(node._repeats() for node in below) and (
+            self._runs_python() or not self._is_above_python())
+
+    def _is_above_python(self) -> bool:
+        return any(node._runs_python() for node in self.tree()[1:])
+
     def in_python(self) -> bool:
         """Whether an operation runs Python code, which threads don't speed up."""
         return any(not isinstance(op, TensorOperation) or op.python
@@ -207,14 +229,19 @@ class _Work:
         self.lanes: threads.Lanes | None = None
         self.processes: Any = None
         self.latest: Any = None  # a mark of the last block, where work is done ahead
+        self.working: list[Future[Any]] = []  # what threads were asked for last
         self.slow: bool | None = None  # whether threads pay; None: not yet known
+        saved = run.saved(node)
+        self.decided: bool | None = saved and saved.get("slow")  # before the state was saved
         self.restored = run.mark(node)
 
     states: Any = None
+    rows_before = 0  # of the pass before
 
     def state(self) -> dict[str, Any]:
         """The state that an epoch begins with."""
-        return self.mark()
+        self.latest, self.place = None, 0  # the last pass may have been left, as by `take`
+        return self._marked(0, self.turn)
 
     def restore(self, state: dict[str, Any]) -> None:
         """Begin an epoch with the state of an earlier one."""
@@ -225,14 +252,15 @@ class _Work:
     def _set(self, state: dict[str, Any]) -> None:
         for streams, kept in zip(self.streams, state["streams"], strict=True):
             streams.restore(kept)
-        self.states = state["python"]
+        self.states, self.slow = state["python"], state.get("slow")
 
     def mark(self) -> dict[str, Any]:
         """A position to continue from without computing the rows before it."""
         return self.latest or self._marked(self.place, self.turn)
 
     def _marked(self, place: int, turn: int, streams: Any = None) -> dict[str, Any]:
-        return {"passes": self.passes, "place": place, "turn": turn,
+        return {"passes": self.passes, "place": place, "turn": turn, "slow": self.slow,
+                "rows": self.rows_before,
                 "streams": streams or [s.state() for s in self.streams],
                 "python": self.processes.states if self.processes else self.states}
 
@@ -241,7 +269,7 @@ class _Work:
         if self.restored is not None and self.restored["passes"] == self.passes:
             self._set(self.restored)  # all rows of this pass had been read
             self.restored = None
-        if not self._pooled() and self.node.in_python():
+        if self.node._runs_python():
             run.pass_over(self.node)
         self.passes += 1
         self.turn = (self.turn + child.get_dataset_size() + 1) % self.workers
@@ -250,20 +278,22 @@ class _Work:
         """The rows of an epoch, from `skip` on."""
         mark, self.restored = self.restored, None
         start = 0
-        if mark is not None and skip and (mark["passes"], mark["place"]) == (self.passes + 1, 0):
+        # with fewer rows than the pass had, what is above has read ahead
+        if (mark is not None and (mark["passes"], mark["place"]) == (self.passes + 1, 0)
+                and 0 < skip >= mark.get("rows", 0)):
             self._set(mark)  # all rows of this epoch have been read
             self.passes, self.turn = mark["passes"], mark["turn"]
-            if not self._pooled() and self.node.in_python():
+            if self.node._runs_python():
                 run.pass_over(self.node)
             self.node.children[0]._advance(run)
             return iter(())
         if mark is not None and mark["passes"] == self.passes and mark["place"] <= skip:
             self._set(mark)
             start, self.turn = mark["place"], mark["turn"]
-        elif not self.random and not self._pooled():
+        elif not self.random and not self.node._pooled():
             start, self.turn = skip, (self.turn + skip) % self.workers
         at = mark is not None and mark["passes"] == self.passes and mark["place"] == start
-        if not self._pooled() and self.node.in_python():
+        if self.node._runs_python():
             run.begin_pass(self.node, not at)
         self.place = start
         child = self.node.children[0]
@@ -275,16 +305,19 @@ class _Work:
 
     def _made(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
         node = self.node
-        if self._pooled():
+        if node._pooled():
             yield from self._in_processes(run, items, table)
         elif node.in_python() or config.get_debug_mode():
             yield from self._here(items, table)
         else:
+            if self.slow is None and run.is_interleaved and node._is_above_python():
+                self.slow = True  # by the pipeline, not by time: it changes who draws first
             if self.slow is None:
                 yield from self._tried(items, table)
             yield from (self._in_threads(run, items, table) if self.slow
                         else self._here(items, table))
-        self.passes, self.place, self.latest = self.passes + 1, 0, None
+        self.rows_before, self.place = self.place, 0
+        self.passes, self.latest = self.passes + 1, None
         self.turn = (self.turn + 1) % self.workers  # the end of an epoch takes a turn too
 
     def _tried(self, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
@@ -294,11 +327,7 @@ class _Work:
             yield row
             began = time.perf_counter()
         if count:
-            self.slow = spent / count > _SLOW
-
-    def _pooled(self) -> bool:
-        return (self.node.python_multiprocessing and self.workers > 1 and self.node.in_python()
-                and not config.get_debug_mode())
+            self.slow = spent / count > _SLOW if self.decided is None else self.decided
 
     def _here(self, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
         for item in items:
@@ -343,14 +372,14 @@ class _Work:
                 block = [table.row(item) for item in block]
             begun = [lanes.submit(k, work, k, block[(k - turn) % self.workers::self.workers])
                      for k in range(self.workers)]
-            self.turn = (turn + len(block)) % self.workers
-            return begun, len(block), turn
+            self.turn, self.working = (turn + len(block)) % self.workers, begun
+            return begun, block, turn
 
         blocks = iter(lambda: list(itertools.islice(items, size)), [])
         place = self.place
         self.latest = self._marked(place, self.turn)  # before the threads draw anything
-        for begun, length, turn in threads.ahead(blocks, start, lambda started: started):
-            parts = [future.result() for future in begun]
+        for begun, block, turn in threads.ahead(blocks, start, lambda started: started):
+            parts, length = [future.result() for future in begun], len(block)
             for number in range(length):
                 row = parts[(turn + number) % self.workers][0][number // self.workers]
                 if number == length - 1:
@@ -358,7 +387,28 @@ class _Work:
                     self.latest = self._marked(place, (turn + length) % self.workers,
                                                [part[1] for part in parts])
                 if row is not None:
-                    yield row
+                    try:
+                        yield row
+                    except GeneratorExit:  # a pass that is left, as by `take` or `zip`
+                        self._left(block[:number + 1] if number < length - 1 else [], reads)
+                        raise
+        self.place = place
+
+    def _left(self, block: list[Any], reads: Table | None) -> None:
+        """Have the streams where they are after the rows that were given, not those made ahead.
+
+        `block` are the items of the block's rows that were given, unless all of them were.
+        """
+        if not self.random or self.lanes is None or self.lanes.is_closed:
+            return
+        wait(self.working)
+        self.working = []
+        for streams, kept in zip(self.streams, self.latest["streams"], strict=True):
+            streams.restore(kept)
+        self.turn = self.latest["turn"]
+        for item in block:
+            self._row(item, reads, self.streams[self.turn])
+            self.turn = (self.turn + 1) % self.workers
 
     def _in_processes(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
         if self.processes is None:
@@ -384,11 +434,13 @@ class _Work:
                 self.latest["python"] = list(self.processes.states)
             if row is not None:
                 yield row
-        self.turn = turn
+        self.turn, self.place = turn, place + since
 
 
 class FilterDataset(Dataset):
     """The dataset that `Dataset.filter` gives."""
+
+    _asks_others = True
 
     def __init__(self, child: Dataset, predicate: Callable[..., Any], input_columns: Any = None,
                  num_parallel_workers: int | None = None):
@@ -401,6 +453,9 @@ class FilterDataset(Dataset):
         self.predicate = predicate
         self.input_columns = None if input_columns is None else names("filter", input_columns)
         self.fresh = child.fresh
+
+    def _runs_python(self) -> bool:
+        return True
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         child = self.children[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +18,7 @@ from .samplers import (
     BuiltinSampler,
     DistributedSampler,
 )
-from .state import Passes, Run
+from .state import Passes, Run, Turns
 
 
 class _Moved(Dataset):
@@ -34,6 +35,8 @@ class _Moved(Dataset):
 class ShuffleDataset(_Moved):
     """The dataset that `Dataset.shuffle` gives."""
 
+    _asks_others = True
+
     def __init__(self, child: Dataset, buffer_size: int):
         super().__init__(child)
         # as MindSpore says it, though a buffer of one row is let pass
@@ -41,6 +44,9 @@ class ShuffleDataset(_Moved):
             raise ValueError(f"{in_interval('buffer_size', 2, LARGEST)} For 'shuffle', "
                              f"'buffer_size' must be in [1, {LARGEST}], but got {buffer_size}.")
         self.buffer_size = integer("shuffle", "buffer_size", buffer_size, 1, LARGEST)
+
+    def _draws(self) -> bool:
+        return True
 
     def _buffer(self, run: Run) -> Any:
         return run.keep(self, lambda: HeldBuffer(Buffer(self.buffer_size, run.seed)))
@@ -76,24 +82,6 @@ class HeldBuffer:
         self.state, self.restore = buffer.generator.state, buffer.generator.restore
 
 
-class _Turns:
-    """Where a `repeat` is: which pass, and how many rows it gave before that."""
-
-    def __init__(self, restored: tuple[int, int] | None):
-        self.restored = restored
-        self.done, self.before, self.rows = 0, 0, 0
-
-    def mark(self) -> tuple[int, int]:
-        """The pass and the rows before it."""
-        return self.done, self.before
-
-    def state(self) -> None:
-        """Nothing: each epoch begins with the first pass."""
-
-    def restore(self, state: None) -> None:
-        """Begin an epoch."""
-
-
 class RepeatDataset(_Moved):
     """The dataset that `Dataset.repeat` gives."""
 
@@ -110,7 +98,15 @@ class RepeatDataset(_Moved):
                                  f"got {count!r}.")
         self.count = -1 if count is None else count
 
-    def _passes(self, run: Run, skip: int, read: Any, turns: _Turns) -> Iterator[Any]:
+    def _repeats(self) -> bool:
+        return self._table() is None
+
+    def _is_passed_over(self) -> bool:
+        # the state of a pass is in one mark, and where two draw, one may be a pass ahead
+        return not self._repeats() or sum(node._draws() for node in self.tree()[1:]
+                                          if node._table() is None) <= 1
+
+    def _passes(self, run: Run, skip: int, read: Any, turns: Turns) -> Iterator[Any]:
         child, done = self.children[0], 0
         turns.rows = skip
         if turns.restored is not None and turns.restored[1] <= skip:
@@ -135,12 +131,12 @@ class RepeatDataset(_Moved):
             skip, done = 0, done + 1
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        return self._passes(run, skip, self.children[0]._numbers, _Turns(None))
+        return self._passes(run, skip, self.children[0]._numbers, Turns(None))
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         if self._table() is not None:
             return super()._rows(run, skip)
-        turns: Any = run.keep(self, lambda: _Turns(run.mark(self)))
+        turns: Any = run.keep(self, lambda: Turns(run.mark(self)))
         return self._passes(run, skip, self.children[0]._rows, turns)
 
     def _advance(self, run: Run) -> None:
@@ -158,6 +154,8 @@ class RepeatDataset(_Moved):
 class TakeDataset(_Moved):
     """The dataset that `Dataset.take` gives."""
 
+    _asks_others = True
+
     def __init__(self, child: Dataset, count: int):
         super().__init__(child)
         integer("take", "count", count)
@@ -168,8 +166,16 @@ class TakeDataset(_Moved):
         self.count = count
 
     def _numbers(self, run: Run, skip: int = 0) -> Iterator[np.ndarray]:
-        left = max(0, self.count - skip)
-        return taken(self.children[0]._numbers(run, skip), left) if left else iter(())
+        if skip >= self.count:
+            self._advance(run)
+            return iter(())
+        return taken(self.children[0]._numbers(run, skip), self.count - skip)
+
+    def _advance(self, run: Run) -> None:
+        if self._table() is None:
+            super()._advance(run)
+        else:  # only the passes below that its rows are of
+            collections.deque(taken(self.children[0]._numbers(run), self.count), 0)
 
     def _rows(self, run: Run, skip: int = 0) -> Iterator[Row]:
         if self._table() is not None:
@@ -270,6 +276,8 @@ class ProjectDataset(_Moved):
 
 class ConcatDataset(Dataset):
     """The dataset that `Dataset.concat` gives."""
+
+    _asks_others = True
 
     def __init__(self, datasets: list[Dataset]):
         for part in datasets:
@@ -390,6 +398,8 @@ class ConcatDataset(Dataset):
 
 class ZipDataset(Dataset):
     """The dataset that `zip` gives."""
+
+    _asks_others = True
 
     def __init__(self, datasets: tuple[Dataset, ...]):
         if not isinstance(datasets, tuple) or len(datasets) < 2:

@@ -17,14 +17,14 @@ from .iterators import DictIterator, TupleIterator
 from .order import Row, Table, flat
 from .rows import dtype_of, shape_of
 from .serializing import serialize
-from .state import Run, kept_random_state
+from .state import Resumed, Run, kept_random_state
 
 # which datasets were made of one: not among its attributes, which travel to other processes
 _parents: weakref.WeakKeyDictionary[Dataset, list[weakref.ref[Dataset]]] = (
     weakref.WeakKeyDictionary())
 
 
-class Dataset(Described):
+class Dataset(Described, Resumed):
     """The base of all datasets: an iterable of rows, and operations that make another one of it.
 
     Operations leave the Dataset as it is. A subclass gives either a table and the numbers of rows

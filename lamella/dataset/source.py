@@ -45,6 +45,9 @@ class MappableDataset(SourceDataset):
         table = self._table()
         return self.sampler.count(table.size) if table is not None else super()._count()
 
+    def _draws(self) -> bool:
+        return self._runs_python() or self.is_shuffled()
+
     def is_shuffled(self) -> bool:
         """Whether the order of rows is random."""
         return self.sampler.is_shuffled()

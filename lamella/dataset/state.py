@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,24 @@ class Passes:
             self.next()
 
 
+class Turns:
+    """Where a `repeat` is: which pass, and how many rows it gave before that."""
+
+    def __init__(self, restored: tuple[int, int] | None):
+        self.restored = restored
+        self.done, self.before, self.rows = 0, 0, 0
+
+    def mark(self) -> tuple[int, int]:
+        """The pass and the rows before it."""
+        return self.done, self.before
+
+    def state(self) -> None:
+        """Nothing: each epoch begins with the first pass."""
+
+    def restore(self, state: None) -> None:
+        """Begin an epoch."""
+
+
 class _Pass:
     """One pass of a node over its rows, of which an epoch has several below a `repeat`.
 
@@ -57,6 +75,29 @@ class _Pass:
         self.upto: int | None = None
 
 
+class Resumed:
+    """What an operation says of itself, so that a run of it can go on from any row."""
+
+    # whether it asks for rows earlier than it gives them, or for others than it gives
+    _asks_others = False
+
+    def _runs_python(self) -> bool:
+        """Whether it calls functions of a user's in this process, which may draw random numbers."""
+        return False
+
+    def _draws(self) -> bool:
+        """Whether its rows depend on random numbers that rows before have drawn."""
+        return self._runs_python()
+
+    def _repeats(self) -> bool:
+        """Whether an epoch has several passes of what is below it."""
+        return False
+
+    def _is_passed_over(self) -> bool:
+        """Whether it gets to a row of an epoch without making those before it."""
+        return not self._asks_others or self._table() is not None  # type: ignore[attr-defined]
+
+
 class Run:
     """One run of a pipeline, over all its epochs.
 
@@ -68,7 +109,12 @@ class Run:
     def __init__(self, root: Dataset, seed: int | None = None):
         self.seed = config.pipeline_seed() if seed is None else seed
         self.epoch = 0
-        self.keys = {id(node): key for key, node in enumerate(root.tree())}
+        tree = root.tree()
+        self.keys = {id(node): key for key, node in enumerate(tree)}
+        # several nodes that run Python code draw from the same random numbers, each in its turn
+        self.is_interleaved = sum(node._runs_python() for node in tree) > 1
+        self._runs_all_again = any(node._draws() for node in tree) and not all(
+            node._is_passed_over() for node in tree)
         self.kept: dict[int, Any] = {}
         self.began: dict[int, Any] = {}
         self.closers: list[Callable[[], None]] = []
@@ -100,18 +146,35 @@ class Run:
                 "marks": marks, "python": _python_state(), "python_began": self.python_began,
                 "passes": {key: (p.number, p.python, p.read) for key, p in self.passes.items()}}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state, before anything was read."""
+    def restore(self, state: dict[str, Any]) -> int:
+        """Continue from a state, before anything was read.
+
+        Returns:
+            How many rows of this epoch have to be made again, and are dropped: those that the
+            iterator had given, where only that gets each user's function to the random numbers
+            that it had; else 0.
+        """
         self.seed, self.epoch = state["seed"], state["epoch"]
         self.began = dict(state["began"])
-        self.marks = dict(state["marks"])
+        self.saved_marks = state["marks"]
+        self.marks = dict(state["marks"]) if state["given"] else {}
         self.python_began = state["python_began"]
         self.behind = state["given"] > 0
         self.known = {key: _Pass(*kept) for key, kept in state.get("passes", {}).items()}
         self.python_saved = state["python"]
+        if self._runs_all_again and state["given"]:
+            self.marks, self.known, self.behind = {}, {}, False
+            _set_python_state(state["python_began"])
+            return state["given"]
         _set_python_state(state["python"])
+        return 0
+
+    def caught_up(self) -> None:
+        """Go on with the random state that was saved: all rows have been made again."""
+        _set_python_state(self.python_saved)
 
     marks: dict[int, Any] = {}
+    saved_marks: Mapping[int, Any] = {}
     rewound = False  # whether rows of this epoch are run again
     python_saved: Any = None
     behind = False  # whether it was restored in the middle of this epoch
@@ -150,6 +213,10 @@ class Run:
         """Go on with the random state that was saved: the rows of a pass before were run again."""
         if begun.upto is not None and begun.read == begun.upto:
             _set_python_state(self.python_saved)
+
+    def saved(self, node: Dataset) -> Any:
+        """The mark of `node` in the state that was restored; None if there is none."""
+        return self.saved_marks.get(self.keys[id(node)])
 
     def mark(self, node: Dataset) -> Any:
         """The mark that `node` may continue from, if it was restored; given once."""

@@ -26,8 +26,11 @@ class Lanes:
         """Have thread `lane` call a function."""
         return self.pools[lane].submit(_called, function, *args)
 
+    is_closed = False
+
     def close(self) -> None:
         """End the threads; what hasn't begun is dropped."""
+        self.is_closed = True
         for pool in self.pools:
             pool.shutdown(wait=False, cancel_futures=True)
 

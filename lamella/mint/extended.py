@@ -26,6 +26,11 @@ _OF_FUNCTIONAL = frozenset("""
     """.split())
 
 
+def contiguous(input: Tensor) -> Tensor:
+    """As `Tensor.contiguous`."""
+    return input.contiguous()
+
+
 def _interploate_ext_make_tuple(input: Tensor, value: Any) -> Sequence[Any]:
     """A value for each dimension of an image or volume (N, C, ...), unless there are several."""
     return value if isinstance(value, (list, tuple)) else (value,) * (input.ndim - 2)
@@ -48,4 +53,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL)
+    return sorted([*(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL), "contiguous"])

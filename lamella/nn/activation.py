@@ -6,6 +6,7 @@ from .. import ops
 from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 from .rectifier import ELU, LeakyReLU, PReLU, PReLUExt, ReLU, ReLU6, RReLU, Threshold
 
 __all__ = [
@@ -77,6 +78,8 @@ class Sigmoid(Cell):
         [0.5       0.880797]
     """
 
+    _operators = {"sigmoid": operator("Sigmoid")}
+
     def __init__(self):
         super().__init__()
 
@@ -108,6 +111,8 @@ class Tanh(Cell):
         >>> print(ms.nn.Tanh()(ms.Tensor([0.0, 2.0])).round(decimals=4))
         [0.    0.964]
     """
+
+    _operators = {"tanh": operator("Tanh")}
 
     def __init__(self):
         super().__init__()
@@ -171,6 +176,8 @@ class Softmax(Cell):
         [0.26894143 0.7310586 ]
     """
 
+    _operators = {"softmax": lambda cell: ops.Softmax(cell.axis)}
+
     def __init__(self, axis: int = -1):
         super().__init__()
         self.axis = axis
@@ -217,6 +224,8 @@ class LogSoftmax(Cell):
         >>> print(ms.nn.LogSoftmax()(ms.Tensor([0.0, 0.0])))
         [-0.6931472 -0.6931472]
     """
+
+    _operators = {"log_softmax": lambda cell: ops.LogSoftmax(cell.axis)}
 
     def __init__(self, axis: int = -1):
         super().__init__()
@@ -323,6 +332,8 @@ class HSwish(Cell):
         >>> print(ms.nn.HSwish()(ms.Tensor([-4.0, 0.0, 3.0])))
         [-0.  0.  3.]
     """
+
+    _operators = {"hswish": operator("HSwish")}
 
     def __init__(self):
         super().__init__()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
-from ..core.require import of_type
+from ..core.require import of_type, one_of
 from ..core.spreading import spreading
 from .cell_tree import CellTree
 
@@ -30,6 +31,15 @@ def _number(name: str, what: str) -> property:
     return property(get, put, doc=what)
 
 
+class MixedPrecisionType(enum.IntEnum):
+    """The floating types in which a Cell may compute."""
+
+    NOTSET = 0
+    FP16 = 1
+    FP32 = 2
+    BF16 = 3
+
+
 class CellMarks(CellTree):
     """Settings of a Cell that don't change what it computes.
 
@@ -50,6 +60,100 @@ class CellMarks(CellTree):
     def parameter_layout_dict(self, value: dict[str, Any]) -> None:
         of_type(value, dict, "parameter_layout_dict", "Cell")
         self.__dict__["_parameter_layout_dict"] = value
+
+    @property
+    def bprop_debug(self) -> bool:
+        """Whether MindSpore would run a `bprop` as Python inside of graphs; here it always is.
+
+        Raises:
+            TypeError: if it is set to another value than a bool.
+
+        Examples:
+            >>> import lamella as ms
+            >>> net = ms.nn.ReLU()
+            >>> net.bprop_debug = True
+            >>> net.bprop_debug
+            True
+        """
+        return self.__dict__.get("_bprop_debug", False)
+
+    @bprop_debug.setter
+    def bprop_debug(self, value: bool) -> None:
+        of_type(value, bool, "bprop_debug", "Cell")
+        self.__dict__["_bprop_debug"] = value
+
+    def generate_scope(self) -> None:
+        """Name each Cell below by its path, which `get_scope` then gives.
+
+        Examples:
+            >>> from lamella import nn
+            >>> net = nn.SequentialCell(nn.Dense(3, 2), nn.ReLU())
+            >>> net.generate_scope()
+            >>> [cell.get_scope() for cell in net.cells()]
+            ['Default/0-Dense', 'Default/1-ReLU']
+        """
+        self._name_below("Default")
+
+    def _name_below(self, path: str) -> None:
+        for name, cell in self.name_cells().items():
+            here = f"{path}/{name}-{type(cell).__name__}"
+            cell.__dict__.setdefault("_scope", here)
+            cell._name_below(here)
+
+    def get_scope(self) -> str | None:
+        """The path that `generate_scope` gave; None before, and for the Cell that it was called of.
+        """
+        return self.__dict__.get("_scope")
+
+    def set_boost(self, boost_type: str) -> CellMarks:
+        """Set the flag of an algorithm of ``boost`` on this Cell and those below it.
+
+        Args:
+            boost_type: ``"less_bn"``, the only one.
+
+        Raises:
+            ValueError: for any other.
+
+        Examples:
+            >>> from lamella import nn
+            >>> nn.ReLU().set_boost("less_bn").get_flags()["less_bn"]
+            True
+        """
+        one_of(boost_type, ("less_bn",), "boost_type", "set_boost")
+        return self.add_flags_recursive(less_bn=True)  # type: ignore[attr-defined]
+
+    def set_mixed_precision_type(self, mixed_type: MixedPrecisionType,
+                                 recursive: bool = True) -> None:
+        """Compute in another floating type, as `to_float`.
+
+        Args:
+            mixed_type: which one; ``NOTSET`` changes nothing.
+            recursive: whether the Cells below do, too.
+
+        Raises:
+            TypeError: if `mixed_type` is no `MixedPrecisionType`.
+
+        Examples:
+            >>> from lamella import nn
+            >>> from lamella.nn.cell_marks import MixedPrecisionType
+            >>> net = nn.Dense(3, 2)
+            >>> net.set_mixed_precision_type(MixedPrecisionType.BF16)
+            >>> net.get_mixed_precision_type().name
+            'BF16'
+        """
+        of_type(mixed_type, MixedPrecisionType, "mixed_type", "set_mixed_precision_type")
+        if mixed_type:
+            flags = {t.name.lower(): t is mixed_type for t in MixedPrecisionType if t}
+            add: Any = self.add_flags_recursive if recursive else self.add_flags  # type: ignore
+            add(**flags)
+
+    def get_mixed_precision_type(self) -> MixedPrecisionType:
+        """The floating type in which this Cell computes; ``NOTSET`` where it is that of its inputs.
+        """
+        for kind in MixedPrecisionType:
+            if kind and self.__dict__.get(kind.name.lower()):
+                return kind
+        return MixedPrecisionType.NOTSET
 
     pipeline_stage: Any = _number("pipeline_stage", "The stage of a pipeline that runs the Cell.")
     pipeline_segment: Any = _number(

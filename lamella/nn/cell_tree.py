@@ -353,7 +353,8 @@ class CellTree:
         path, _, name = target.rpartition(".")
         cell = self.get_sub_cell(path)
         if cell._buffers.get(name) is None:
-            raise AttributeError(f"For 'get_buffer', {type(cell).__name__} has no buffer '{name}'.")
+            raise AttributeError(f"For 'get_buffer', {type(cell).__name__} has no attribute "
+                                 f"'{name}' that is a buffer.")
         return cell._buffers[name]
 
 

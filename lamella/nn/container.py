@@ -190,6 +190,15 @@ class SequentialCell(_Numbered):
             input_data = cell(input_data)
         return input_data
 
+    @property
+    def cell_list(self) -> list[Cell]:
+        """The Cells, in order; or the list that a subclass has set."""
+        return self.__dict__.get("cell_list") or list(self._cells.values())
+
+    @cell_list.setter
+    def cell_list(self, cells: list[Cell]) -> None:
+        self.__dict__["cell_list"] = cells
+
     def _sliced(self, items: list[tuple[str, Cell]]) -> SequentialCell:
         part = SequentialCell()
         part._cells.update(items)

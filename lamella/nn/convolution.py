@@ -21,10 +21,29 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = ["Conv2d", "Conv2dTranspose", "Conv1d", "Conv1dTranspose", "Conv3d", "Conv3dTranspose"]
 
 _PAD_MODES = ("valid", "same", "pad")
+
+
+def _conv2d(cell: Any) -> Any:
+    return ops.Conv2D(cell.out_channels, cell.kernel_size, 1, cell.pad_mode, cell.padding,
+                      cell.stride, cell.dilation, cell.group, cell.data_format)
+
+
+def _conv2d_transpose(cell: Any) -> Any:
+    return ops.Conv2DTranspose(
+        cell.in_channels, cell.kernel_size, pad_mode=cell.pad_mode, pad=cell.padding,
+        stride=cell.stride, dilation=cell.dilation, group=cell.group)
+
+
+def _conv3d_transpose(cell: Any) -> Any:
+    return ops.Conv3DTranspose(
+        cell.in_channels, cell.out_channels, cell.kernel_size, pad_mode=cell.pad_mode,
+        pad=cell.padding, stride=cell.stride, dilation=cell.dilation, group=cell.group,
+        output_padding=cell._extra)
 
 
 class _Conv(Cell):
@@ -33,7 +52,8 @@ class _Conv(Cell):
     _transposed = False
     _kernel: Any = None  # PyTorch's, and the function around it that checks and pads
     _function: Any = None
-    _operators = {"bias_add": lambda cell: ops.BiasAdd(cell.data_format)}
+    _operators = {"bias_add": lambda cell: ops.BiasAdd(cell.data_format),
+                  "shape": operator("Shape")}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], pad_mode: str, padding: Any, dilation: tuple[int, ...],
@@ -175,9 +195,7 @@ class Conv2d(_Conv):
 
     _kernel = staticmethod(F.conv2d)
     _function = staticmethod(ops.conv2d)
-    _operators = {**_Conv._operators, "conv2d": lambda cell: ops.Conv2D(
-        cell.out_channels, cell.kernel_size, 1, cell.pad_mode, cell.padding, cell.stride,
-        cell.dilation, cell.group, cell.data_format)}
+    _operators = {**_Conv._operators, "conv2d": _conv2d}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,
@@ -232,6 +250,9 @@ class Conv1d(_Conv):
     _kernel = staticmethod(F.conv2d)
     _function = staticmethod(ops.conv2d)
 
+    _operators = {**_Conv._operators, "conv2d": _conv2d, "expand_dims": operator("ExpandDims"),
+                  "squeeze": operator("Squeeze", 2)}
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1,
                  pad_mode: str = "same", padding: int = 0, dilation: int = 1, group: int = 1,
                  has_bias: bool = False, weight_init: Any = None, bias_init: Any = None,
@@ -273,6 +294,10 @@ class Conv3d(_Conv):
 
     _kernel = staticmethod(F.conv3d)
     _function = staticmethod(ops.conv3d)
+
+    _operators = {**_Conv._operators, "conv3d": lambda cell: ops.Conv3D(
+        cell.out_channels, cell.kernel_size, 1, cell.pad_mode, cell.padding, cell.stride,
+        cell.dilation, cell.group)}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,
@@ -341,6 +366,8 @@ class Conv2dTranspose(_ConvTranspose):
         (1, 64, 19, 53)
     """
 
+    _operators = {**_Conv._operators, "conv2d_transpose": _conv2d_transpose}
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, output_padding: Any = 0,
                  dilation: Any = 1, group: int = 1, has_bias: bool = False,
@@ -384,6 +411,9 @@ class Conv1dTranspose(_ConvTranspose):
         (1, 64, 53)
     """
 
+    _operators = {**_Conv._operators, "conv2d_transpose": _conv2d_transpose,
+                  "expand_dims": operator("ExpandDims"), "squeeze": operator("Squeeze", 2)}
+
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1,
                  pad_mode: str = "same", padding: int = 0, dilation: int = 1, group: int = 1,
                  has_bias: bool = False, weight_init: Any = None, bias_init: Any = None,
@@ -424,6 +454,8 @@ class Conv3dTranspose(_ConvTranspose):
         >>> net(ms.ops.ones((2, 16, 3, 2, 4))).shape
         (2, 3, 6, 7, 5)
     """
+
+    _operators = {**_Conv._operators, "conv3d_transpose": _conv3d_transpose}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  pad_mode: str = "same", padding: Any = 0, dilation: Any = 1, group: int = 1,

@@ -39,6 +39,8 @@ class Dropout(Cell):
         [0.0, 2.0]
     """
 
+    _operators = {"dropout": lambda cell: ops.Dropout(1 - cell._rate)}
+
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = mstype.float32):
         super().__init__()
         name = type(self).__name__
@@ -56,6 +58,12 @@ class Dropout(Cell):
         if not self.training or self._rate == 0:
             return x
         return ops.dropout(x, self._rate)
+
+    def by_operators(self, x: Tensor) -> Tensor:
+        """What `construct` gives, by the operator, which has a strategy."""
+        if not self.training or self._rate == 0:
+            return x
+        return self.dropout(x)[0]
 
     def extend_repr(self) -> str:
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"

@@ -13,6 +13,7 @@ from ..tensors.tensor import Tensor
 from . import checks
 from .basic import ClipByNorm
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = ["Embedding", "EmbeddingExt", "EmbeddingLookup", "MultiFieldEmbeddingLookup"]
 
@@ -44,6 +45,12 @@ class Embedding(Cell):
         (3, 5, 8)
     """
 
+    _operators = {
+        "gather": operator("Gather"), "one_hot": operator("OneHot"),
+        "array_mul": operator("MatMul"), "expand": operator("ExpandDims"),
+        "reshape": operator("Reshape"), "reshape_flat": operator("Reshape"),
+        "get_shp": operator("Shape"), "concat": operator("Concat")}
+
     def __init__(self, vocab_size: int, embedding_size: int, use_one_hot: bool = False,
                  embedding_table: Any = "normal", dtype: Any = mstype.float32,
                  padding_idx: int | None = None):
@@ -68,6 +75,12 @@ class Embedding(Cell):
             hot = ops.one_hot(ids, self.vocab_size, Tensor(1.0, kind), Tensor(0.0, kind))
             return ops.matmul(hot, self.embedding_table)
         return ops.embedding(ids, self.embedding_table)
+
+    def by_operators(self, ids: Tensor) -> Tensor:
+        """What `construct` gives, by the operators, some of which have strategies."""
+        if self.use_one_hot:
+            return self.construct(ids)
+        return self.gather(self.embedding_table, ids, 0)
 
     def extend_repr(self) -> str:
         return (f"vocab_size={self.vocab_size}, embedding_size={self.embedding_size}, "

@@ -15,6 +15,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = [
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LayerNorm", "LayerNormExt", "GroupNorm",
@@ -34,6 +35,12 @@ class _BatchNorm(Cell):
 
     kept_in_own_type = _STATISTICS  # statistics in half precision would drift
     _ranks: tuple[int, ...] = ()
+
+    _operators = {
+        "bn_train": lambda cell: ops.BatchNorm(
+            True, cell.eps, cell.momentum, cell.format),
+        "bn_infer": lambda cell: ops.BatchNorm(False, cell.eps, data_format=cell.format),
+        "shape": operator("Shape"), "reshape": operator("Reshape"), "cast": operator("Cast")}
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.9,
                  affine: bool = True, gamma_init: Any = "ones", beta_init: Any = "zeros",

@@ -6,12 +6,14 @@ from typing import Any
 
 import torch.nn.functional as F
 
+from .. import ops
 from ..core.require import one_of
 from ..machine import planes
 from ..ops.pooling import max_over_windows, mean_over_windows
 from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = [
     "AvgPool3d", "MaxPool3d", "AvgPool2d", "MaxPool2d", "AvgPool1d", "MaxPool1d", "AvgPool2dExt",
@@ -72,6 +74,20 @@ def _amounts(padding: Any, dims: int, name: str) -> tuple[int, ...]:
     if isinstance(padding, (tuple, list)) and len(padding) == 1:
         padding = padding[0]
     return checks.sizes(padding, dims, "padding", name, 0)
+
+
+def _pool(name: str) -> Any:
+    """For `_operators`: the pool of this name, with the layer's windows."""
+    def make(cell: Any) -> Any:
+        kernel, stride = ((1, *sizes) if len(sizes) == 1 else sizes
+                          for sizes in (cell._kernel, cell._stride))
+        return getattr(ops, name)(kernel, stride, cell.pad_mode, cell.format)
+    return make
+
+
+# in one dimension the operators are those of two
+_LINE = {"shape": operator("Shape"), "expand": operator("ExpandDims"),
+         "squeeze": operator("Squeeze", 2), "reduce_mean": operator("ReduceMean", True)}
 
 
 class _MaxPool(_Pool):
@@ -137,6 +153,8 @@ class MaxPool1d(_MaxPool):
     _dims = 1
     _kernel_function = staticmethod(F.max_pool1d)
 
+    _operators = {**_LINE, "max_pool": _pool("MaxPool")}
+
     def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
                  ceil_mode: bool = False):
@@ -177,6 +195,8 @@ class MaxPool2d(_MaxPool):
 
     _dims = 2
     _kernel_function = staticmethod(planes.max_pool2d)
+
+    _operators = {"max_pool": _pool("MaxPool")}
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, dilation: Any = 1, return_indices: bool = False,
@@ -260,6 +280,8 @@ class AvgPool1d(_AvgPool):
 
     _dims = 1
 
+    _operators = {**_LINE, "slice": operator("Slice"), "avg_pool": _pool("AvgPool")}
+
     def __init__(self, kernel_size: int = 1, stride: int = 1, pad_mode: str = "valid",
                  padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True):
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, None)
@@ -294,6 +316,8 @@ class AvgPool2d(_AvgPool):
     """
 
     _dims = 2
+
+    _operators = {"avg_pool": _pool("AvgPool")}
 
     def __init__(self, kernel_size: Any = 1, stride: Any = 1, pad_mode: str = "valid",
                  padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,

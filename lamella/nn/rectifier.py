@@ -12,6 +12,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
+from .cell_tree import operator
 
 __all__ = [
     "ReLU", "ReLU6", "LeakyReLU", "RReLU", "ELU", "CELU", "SeLU", "PReLU", "PReLUExt", "Threshold",
@@ -32,6 +33,8 @@ class ReLU(Cell):
         >>> print(ms.nn.ReLU()(ms.Tensor([-1.0, 0.0, 2.0])))
         [0. 0. 2.]
     """
+
+    _operators = {"relu": operator("ReLU")}
 
     def __init__(self):
         super().__init__()
@@ -119,6 +122,8 @@ class ELU(Cell):
         [-0.63212055  2.        ]
     """
 
+    _operators = {"elu": lambda cell: ops.Elu(cell.alpha)}
+
     def __init__(self, alpha: float = 1.0):
         super().__init__()
         self.alpha = alpha
@@ -184,6 +189,8 @@ class PReLU(Cell):
         >>> print(ms.nn.PReLU()(ms.Tensor([[-1.0, 2.0]])))
         [[-0.25  2.  ]]
     """
+
+    _operators = {"prelu": operator("PReLU")}
 
     def __init__(self, channel: int = 1, w: Any = 0.25):
         super().__init__()

@@ -189,8 +189,8 @@ def _halves(name: str, raw: torch.Tensor, axis: int) -> tuple[torch.Tensor, torc
     if length % 2:
         raise ValueError(f"For '{name}', the length of the input along axis {axis} must be even, "
                          f"but got {length}.")
-    a, b = raw.split(length // 2, axis)
-    return a, b
+    half = length // 2
+    return raw.narrow(axis, 0, half), raw.narrow(axis, half, half)
 
 
 @op

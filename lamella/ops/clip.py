@@ -102,7 +102,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         [2. 5. 6.]
     """
     if min is None and max is None:
-        raise ValueError("For 'clamp', one of 'min' and 'max' must be given, but both are None.")
+        raise ValueError("For 'clamp', at least one of 'min' or 'max' must not be None.")
     return wrap(clamped(input._raw, *_bounds(input._raw, min, max)))
 
 
@@ -130,7 +130,7 @@ def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         [2. 5. 6.]
     """
     if min is None and max is None:
-        raise ValueError("For 'clamp_', one of 'min' and 'max' must be given, but both are None.")
+        raise ValueError("For 'clamp_', at least one of 'min' or 'max' must not be None.")
     return in_place(input, lambda raw: raw.clamp_(*_bounds(raw, min, max)))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..core.errors import op
+from ..core.wrappers import differs
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of
 
@@ -203,10 +204,21 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
          [0. 1. 1.]]
     """
     raw = _matrix(x, "matrix_band_part")
+    if any(isinstance(bound, Tensor) and differs(bound._raw) for bound in (lower, upper)):
+        return wrap(_band_of_example(raw, lower, upper))
     below = as_int(lower, "matrix_band_part", "lower")
     above = as_int(upper, "matrix_band_part", "upper")
     raw = raw if below < 0 else raw.triu(-below)
     return wrap(raw if above < 0 else raw.tril(above))
+
+
+def _band_of_example(raw: torch.Tensor, lower: Any, upper: Any) -> torch.Tensor:
+    """What `matrix_band_part` keeps where bounds differ between the examples of a `vmap`."""
+    below, above = (b._raw if isinstance(b, Tensor) else torch.tensor(b) for b in (lower, upper))
+    rows = torch.arange(raw.shape[-2], device=raw.device).unsqueeze(-1)
+    distance = rows - torch.arange(raw.shape[-1], device=raw.device)
+    kept = ((below < 0) | (distance <= below)) & ((above < 0) | (-distance <= above))
+    return torch.where(kept, raw, torch.zeros_like(raw))
 
 
 def _band(k: Any, where: str) -> tuple[int, int]:

@@ -27,8 +27,8 @@ def _heads_first(name: str, raw: torch.Tensor, layout: str, heads: int) -> torch
         return raw.unflatten(2, (heads, -1)).transpose(1, 2)
     if layout == "SBH":
         return raw.unflatten(2, (heads, -1)).permute(1, 2, 0, 3)
-    raise ValueError(f"For '{name}', 'input_layout' must be 'BSH', 'SBH', 'BNSD' or 'BSND', "
-                     f"but got {layout!r}.")
+    raise ValueError(f"For '{name}', 'input_layout' must be 'BSH', 'SBH', 'BNSD', 'BSND', "
+                     f"'TND' or 'TH', but got {layout!r}.")
 
 
 def _in_layout(raw: torch.Tensor, layout: str) -> torch.Tensor:
@@ -80,6 +80,57 @@ def _fused(name: str, query: Tensor, key: Tensor, value: Tensor, heads: int, kv_
     return wrap(_in_layout(out, layout))
 
 
+_PACKED = ("TND", "TH")
+
+
+def _lengths(name: str, argument: str, given: Any, layout: str, total: int) -> list[int]:
+    """The lengths of sequences that lie one after the other in `total` rows.
+
+    For ``"TND"`` the ends of the sequences are given, for ``"TH"`` their lengths.
+    """
+    if given is None:
+        return [total]
+    numbers = [int(n) for n in (given._raw.reshape(-1).tolist() if isinstance(given, Tensor)
+                                else given)]
+    if layout == "TND":
+        numbers = [end - begin for begin, end in zip([0, *numbers], numbers, strict=False)]
+    if min(numbers, default=-1) < 0 or sum(numbers) != total:
+        what = "end at" if layout == "TND" else "add up to"
+        raise ValueError(f"For '{name}', the sequences of '{argument}' must {what} the {total} "
+                         f"rows, but got {given}.")
+    return numbers
+
+
+def _part(given: Tensor | None, q_len: int, k_len: int) -> Tensor | None:
+    """A mask for one of several sequences: that of the first positions."""
+    return None if given is None else wrap(given._raw[..., :q_len, :k_len])
+
+
+def _packed(name: str, query: Tensor, key: Tensor, value: Tensor, heads: int, layout: str,
+            bias: Tensor | None, mask: Tensor | None, q_lengths: Any, k_lengths: Any,
+            keep_prob: float, scale: float, pre_tokens: int, next_tokens: int, sparse_mode: int
+            ) -> Tensor:
+    """Attention of several sequences in a row, each within itself."""
+    many = _lengths(name, "actual_seq_qlen", q_lengths, layout, query.shape[0])
+    keys = _lengths(name, "actual_seq_kvlen", k_lengths, layout, key.shape[0])
+    if len(many) != len(keys):
+        raise ValueError(f"For '{name}', 'actual_seq_qlen' and 'actual_seq_kvlen' must be of as "
+                         f"many sequences, but got {len(many)} and {len(keys)}.")
+    inner = "BSH" if layout == "TH" else "BSND"
+    # a triangle smaller than the sequences stands for one of their size
+    if mask is not None and (mask.shape[-2] < max(many) or mask.shape[-1] < max(keys)):
+        mask, sparse_mode = None, 3
+    parts = []
+    for q, k, v in zip(query._raw.split(many), key._raw.split(keys), value._raw.split(keys),
+                       strict=True):
+        one, its_keys, its_values = (wrap(t.unsqueeze(0)) for t in (q, k, v))
+        found = _fused(name, one, its_keys, its_values, heads, 0, inner,
+                       _part(bias, len(q), len(k)), _part(mask, len(q), len(k)), keep_prob, scale,
+                       pre_tokens, next_tokens, sparse_mode)
+        parts.append(found._raw.squeeze(0))
+    return wrap(torch.cat(parts))
+
+
 @op
 def flash_attention_score(query: Tensor, key: Tensor, value: Tensor, head_num: int,
                           real_shift: Tensor | None = None, drop_mask: Tensor | None = None,
@@ -100,10 +151,14 @@ def flash_attention_score(query: Tensor, key: Tensor, value: Tensor, head_num: i
         keep_prob: 1 minus the dropout of the weights.
         scalar_value: the scale.
         pre_tokens, next_tokens: how far back and ahead a position sees, in modes 0 and 4.
-        input_layout: ``"BSH"``, ``"SBH"``, ``"BNSD"`` or ``"BSND"``.
+        input_layout: ``"BSH"``, ``"SBH"``, ``"BNSD"`` or ``"BSND"``; ``"TND"`` or ``"TH"`` for
+            sequences of several lengths that lie one after the other.
         sparse_mode: 0 `attn_mask` and band, 1 `attn_mask`, 2 causal, 3 causal from the end,
             4 band from the end.
-        drop_mask, padding_mask, prefix, actual_seq_qlen, actual_seq_kvlen: must be None.
+        actual_seq_qlen, actual_seq_kvlen: in the layout ``"TND"`` where each sequence ends, in
+            ``"TH"`` how long each is; None for a single one. With ``"TH"`` a mask that is smaller
+            than the sequences means: causal.
+        drop_mask, padding_mask, prefix: must be None.
         inner_precise: accepted for MindSpore's sake.
 
     Returns:
@@ -118,9 +173,15 @@ def flash_attention_score(query: Tensor, key: Tensor, value: Tensor, head_num: i
         >>> print(ms.ops.flash_attention_score(x, x, x, 2, sparse_mode=2).sum())
         24.0
     """
-    given = {"drop_mask": drop_mask, "padding_mask": padding_mask, "prefix": prefix,
-             "actual_seq_qlen": actual_seq_qlen, "actual_seq_kvlen": actual_seq_kvlen}
-    _refuse("flash_attention_score", given)
+    packed = input_layout in _PACKED
+    _refuse("flash_attention_score", {
+        "drop_mask": drop_mask, "padding_mask": padding_mask, "prefix": prefix,
+        "actual_seq_qlen": None if packed else actual_seq_qlen,
+        "actual_seq_kvlen": None if packed else actual_seq_kvlen})
+    if packed:
+        return _packed("flash_attention_score", query, key, value, head_num, input_layout,
+                       real_shift, attn_mask, actual_seq_qlen, actual_seq_kvlen, keep_prob,
+                       scalar_value, pre_tokens, next_tokens, sparse_mode)
     return _fused("flash_attention_score", query, key, value, head_num, 0, input_layout, real_shift,
                   attn_mask, keep_prob, scalar_value, pre_tokens, next_tokens, sparse_mode)
 
@@ -235,7 +296,8 @@ def speed_fusion_attention(query: Tensor, key: Tensor, value: Tensor, head_num: 
     Args:
         query, key, value, head_num, input_layout: as `flash_attention_score`.
         pse: added to the scores, with `pse_type` 1 as here.
-        atten_mask, scale, keep_prob, pre_tokens, next_tokens, sparse_mode: as there.
+        atten_mask, scale, keep_prob, pre_tokens, next_tokens, sparse_mode, actual_seq_qlen,
+            actual_seq_kvlen: as there.
         inner_precise, gen_mask_parallel, sync: accepted for MindSpore's sake; the others must be
             None.
 
@@ -252,10 +314,16 @@ def speed_fusion_attention(query: Tensor, key: Tensor, value: Tensor, head_num: 
         (1, 3, 8)
     """
     name = "speed_fusion_attention"
-    _refuse(name, {"padding_mask": padding_mask, "prefix": prefix,
-                   "actual_seq_qlen": actual_seq_qlen, "actual_seq_kvlen": actual_seq_kvlen,
-                   "q_start_idx": q_start_idx, "kv_start_idx": kv_start_idx})
+    packed = input_layout in _PACKED
+    _refuse(name, {"padding_mask": padding_mask, "prefix": prefix, "q_start_idx": q_start_idx,
+                   "kv_start_idx": kv_start_idx,
+                   "actual_seq_qlen": None if packed else actual_seq_qlen,
+                   "actual_seq_kvlen": None if packed else actual_seq_kvlen})
     if pse_type != 1:
         raise ValueError(f"For '{name}', 'pse_type' must be 1, but got {pse_type}.")
+    if packed:
+        return (_packed(name, query, key, value, head_num, input_layout, pse, atten_mask,
+                        actual_seq_qlen, actual_seq_kvlen, keep_prob, scale, pre_tokens,
+                        next_tokens, sparse_mode),)
     return (_fused(name, query, key, value, head_num, 0, input_layout, pse, atten_mask, keep_prob,
                    scale, pre_tokens, next_tokens, sparse_mode),)

@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.require import of_type
+from ..core.require import of_type, one_of
 from ..tensors.tensor import Tensor
-from .composite import typeof
+from .arithmetic import add
+from .composite import HyperMap, typeof
+from .primitive import Primitive
 from .primitives import scalars as _scalars
 
 __all__ = [
-    "array_to_scalar", "bool_and", "bool_eq", "bool_not", "bool_or", "broadcast_gradient_args",
-    "dict_getitem", "dict_setitem", "hastype", "in_dict", "is_",
+    "SliceGetItem", "array_to_scalar", "augassign_add", "augassign_div",
+    "augassign_floordiv", "augassign_mod", "augassign_mul", "augassign_sub", "bool_and", "bool_eq",
+    "bool_not", "bool_or", "broadcast_gradient_args",
+    "dict_getitem", "dict_setitem", "hastype", "hyper_add", "in_dict", "is_",
     "is_dynamic_sequence_element_unknown", "is_not", "is_sequence_shape_unknown",
     "is_sequence_value_unknown", "is_tensor_bool_cond", "isconstant", "list_equal",
     "list_getitem", "list_len", "list_setitem", "make_dict", "make_slice", "not_in_dict",
@@ -47,7 +51,30 @@ scalar_ne = operator.ne
 bool_not = _classes.bool_not()
 tuple_equal, list_equal = _classes.tuple_equal(), _classes.list_equal()
 is_, is_not = operator.is_, operator.is_not
+hyper_add = HyperMap(add)
 make_slice = slice
+
+
+def _augmented(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """``x += y`` of MindSpore's graphs, and its like, which leave `x` as it is."""
+    def augmented(x: Any, y: Any) -> Any:
+        try:
+            return operation(x, y)
+        except TypeError as error:
+            raise TypeError(f"For '{name}', x and y of the types {type(x).__name__} and "
+                            f"{type(y).__name__} don't go together: {error}") from error
+
+    augmented.__name__ = augmented.__qualname__ = name
+    augmented.__doc__ = f"The result of `{operation.__name__}`; the first argument stays."
+    return augmented
+
+
+augassign_add = _augmented("augassign_add", operator.add)
+augassign_sub = _augmented("augassign_sub", operator.sub)
+augassign_mul = _augmented("augassign_mul", operator.mul)
+augassign_div = _augmented("augassign_div", operator.truediv)
+augassign_floordiv = _augmented("augassign_floordiv", operator.floordiv)
+augassign_mod = _augmented("augassign_mod", operator.mod)
 
 
 def bool_and(x: bool, y: bool) -> bool:
@@ -292,3 +319,29 @@ def switch_layer(index: Tensor, layers: Sequence[Callable[..., Any]]) -> Any:
     number = index.item() if isinstance(index, Tensor) and index.size == 1 else index
     of_type(layers, _SEQUENCE, "layers", "switch_layer")
     return layers[_place(number, layers, "switch_layer")]
+
+
+class SliceGetItem(Primitive):
+    """One end of a slice, or its step.
+
+    Inputs:
+        - **slice_value** (slice).
+        - **value** (str) - ``"start"``, ``"stop"`` or ``"step"``.
+
+    Raises:
+        TypeError: if the first input is no slice.
+        ValueError: if `value` is none of these.
+
+    Examples:
+        >>> SliceGetItem()(slice(1, 5), "stop")
+        5
+    """
+
+    def __init__(self) -> None:
+        super().__init__("SliceGetItem")
+
+    def __call__(self, slice_value: slice, value: str) -> Any:
+        of_type(slice_value, slice, "slice_value", "SliceGetItem")
+        one_of(value, ("start", "stop", "step"), "value", "SliceGetItem")
+        end = getattr(slice_value, value)
+        return end.item() if getattr(end, "ndim", None) == 1 else end

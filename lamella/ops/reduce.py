@@ -282,7 +282,10 @@ def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         >>> print(ms.ops.nanmean(ms.Tensor([1.0, float("nan"), 2.0])))
         1.5
     """
-    raw = floating(input._raw)
+    raw = input._raw
+    if not raw.is_floating_point():
+        raise TypeError(f"For 'nanmean', 'input' must be of a floating type, but got "
+                        f"{input.dtype}.")
     return wrap(torch.nanmean(raw, axes(axis, raw), keepdims, dtype=kind_or(dtype, None, "dtype")))
 
 

@@ -256,6 +256,9 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
     positions = raw.nonzero()
     positions = positions[torch.randperm(len(positions), generator=seeded(seed), device=raw.device)]
     length = count or len(positions)
+    if length * max(raw.dim(), 1) >= 2 ** 31:
+        raise RuntimeError(f"For 'choice_with_mask', 'count' times the rank of 'input_x' must be "
+                           f"below 2 ** 31, but got {length} * {raw.dim()}.")
     taken = positions[:length]
     out = torch.zeros(length, raw.dim(), dtype=torch.int32, device=raw.device)
     out[: len(taken)] = taken.int()

@@ -99,6 +99,9 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
         [9. 0. 8. 0.]
     """
     values = raw_of(updates, "scatter_nd", "updates")
+    if not raw_of(indices, "scatter_nd", "indices").dim():
+        raise RuntimeError("For 'scatter_nd', 'indices' must have at least 1 dimension, but it is "
+                           "a scalar.")
     blank = torch.zeros(as_shape(shape, "scatter_nd"), dtype=values.dtype, device=values.device)
     return wrap(scattered_rows(blank, indices_of(indices, "scatter_nd"), values, "add",
                                "scatter_nd"))

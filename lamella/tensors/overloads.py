@@ -129,6 +129,9 @@ def overloaded(name: str, function: Callable[..., Any], forms: tuple[Form, ...],
             key = (len(args), *given)
             if key not in known:
                 if not any(_accepts(form, len(args) - skip, given) for form in forms):
+                    if "out" in given and given["out"] is None:  # numpy.all(x) is x.all(out=None)
+                        return call(*args, **{k: v for k, v in given.items()
+                                              if k not in ("out", "dtype") or v is not None})
                     raise TypeError(refusal(name, forms, args[skip:], given))
                 known.add(key)
             if names:

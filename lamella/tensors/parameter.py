@@ -376,7 +376,7 @@ class Parameter(Tensor):
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin._data = self._data if self.init is not None else self._data.detach().clone()
-        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k != "hooks"})
+        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k != "_hooks"})
         return twin
 
 

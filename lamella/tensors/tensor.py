@@ -286,7 +286,7 @@ class Tensor(TensorMethods):
 
     def __reduce__(self):
         self.init_data()
-        state = {k: v for k, v in self.__dict__.items() if k != "hooks"}
+        state = {k: v for k, v in self.__dict__.items() if k != "_hooks"}
         return (_unpickle, (type(self), self._raw.detach().cpu(), state))
 
     def __deepcopy__(self, memodict: dict) -> Tensor:

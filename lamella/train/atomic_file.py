@@ -73,7 +73,7 @@ def replacing(path: str) -> Iterator[str]:
             os.fsync(file.fileno())  # the data is on the disk before the name points to it
         os.replace(new, path)
     except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # of a disk that is read-only, also where no file is
             os.remove(new)
         if isinstance(error, OSError) and error.filename is None and error.errno is not None:
             raise OSError(error.errno, f"The file '{path}' can't be written, and is as it was: "

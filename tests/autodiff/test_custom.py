@@ -278,7 +278,7 @@ def test_function_must_return_a_gradient_for_each_input():
         def backward(ctx, grad):
             return grad
 
-    with pytest.raises(ValueError, match=r"backward .*Bad.backward.* must return 2 gradients"):
+    with pytest.raises(RuntimeError, match=r"backward .*Bad.backward.* must return 2 gradients"):
         ms.grad(Bad.apply)(X, Y)
 
 
@@ -330,3 +330,23 @@ def test_a_name_that_is_none_of_the_cells_is_refused_with_its_paths():
     net = nn.SequentialCell(Wrong(True))
     with pytest.raises(ValueError, match=r"'wieght'.* it has \['below.weight', 'weight'\]"):
         ms.grad(net, None, net.trainable_params())(Tensor([1.0, 4.0]))
+
+
+@pytest.mark.parametrize("returned, text", [
+    (lambda g: (g, 4), "Gradient should be none or tensor"),
+    (lambda g: (g, g), "Input is not tensor, but gradient is not none"),
+    (lambda g: g, "Function backward return a wrong number of gradients"),
+], ids=range(3))
+def test_gradients_that_a_function_may_not_return(returned, text):
+    class Bad(ms._Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            return returned(g)
+
+    other = ms.Tensor([3.0]) if "none or tensor" in text else 3
+    with pytest.raises(RuntimeError, match=text):
+        ms.grad(lambda x: Bad.apply(x, other))(ms.Tensor([2.0]))

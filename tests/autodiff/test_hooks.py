@@ -188,3 +188,14 @@ def test_hooks_of_inner_cells_and_higher_order():
     np.testing.assert_allclose(single.asnumpy(), 3 * 2 * np.array([2.0, 3.0]) ** 2 * [1.0, 2.0])
     double = ms.grad(ms.grad(lambda x: net(x)))(X)
     np.testing.assert_allclose(double.asnumpy(), 9 * 2 * np.array([2.0, 3.0]) ** 2)
+
+
+def test_hooks_in_their_order():
+    x = ms.Tensor([1.0])
+    assert x.hooks() == []
+    first, second = x.register_hook(abs), x.register_hook(str)
+    assert x.hooks() == [abs, str]
+    first.remove()
+    assert x.hooks() == [str]
+    second.remove()
+    assert x.hooks() == []

@@ -99,7 +99,7 @@ def test_buffers():
     assert float(net.get_buffer("count")[0]) == 9.0
     with pytest.raises(TypeError, match="'count' is a buffer.*but got int"):
         net.count = 3
-    with pytest.raises(AttributeError, match="Net has no buffer 'zz'"):
+    with pytest.raises(AttributeError, match="Net has no attribute 'zz' that is a buffer"):
         net.get_buffer("zz")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.nn.cell_marks import MixedPrecisionType
 
 
 def test_the_phase_follows_the_mode():
@@ -69,3 +70,31 @@ def test_flags_of_types_are_precisions():
     net = nn.Dense(3, 2).to_float(ms.float16)
     assert net.get_flags() == {"fp16": True, "fp32": False, "bf16": False} and net.fp16
     assert net.to_float(ms.float32)(x).dtype == ms.float32 and not net.fp16
+
+
+def test_scopes_and_marks():
+    net = nn.SequentialCell(nn.SequentialCell(nn.Dense(2, 3)), nn.ReLU())
+    assert net[0].get_scope() is None
+    net.generate_scope()
+    assert [cell.get_scope() for _, cell in net.cells_and_names()] == [
+        None, "Default/0-SequentialCell", "Default/0-SequentialCell/0-Dense", "Default/1-ReLU"]
+    net.bprop_debug = True
+    assert net.bprop_debug and not nn.ReLU().bprop_debug
+    with pytest.raises(TypeError, match="bprop_debug"):
+        net.bprop_debug = 1
+    with pytest.raises(ValueError, match="less_bn"):
+        net.set_boost("adasum")
+
+
+def test_types_of_mixed_precision():
+    net, x = nn.SequentialCell(nn.Dense(2, 3)), ms.Tensor([[1.0, 2.0]])
+    assert net.get_mixed_precision_type() is MixedPrecisionType.NOTSET
+    net.set_mixed_precision_type(MixedPrecisionType.NOTSET)
+    assert net(x).dtype == ms.float32
+    net.to_float(ms.float16)
+    assert net.get_mixed_precision_type() is MixedPrecisionType.FP16
+    net.set_mixed_precision_type(MixedPrecisionType.BF16)
+    assert net[0].get_mixed_precision_type() is MixedPrecisionType.BF16
+    assert net(x).dtype == ms.bfloat16
+    with pytest.raises(TypeError, match="MixedPrecisionType"):
+        net.set_mixed_precision_type("fp16")

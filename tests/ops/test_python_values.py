@@ -80,3 +80,22 @@ def test_lengths_of_0_and_1_broadcast():
     assert ops.broadcast_gradient_args((), (2, 0)) == ((0, 1), ()) == ops.broadcast_gradient_args(
         (1,), (2, 0))
     assert ops.broadcast_gradient_args((0,), (1,)) == ((), (0,))
+
+
+def test_assignments_of_graphs_leave_the_first():
+    x = Tensor([5.0, 7.0])
+    for name, wanted in (("add", [7, 9]), ("sub", [3, 5]), ("mul", [10, 14]), ("div", [2.5, 3.5]),
+                         ("floordiv", [2, 3]), ("mod", [1, 1])):
+        assert getattr(ops, f"augassign_{name}")(x, 2).asnumpy().tolist() == wanted
+    assert x.asnumpy().tolist() == [5, 7]
+    with pytest.raises(TypeError, match="augassign_add"):
+        ops.augassign_add(3, "a")
+
+
+def test_ends_of_slices():
+    end = ops.SliceGetItem()
+    assert [end(slice(1, Tensor([5])), key) for key in ("start", "stop", "step")] == [1, 5, None]
+    with pytest.raises(ValueError, match="'middle'"):
+        ops.SliceGetItem()(slice(1), "middle")
+    with pytest.raises(TypeError, match="SliceGetItem"):
+        ops.SliceGetItem()((1, 2), "stop")

@@ -59,3 +59,11 @@ def test_an_error_of_the_function_stays():
 
 def test_compiled_too():
     assert ms.jit(lambda x: x.sum(axis=0, keepdims=True))(Tensor([1.0, 2.0])).shape == (1,)
+
+
+@pytest.mark.parametrize("name", "all any max min mean sum argmax".split())
+def test_reductions_of_numpy(name):
+    x = np.float32([[1.0, 0.0], [3.0, 4.0]])
+    found = getattr(np, name)(ms.Tensor(x))
+    assert isinstance(found, ms.Tensor)
+    np.testing.assert_allclose(found.asnumpy(), getattr(np, name)(x))

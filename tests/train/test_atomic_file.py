@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +20,8 @@ from lamella import nn, ops
 from lamella.train.atomic_file import replacing
 from lamella.train.exporting import export
 from lamella.train.resume import save_run
+
+ROOT = Path(ms.__file__).parents[1]
 
 
 def _text(path: str) -> None:
@@ -109,3 +114,18 @@ def test_an_error_names_the_target(target: Any) -> None:
     with pytest.raises(OSError) as caught:
         write(str(path))
     assert path.name in str(caught.value) and ".tmp" not in str(caught.value)
+
+
+def test_an_error_of_a_read_only_disk_names_the_target(tmp_path: Path) -> None:
+    # the folder is such a disk for this process only
+    mounted = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+               f"mount -t tmpfs -o ro none {tmp_path} && exec \"$@\"", "sh"]
+    if shutil.which("unshare") is None or subprocess.run([*mounted, "true"],
+                                                         capture_output=True).returncode:
+        pytest.skip("this machine lets no process mount a disk of its own")
+    program = ("from lamella.train.atomic_file import replacing\n"
+               f"with replacing({str(tmp_path / 'a.ckpt')!r}) as new:\n    open(new, 'w')\n")
+    done = subprocess.run([*mounted, sys.executable, "-c", program], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    last = done.stderr.strip().splitlines()[-1]
+    assert "Read-only" in last and f"'{tmp_path}/a.ckpt'" in last

@@ -161,6 +161,9 @@ class GeneratorDataset(MappableDataset):
         return (self.indexed and self.workers > 1 and self.python_multiprocessing
                 and not config.get_debug_mode() and self.batch_sampler is None)
 
+    def _runs_python(self) -> bool:
+        return not self._pooled()
+
     def _order(self, run: Run) -> Any:
         size = len(self.source)
         return run.keep(self, lambda: Passes(self.sampler.epochs(size, run.seed)))

@@ -45,6 +45,7 @@ from .kinds import (
     parts_of,
     slots_of,
 )
+from .program_print import printer
 from .reachable import Reachable
 from .sources import (
     Attribute,
@@ -59,7 +60,7 @@ from .sources import (
 )
 from .values import kind_of
 
-_BUILT_IN = vars(builtins)  # `print` among them is watched by itself: see `effects.printer`
+_BUILT_IN = vars(builtins)
 # A program that reaches a large library by one of its objects has thousands. Above MANY, those of
 # installed packages are followed only if they ran in a recording; above MOST there is no graph.
 MANY_FUNCTIONS, MOST_FUNCTIONS = 1000, 4000
@@ -95,6 +96,14 @@ def reachable_from_call(fn: Any, args: tuple, kwargs: dict, names: Iterable[str]
     if len(found.functions) <= MANY_FUNCTIONS:
         return found
     return reachable_from(*roots, names=names, ran=frozenset(names), **options)
+
+
+def _is_apart(space: Mapping[str, Any], name: str) -> bool:
+    """Whether a name of a module is watched in another way, since recordings change it.
+
+    `print` is another function while a thread records, see `program_print`.
+    """
+    return space is _BUILT_IN and name == "print" or space is vars(sys) and name == "modules"
 
 
 class Search:
@@ -389,8 +398,10 @@ class Search:
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
                     self._name(around, around, name, around.get(name))
-                    if name not in around and name in _BUILT_IN and name != "print":
+                    if name not in around and name in _BUILT_IN and not _is_apart(_BUILT_IN, name):
                         self._name(_BUILT_IN, _BUILT_IN, name, _BUILT_IN[name])
+            if "print" in names:  # the program may have replaced it by a function of its own
+                self.visit(printer())
                 if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
@@ -412,7 +423,7 @@ class Search:
         own = vars(module)
         if not is_users(module.__name__):
             for name in [n for n in names if n in own]:
-                if module is not sys or name != "modules":
+                if not _is_apart(own, name):
                     self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):

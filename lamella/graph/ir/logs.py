@@ -29,8 +29,8 @@ def parts_of(text: str) -> frozenset[str]:
     """
     named = {part.strip() for part in text.split(",")} - {""}
     for unknown in sorted(named - {*PARTS, "all"}):
-        print(f"LAMELLA_LOGS: there is no part {unknown!r}; there are {', '.join(PARTS)} and all.",
-              file=sys.stderr)
+        sys.stderr.write(f"LAMELLA_LOGS: there is no part {unknown!r}; there are "
+                         f"{', '.join(PARTS)} and all.\n")
     return frozenset(PARTS) if "all" in named else frozenset(named & {*PARTS})
 
 
@@ -46,7 +46,8 @@ def show(part: str, title: str, lines: Iterable[str] = ()) -> None:
         lines: further ones; not asked for unless they are shown.
     """
     if part in SHOWN:
-        print(f"[{part}] {title}", *(f"    {line}" for line in lines), sep="\n", file=sys.stderr)
+        # not by `print`, which is the program's
+        sys.stderr.write("\n".join([f"[{part}] {title}", *(f"    {line}" for line in lines), ""]))
 
 
 def kernels(graph: Graph) -> Iterator[str]:

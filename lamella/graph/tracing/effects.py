@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
-import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ...autodiff.tree import container_tensors as tensors
-from ...core.forking import Lock
 from ...core.state import state
 from ...tensors.parameter import Parameter
+from ..guards.program_print import is_pythons, printer, replaced_by
 from .copies import copied
 from .texts import forget, parts_of_text, printing, texts_of
 
@@ -41,49 +39,21 @@ def kept(arg: Any) -> Any:
     return copied(arg)
 
 
-_original = builtins.print
-_lock = Lock()
-_recording = 0  # runs, in all threads
-
-
-def printer() -> Any:
-    """What the program's `print` is now, whether or not a thread is recording."""
-    return _original if _recording else builtins.print
-
-
 def _printed(*args: Any, **kwargs: Any) -> None:
     trace = state.trace
     if trace is not None:
         trace.outside.depend(printer)
     texts = {i: pieces for i, pieces in enumerate(map(parts_of_text, args)) if pieces is not None}
-    function: Any = _original
+    function = printer()
     if texts:
-        function = functools.partial(printing, _original, frozenset(texts))
+        function = functools.partial(printing, function, frozenset(texts))
         args = tuple([texts.get(i, arg) for i, arg in enumerate(args)])
-    if trace is None or not can_defer():
+    if trace is None or not is_pythons():
         function(*args, **kwargs)  # a function of the program's is recorded like any other
     else:
         trace.defer(function, args, kwargs)
 
 
-def can_defer() -> bool:
-    """Whether `print` is Python's own, while a thread is recording."""
-    return isinstance(_original, types.BuiltinFunctionType)
-
-
-@contextmanager
-def prints_recorded() -> Iterator[None]:
+def prints_recorded() -> AbstractContextManager[None]:
     """A block in which `print` is deferred by the run that this thread records."""
-    global _original, _recording
-    with _lock:
-        if not _recording:
-            _original, builtins.print = builtins.print, _printed
-        _recording += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _recording -= 1
-            if not _recording:
-                builtins.print = _original
-                forget()
+    return replaced_by(_printed, forget)

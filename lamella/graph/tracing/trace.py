@@ -20,10 +20,11 @@ from ...core.state import state
 from ...core.wrappers import physical
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from ..ir.shapes import ShapeGuard
-from .effects import DeferredCall, can_defer
+from .effects import DeferredCall
 from .given import Given
 from .lines import Line, nearest_line
 from .outside import OURS, Outside, origin_of
@@ -220,7 +221,7 @@ class Trace:
 
     def only_passes(self, frame: FrameType, value: Any) -> bool:
         """Whether the program computes nothing with a text that a frame makes of a value."""
-        return can_defer() and is_only_printed(frame) or is_only_logged(frame)
+        return is_pythons() and is_only_printed(frame) or is_only_logged(frame)
 
     def undo(self) -> None:
         """Restore the data of all Tensors that the run could reach."""

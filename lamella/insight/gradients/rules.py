@@ -125,4 +125,4 @@ def rule_of_node(node: Any) -> tuple[SeenRule | None, Cell | None, str]:
 def parameter_rules(parameter: Tensor) -> list[SeenRule]:
     """The hooks registered on a Parameter or an input."""
     return [SeenRule(f"hook {rule_name(hook)}", hook)
-            for hook in parameter.__dict__.get("hooks", {}).values()]
+            for hook in parameter.__dict__.get("_hooks", {}).values()]

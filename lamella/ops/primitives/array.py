@@ -8,6 +8,7 @@ from ...core.errors import op
 from ...core.state import numbers
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import as_int, as_ints, axis_in, raw_of
+from ..assign import assign
 from ..composite import prim_attr_register
 from ..diagonal import (
     diag,
@@ -38,13 +39,13 @@ from ..split import split, unstack
 from .attributes import with_attributes
 
 __all__ = [
-    "BatchToSpace", "BatchToSpaceND", "BatchToSpaceNDV2", "BroadcastTo", "Concat", "DType", "Diag",
-    "DiagPart", "DynamicShape", "Expand", "ExpandDims", "Flatten", "IdentityN", "InvertPermutation",
-    "MatrixBandPart", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixSetDiagV3", "Pack",
-    "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll", "Shape", "Size",
-    "SpaceToBatch", "SpaceToBatchND", "Split", "SplitV", "Squeeze", "Stack", "TensorShape",
-    "TensorToScalar", "TensorToTuple", "Tile", "Transpose", "TransposeView", "Tril", "Triu",
-    "Unpack", "Unstack",
+    "BatchToSpace", "BatchToSpaceND", "BatchToSpaceNDV2", "BroadcastTo", "Concat", "CopyWithSlice",
+    "DType", "Diag", "DiagPart", "DynamicShape", "Expand", "ExpandDims", "Flatten", "IdentityN",
+    "InvertPermutation", "MatrixBandPart", "MatrixDiagPartV3", "MatrixDiagV3", "MatrixSetDiagV3",
+    "Pack", "ParallelConcat", "Rank", "Reshape", "ReverseSequence", "ReverseV2", "Roll",
+    "SelectView", "Shape", "Size", "SpaceToBatch", "SpaceToBatchND", "Split", "SplitV", "Squeeze",
+    "Stack", "TensorShape", "TensorToScalar", "TensorToTuple", "Tile", "Transpose",
+    "TransposeExtView", "TransposeView", "Tril", "Triu", "Unpack", "Unstack",
 ]
 
 DType = primitive("DType", dtype)
@@ -430,3 +431,27 @@ SpaceToBatch = with_attributes(
     "SpaceToBatch", lambda input_x, block_size, paddings: space_to_batch_nd(
         input_x, [block_size] * 2, paddings), "block_size", "paddings")
 TransposeView = primitive("TransposeView", transpose)
+
+
+@op
+def _select_view(input: Tensor, dim: int, index: int) -> Tensor:
+    """The elements at one position of a dimension, which goes; a view."""
+    return wrap(input._raw.select(dim, index))
+
+
+@op
+def _transpose_view(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged; a view."""
+    return wrap(input._raw.transpose(dim0, dim1))
+
+
+@op
+def _copy_with_slice(x: Tensor, y: Tensor) -> Tensor:
+    """Write `y` into `x`, which may be a view."""
+    assign(x, y)
+    return x
+
+
+CopyWithSlice = primitive("CopyWithSlice", _copy_with_slice)
+SelectView = primitive("SelectView", _select_view)
+TransposeExtView = primitive("TransposeExtView", _transpose_view)

@@ -73,9 +73,10 @@ def apply_rotary_pos_emb_(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor,
         query, key: shape (N, T, heads * D); the two may have different numbers of heads.
         cos, sin: with `cos_format` 0 or 1 one row for each position there may be, (positions, D),
             of which `position_ids` chooses; with 2 or 3 the rows themselves, one for each element
-            of a sequence, or one for each sequence where T is 1.
+            of a sequence, or one for each sequence where T is 1. Where there are more rows than
+            T, each sequence takes the first ones.
         position_ids: the position of each of the N sequences: the one that the last element of it
-            has.
+            has. Where N is 1 and several sequences lie one after the other, their lengths.
         cos_format: 1 and 3 as 0 and 2.
 
     Returns:
@@ -105,6 +106,9 @@ def apply_rotary_pos_emb_(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor,
         rows_of_cos, rows_of_sin = rows_of_cos[positions], rows_of_sin[positions]
     elif length == 1:
         rows_of_cos, rows_of_sin = (r.reshape(-1, 1, size) for r in (rows_of_cos, rows_of_sin))
+    elif rows_of_cos.shape[0] > length:
+        at = _places(position_ids._raw, length)
+        rows_of_cos, rows_of_sin = rows_of_cos[at], rows_of_sin[at]
     found = []
     for given in (query, key):
         raw = given._raw
@@ -116,6 +120,15 @@ def apply_rotary_pos_emb_(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor,
             wrap(heads), wrap(rows_of_cos.unsqueeze(-2)), wrap(rows_of_sin.unsqueeze(-2)))
         found.append(wrap(turned._raw.flatten(-2).to(raw.dtype)))
     return found[0], found[1]
+
+
+def _places(lengths: torch.Tensor, total: int) -> Any:
+    """The place of each element in its sequence, of one sequence or of several in a row."""
+    each = lengths.reshape(-1).long()
+    if each.numel() == 1 or int(each.sum()) != total:
+        return slice(0, total)
+    begins = torch.repeat_interleave(each.cumsum(0) - each, each)
+    return torch.arange(total, device=each.device) - begins
 
 
 class ApplyRotaryPosEmb(Attributed):

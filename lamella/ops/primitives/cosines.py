@@ -12,7 +12,7 @@ from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import primitive
 
-__all__ = ["DCT", "DCTN", "IDCT", "IDCTN"]
+__all__ = ["DCT", "DCTN", "FFTOrtho", "IDCT", "IDCTN"]
 
 
 def _scales(n: int, like: torch.Tensor) -> torch.Tensor:
@@ -99,7 +99,19 @@ def _over_axis(name: str, kernel: Callable[[torch.Tensor], torch.Tensor]) -> Cal
     return op(transform, name)
 
 
+@op
+def _orthonormal(input: Tensor, axes: Any = None, forward: bool = True) -> Tensor:
+    """Sums of ``2 x cos`` along the axes, scaled to an orthonormal transform; or back to them."""
+    raw = input._raw
+    for axis in axes or ():
+        scales = _scales(raw.shape[axis], raw.real)
+        along = raw.movedim(axis, -1)
+        raw = (along * scales if forward else along / scales).movedim(-1, axis)
+    return wrap(raw)
+
+
 DCT = primitive("DCT", _over_axis("DCT", _cosines))
 DCTN = primitive("DCTN", _over_axes("DCTN", _cosines))
 IDCT = primitive("IDCT", _over_axis("IDCT", _from_cosines))
 IDCTN = primitive("IDCTN", _over_axes("IDCTN", _from_cosines))
+FFTOrtho = primitive("FFTOrtho", _orthonormal)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
+from ...core.errors import describe
 from ...tensors.tensor import Tensor, wrap
+from ..arguments import require_values
 from .attributed import Attributed
 
 __all__ = ["DataFormatDimMap", "DataFormatVecPermute"]
@@ -43,9 +45,9 @@ class DataFormatDimMap(_Formats):
 
     def __call__(self, input_x: Tensor) -> Tensor:
         raw = input_x._raw
-        if raw.numel() and bool(((raw < -4) | (raw > 3)).any()):
-            raise ValueError(f"For '{self.name}', dimensions must be in [-4, 4), "
-                             f"but got {input_x}.")
+        require_values(((raw >= -4) & (raw <= 3)).all(),
+                       f"For '{self.name}', dimensions must be in [-4, 4), "
+                       f"but got {describe(input_x)}.")
         positions = torch.tensor([self.src_format.index(c) for c in self.dst_format],
                                  device=raw.device)
         return wrap(positions[raw.long() % 4].to(raw.dtype))

@@ -192,7 +192,7 @@ class Assert(Primitive):
             return
         shown = [x.reshape(-1)[:self.summarize].asnumpy() if isinstance(x, Tensor) else x
                  for x in input_data]
-        raise RuntimeError("For 'Assert', the condition is false. Input data: "
+        raise RuntimeError("For 'Assert', assert failed: the condition is false. Input data: "
                            + ", ".join(map(str, shown)))
 
 

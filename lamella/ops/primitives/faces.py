@@ -22,8 +22,8 @@ from .attributes import with_attributes
 
 __all__ = ["AddV2", "BitwiseAndTensor", "ClipByNorm", "ConcatOffset", "ConcatOffsetV1",
            "Diagonal", "DynamicBroadcastTo", "Empty", "EmptyLike", "MaxDim", "MinDim", "NewEmpty",
-           "RangeV2", "ReLUV3", "Scatter",
-           "SparseSoftmaxCrossEntropyWithLogitsV2"]
+           "RangeV2", "ReLUV3", "Scatter", "ScatterValue",
+           "SparseSoftmaxCrossEntropyWithLogitsV2", "TensorCopySlices"]
 
 
 @op
@@ -141,6 +141,27 @@ def _scattered(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: Any 
     return tensor_scatter_elements(input, index, src, dim, how)
 
 
+@op
+def _filled(input: Tensor, dim: int, index: Tensor, src: Any, reduce: Any = "none") -> Tensor:
+    """`input` with one number at the places of `index` along `dim`, set or added."""
+    number = src._raw if isinstance(src, Tensor) else src
+    source = wrap(torch.full_like(index._raw, 0, dtype=input._raw.dtype) + number)
+    return _scattered(input, dim, index, wrap(source._raw.to(input._raw.dtype)), reduce)
+
+
+@op
+def _copy_slices(x: Tensor, value: Tensor, begin: Any, end: Any, strides: Any) -> Tensor:
+    """A copy of `x` with `value` in the slice from `begin` to `end`."""
+    places = tuple(map(slice, begin, end, strides))
+    if any(step < 1 for step in strides):
+        raise ValueError(f"For 'TensorCopySlices', 'strides' must be above 0, but got {strides}.")
+    raw = x._raw.clone()
+    part = raw[places]
+    part.copy_(value._raw.reshape(part.shape) if value._raw.numel() == part.numel()
+               else value._raw)
+    return wrap(raw)
+
+
 AddV2 = primitive("AddV2", add)
 BitwiseAndTensor = primitive("BitwiseAndTensor", bitwise_and)
 ClipByNorm = with_attributes("ClipByNorm", _clip_by_norm, axis=None)
@@ -158,3 +179,5 @@ ReLUV3 = primitive("ReLUV3", relu)
 SparseSoftmaxCrossEntropyWithLogitsV2 = primitive("SparseSoftmaxCrossEntropyWithLogitsV2",
                                                   _cross_entropy)
 Scatter = primitive("Scatter", _scattered)
+ScatterValue = primitive("ScatterValue", _filled)
+TensorCopySlices = primitive("TensorCopySlices", _copy_slices)

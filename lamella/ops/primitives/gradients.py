@@ -13,12 +13,13 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
 from ..activation import fast_gelu, gelu, glu, softplus
 from ..arithmetic import abs as absolute
 from ..elementary import logit
 from ..extrema import maximum, minimum
-from ..loss import binary_cross_entropy
+from ..loss import binary_cross_entropy, ctc_loss
 from ..margin_loss import multi_margin_loss, smooth_l1_loss
 from ..norm import cdist
 from ..piecewise import hardshrink, hardsigmoid, hardswish, prelu, relu, relu6, softshrink
@@ -31,7 +32,8 @@ from .linalg import pdist
 
 __all__ = [
     "ACosGrad", "AbsGrad", "AcoshGrad", "AsinGrad", "AsinhGrad", "AtanGrad",
-    "BinaryCrossEntropyGrad", "CdistGrad", "EluGrad", "FastGeLUGrad", "GeLUGrad", "GluGrad",
+    "BinaryCrossEntropyGrad", "CTCLossV2Grad", "CdistGrad", "EluGrad", "FastGeLUGrad", "GeLUGrad",
+    "GluGrad",
     "HShrinkGrad", "HSigmoidGrad", "HSwishGrad", "InvGrad", "KLDivLossGrad", "LogSoftmaxGrad",
     "LogitGrad", "MaximumGrad", "MaximumGradGrad", "MinimumGrad", "MinimumGradGrad",
     "MultiMarginLossGrad", "MvlgammaGrad", "NLLLossGrad", "PReLUGrad", "PdistGrad", "ReLU6Grad",
@@ -164,6 +166,7 @@ def _prelu_grad(dy: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
 
 @op
 def _kl_div_grad(grad: Tensor, x: Tensor, target: Tensor, *, reduction: str) -> Tensor:
+    one_of(reduction, ("none", "mean", "batchmean", "sum"), "reduction", "KLDivLossGrad")
     # of negative targets, too, for which the loss is 0
     shares = {"mean": max(x.size, 1), "batchmean": max(x.shape[0] if x.ndim else 1, 1)}
     return wrap(-target._raw * grad._raw / shares.get(reduction, 1))
@@ -212,7 +215,20 @@ def _cdist_grad(grad: Tensor, input_x: Tensor, input_y: Tensor, cdist_of: Tensor
     return pulled_back(lambda t: cdist(t, input_y, p), grad, input_x)[0]
 
 
+@op
+def _ctc_grad(grad_out: Tensor, log_probs: Tensor, targets: Tensor, input_lengths: Any,
+              target_lengths: Any, neg_log_likelihood: Tensor, log_alpha: Tensor, *, blank: int,
+              reduction: str, zero_infinity: bool) -> Tensor:
+    if reduction != "none":
+        raise ValueError(f"For 'CTCLossV2Grad', 'reduction' must be 'none', but got "
+                         f"{reduction!r}.")
+    return pulled_back(lambda t: ctc_loss(t, targets, input_lengths, target_lengths, blank,
+                                          reduction, zero_infinity)[0], grad_out, log_probs)[0]
+
+
 PReLUGrad = primitive("PReLUGrad", _prelu_grad)
+CTCLossV2Grad = with_attributes("CTCLossV2Grad", _ctc_grad, "blank", reduction="none",
+                                zero_infinity=False)
 KLDivLossGrad = with_attributes("KLDivLossGrad", _kl_div_grad, reduction="mean")
 BinaryCrossEntropyGrad = with_attributes("BinaryCrossEntropyGrad", _binary_cross_entropy_grad,
                                          reduction="mean")

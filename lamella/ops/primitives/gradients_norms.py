@@ -12,8 +12,9 @@ from ..primitive import primitive
 from .attributes import positive_int, positive_ints, positive_number, with_attributes
 from .gradients import pulled_back
 
-__all__ = ["BatchNormGrad", "GroupNorm", "GroupNormGrad", "LayerNormGrad", "LayerNormGradGrad",
-           "PSROIPooling", "PSROIPoolingGrad"]
+__all__ = ["BatchNormGrad", "BatchNormGradGrad", "GroupNorm", "GroupNormGrad", "InstanceNormV2",
+           "InstanceNormV2Grad", "LayerNormGrad", "LayerNormGradGrad", "PSROIPooling",
+           "PSROIPoolingGrad"]
 
 
 def _layer_gradients(x: torch.Tensor, dy: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor,
@@ -64,26 +65,101 @@ def _layer_norm_grad_grad(x: Tensor, dy: Tensor, variance: Tensor, mean: Tensor,
     return tuple(map(wrap, pull((d_dx._raw, d_dg._raw, d_db._raw))))
 
 
+def _batch_gradients(x: torch.Tensor, dy: torch.Tensor, scale: torch.Tensor, mean: torch.Tensor,
+                     variance: torch.Tensor, training: bool, epsilon: float, channels: int
+                     ) -> tuple[torch.Tensor, ...]:
+    """The gradients of batch normalization by the input, the factors and the offsets."""
+    over = [i for i in range(x.dim()) if i != channels]
+    view = [1] * x.dim()
+    view[channels] = -1
+    rstd = (variance.reshape(view) + epsilon).rsqrt()
+    scaled = (x - mean.reshape(view)) * rstd
+    factors, offsets = (dy * scaled).sum(over), dy.sum(over)
+    weighted = dy * scale.reshape(view)
+    if training:
+        weighted = (weighted - weighted.mean(over, keepdim=True)
+                    - scaled * (weighted * scaled).mean(over, keepdim=True))
+    return weighted * rstd, factors, offsets
+
+
+def _channels(x: Tensor, data_format: str) -> int:
+    return x.ndim - 1 if data_format == "NHWC" else 1
+
+
 @op
 def _batch_norm_grad(dout: Tensor, x: Tensor, scale: Tensor, saved_mean: Tensor,
                      saved_variance: Tensor, reserve: Tensor, *, is_training: bool,
                      epsilon: float, data_format: str) -> tuple[Tensor, ...]:
-    """The gradients by the input, the factors and the offsets."""
-    raw, dy = x._raw, dout._raw
-    channels = raw.dim() - 1 if data_format == "NHWC" else 1
-    over = [i for i in range(raw.dim()) if i != channels]
-    view = [1] * raw.dim()
-    view[channels] = -1
-    mean, spread, factor = (t._raw.reshape(view) for t in (saved_mean, saved_variance, scale))
-    rstd = (spread + epsilon).rsqrt()
-    scaled = (raw - mean) * rstd
-    factors, offsets = (dy * scaled).sum(over), dy.sum(over)
-    if not is_training:
-        return wrap(dy * factor * rstd), wrap(factors), wrap(offsets)
-    weighted = dy * factor
-    dx = rstd * (weighted - weighted.mean(over, keepdim=True)
-                 - scaled * (weighted * scaled).mean(over, keepdim=True))
-    return wrap(dx), wrap(factors), wrap(offsets)
+    return tuple(map(wrap, _batch_gradients(
+        x._raw, dout._raw, scale._raw, saved_mean._raw, saved_variance._raw, is_training, epsilon,
+        _channels(x, data_format))))
+
+
+@op
+def _batch_norm_grad_grad(x: Tensor, dy: Tensor, scale: Tensor, saved_mean: Tensor,
+                          saved_variance: Tensor, dout_dx: Tensor, dout_dscale: Tensor,
+                          dout_dbias: Tensor, *, is_training: bool, epsilon: float,
+                          data_format: str) -> tuple[Tensor, ...]:
+    """The gradients of what `BatchNormGrad` gives, by the input, its gradient and the factors."""
+    channels = _channels(x, data_format)
+    over = [i for i in range(x.ndim) if i != channels]
+
+    def forward(raw: torch.Tensor, dy: torch.Tensor, scale: torch.Tensor) -> tuple:
+        mean, variance = saved_mean._raw, saved_variance._raw
+        if is_training:  # they are functions of the input
+            mean = raw.mean(over)
+            variance = raw.var(over, correction=0)
+        return _batch_gradients(raw, dy, scale, mean, variance, is_training, epsilon, channels)
+
+    pull = torch.func.vjp(forward, x._raw, dy._raw, scale._raw)[1]
+    return tuple(map(wrap, pull((dout_dx._raw, dout_dscale._raw, dout_dbias._raw))))
+
+
+@op
+def _instance_norm(x: Tensor, gamma: Tensor, beta: Tensor, mean: Tensor, variance: Tensor, *,
+                   is_training: bool, momentum: float, epsilon: float) -> tuple[Tensor, ...]:
+    """Normalization of each channel of each image, by its own statistics where it trains.
+
+    The other results are these statistics, the means and 1 / standard deviations, for the gradient;
+    zeros where it doesn't train. `momentum` is accepted as MindSpore does.
+    """
+    _check_images("InstanceNormV2", x, gamma)
+    raw, center, rstd = x._raw.float(), mean._raw, (variance._raw + epsilon).rsqrt()
+    if is_training:
+        center = raw.mean((2, 3), keepdim=True)
+        rstd = (raw.var((2, 3), keepdim=True, correction=0) + epsilon).rsqrt()
+    out = ((raw - center) * rstd * gamma._raw + beta._raw).to(x._raw.dtype)
+    saved = (center, rstd) if is_training else (torch.zeros_like(center), torch.zeros_like(rstd))
+    return wrap(out), wrap(saved[0]), wrap(saved[1])
+
+
+def _check_images(name: str, x: Tensor, gamma: Tensor) -> None:
+    wanted = (*x.shape[:2], 1, 1, *x.shape[4:])
+    if x.ndim not in (4, 5) or x.shape[2] * x.shape[3] < 2:
+        raise ValueError(f"For '{name}', 'x' must have the shape (N, C, H, W) or (N, C1, H, W, C0) "
+                         f"with more than one pixel, but got {x.shape}.")
+    if gamma.shape != wanted:
+        raise ValueError(f"For '{name}', 'gamma' must have the shape {wanted}, but got "
+                         f"{gamma.shape}.")
+
+
+@op
+def _instance_norm_grad(dy: Tensor, x: Tensor, gamma: Tensor, mean: Tensor, variance: Tensor,
+                        save_mean: Tensor, save_variance: Tensor, *, is_training: bool,
+                        epsilon: float) -> tuple[Tensor, ...]:
+    """The gradients by the images, the factors and the offsets, from what `InstanceNormV2` saved.
+    """
+    _check_images("InstanceNormV2Grad", x, gamma)
+    raw, dout = x._raw.float(), dy._raw.float()
+    rstd = save_variance._raw if is_training else (variance._raw + epsilon).rsqrt()
+    scaled = (raw - (save_mean if is_training else mean)._raw) * rstd
+    factors = (dout * scaled).sum((2, 3), keepdim=True)
+    offsets = dout.sum((2, 3), keepdim=True)
+    dx = dout
+    if is_training:
+        count = raw.shape[2] * raw.shape[3]
+        dx = dout - offsets / count - scaled * factors / count
+    return wrap((dx * rstd * gamma._raw).to(x._raw.dtype)), wrap(factors), wrap(offsets)
 
 
 @op
@@ -177,6 +253,12 @@ LayerNormGradGrad = with_attributes("LayerNormGradGrad", _layer_norm_grad_grad, 
                                     begin_params_axis=1)
 BatchNormGrad = with_attributes("BatchNormGrad", _batch_norm_grad, is_training=False,
                                 epsilon=1e-5, data_format="NCHW")
+BatchNormGradGrad = with_attributes("BatchNormGradGrad", _batch_norm_grad_grad,
+                                    is_training=False, epsilon=1e-5, data_format="NCHW")
+InstanceNormV2 = with_attributes("InstanceNormV2", _instance_norm, is_training=True, momentum=0.1,
+                                 epsilon=1e-5)
+InstanceNormV2Grad = with_attributes("InstanceNormV2Grad", _instance_norm_grad, is_training=True,
+                                     epsilon=1e-5)
 GroupNorm = primitive("GroupNorm", _group_norm)
 GroupNormGrad = primitive("GroupNormGrad", _group_norm_grad)
 _CELLS = {"input_size": positive_ints, "spatial_scale": positive_number,

@@ -81,8 +81,8 @@ FractionalMaxPool3DGradWithFixedKsize = _at_maxima("FractionalMaxPool3DGradWithF
                                                    data_format="NCDHW")
 AdaptiveMaxPool2DGrad = _at_maxima("AdaptiveMaxPool2DGrad", 2, grads_first=True)
 AdaptiveMaxPool3DGrad = _at_maxima("AdaptiveMaxPool3DGrad", 3, grads_first=True)
-MaxPoolGradGradWithArgmax = _from_maxima("MaxPoolGradGradWithArgmax", 2, kernel_size=1, strides=1,
-                                         pad_mode="VALID")
+MaxPoolGradGradWithArgmax = _from_maxima(  # its positions count all channels
+    "MaxPoolGradGradWithArgmax", 3, kernel_size=1, strides=1, pad_mode="VALID")
 MaxUnpool2DGrad = _from_maxima("MaxUnpool2DGrad", 2, "ksize", strides=0, pads=0, output_shape=(),
                                data_format="NCHW")
 MaxUnpool3DGrad = _from_maxima("MaxUnpool3DGrad", 3, "ksize", strides=0, pads=0, output_shape=(),
@@ -91,8 +91,9 @@ MaxUnpool3DGrad = _from_maxima("MaxUnpool3DGrad", 3, "ksize", strides=0, pads=0,
 
 def _of_linear(forward: Any, dout: Tensor, shape: Any) -> Tensor:
     """The gradient of a linear function of a Tensor of a shape, whose values don't matter."""
-    none = wrap(dout._raw.new_zeros(shape_from(shape)))
-    return pulled_back(forward, dout, none)[0]
+    kind = dout._raw.dtype if dout._raw.is_floating_point() else torch.float64
+    none = wrap(dout._raw.new_zeros(shape_from(shape), dtype=kind))
+    return wrap(pulled_back(forward, dout, none)[0]._raw.to(dout._raw.dtype))
 
 
 def _adaptive(name: str, kernel: Any, rank: int) -> type[Primitive]:

@@ -6,6 +6,7 @@ Python's or Tensors of one element. The formulas are those of `update_rules`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ class Update(Primitive):
         """Run `rule` on the raws of `parameters`, the gradient after the first, each in a list."""
         self._check(parameters, gradient)
         held = [rules.held(p) for p in parameters]
-        if any(differs(raw) for raw in (*held, gradient._raw)):
+        given = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        if any(differs(raw) for raw in (*held, gradient._raw, *given)):
             self._apply_to_examples(rule, held, gradient._raw, *args, **options)
             return tuple(wrap(raw) for raw in held)
         with torch.no_grad(), rules.off_tape(parameters):
@@ -86,12 +88,16 @@ class Update(Primitive):
         """Run `rule` on what all examples of a `vmap` have: formulas are about single elements."""
         first, *others = (of_all_examples(raw) for raw in held)
         grads = of_all_examples(gradient)
+        numbers = [of_all_examples(a) if isinstance(a, torch.Tensor) else a for a in args]
         if any(other.shape != first.shape for other in others) or grads.dim() > first.dim():
             raise ValueError(f"For '{self.name}', inside 'vmap' all Parameters must be mapped "
                              f"over, but some differ between the examples and some don't.")
         with torch.no_grad(), torch._C._DisableFuncTorch():
             grads = torch.empty_like(first).copy_(grads.to(first.dtype))
-            rule([first], [grads], *([other] for other in others), *args, **options)
+            for place in _examples(numbers, first):
+                rule([first[place]], [grads[place]], *([other[place]] for other in others),
+                     *(number[place] if isinstance(number, torch.Tensor) and number.dim()
+                       else number for number in numbers), **options)
 
     def _check(self, parameters: tuple[Any, ...], gradient: Any) -> None:
         for position, parameter in enumerate(parameters):
@@ -102,6 +108,19 @@ class Update(Primitive):
             raise TypeError(f"For '{self.name}', the gradient must be a Tensor, "
                             f"but got {type(gradient).__name__}.")
         fit_states(self.name, parameters[0], parameters[1:])
+
+
+def _examples(numbers: list[Any], whole: torch.Tensor) -> list[Any]:
+    """The places of what is updated together: all, or each example that has numbers of its own."""
+    shapes = {tuple(n.shape) for n in numbers if isinstance(n, torch.Tensor) and n.dim()}
+    if not shapes:
+        return [...]
+    shape = max(shapes, key=len)
+    if len(shapes) > 1 or tuple(whole.shape[:len(shape)]) != shape:
+        raise ValueError(f"inside 'vmap' the numbers of a step must be mapped over as its "
+                         f"Parameters are, but got the shapes {sorted(shapes)} for "
+                         f"{tuple(whole.shape)}.")
+    return list(itertools.product(*map(range, shape)))
 
 
 class Locking(Update):

@@ -332,12 +332,12 @@ class ApplyCenteredRMSProp(Locking):
     def __call__(self, var: Parameter, mean_gradient: Parameter, mean_square: Parameter,
                  moment: Parameter, grad: Tensor, learning_rate: Any, decay: Any, momentum: Any,
                  epsilon: Any) -> Tensor:
-        return self._apply(_centered, (var, mean_square, moment, mean_gradient), grad,
+        return self._apply(centered, (var, mean_square, moment, mean_gradient), grad,
                            rate(learning_rate), number(decay), number(momentum),
                            number(epsilon))[0]
 
 
-def _centered(params: list, grads: list, squares: list, moments: list, means: list,
+def centered(params: list, grads: list, squares: list, moments: list, means: list,
               *numbers: Any) -> None:
     rules.rmsprop(params, grads, squares, moments, *numbers, means=means)
 

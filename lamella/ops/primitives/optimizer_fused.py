@@ -13,7 +13,8 @@ from . import update_rules as rules
 from .optimizer import Locking, Update, number, rate
 from .update_states import fit_states
 
-__all__ = ["FusedAdaFactor", "FusedAdaFactorWithGlobalNorm", "FusedCastAdamWeightDecay"]
+__all__ = ["FusedAdaFactor", "FusedAdaFactorWithGlobalNorm", "FusedCastAdamWeightDecay",
+           "FusedWeightScaleApplyMomentum"]
 
 
 class FusedAdaFactor(Update):
@@ -142,3 +143,31 @@ class FusedCastAdamWeightDecay(Locking):
             for parameter, new in ((var, wide), (m, first), (v, second)):
                 held(parameter).copy_(new)
         return tuple(wrap(held(parameter)) for parameter in (var, m, v))
+
+
+class FusedWeightScaleApplyMomentum(Update):
+    """`ops.ApplyMomentum` with a decay of the weights and a gradient that is scaled back.
+
+    ``g = gradient / loss_scale + weight_decay * variable``; ``a = momentum * a + g``;
+    ``variable -= learning_rate * a``.
+
+    Inputs:
+        weight_decay, loss_scale, variable, accumulation, learning_rate, gradient, momentum.
+
+    Outputs:
+        The new variable.
+
+    Examples:
+        >>> import lamella as ms
+        >>> w, a = (ms.Parameter(ms.Tensor([x]), name=n) for x, n in ((1.0, "w"), (0.0, "a")))
+        >>> step = ms.ops.FusedWeightScaleApplyMomentum()
+        >>> print(step(0.5, 2.0, w, a, 0.1, ms.Tensor([3.0]), 0.9))
+        [0.8]
+    """
+
+    def __call__(self, weight_decay: Any, loss_scale: Any, variable: Parameter,
+                 accumulation: Parameter, learning_rate: Any, gradient: Tensor,
+                 momentum: Any) -> Tensor:
+        return self._apply(rules.sgd, (variable, accumulation), gradient / loss_scale,
+                           rate(learning_rate), number(momentum),
+                           decay=number(weight_decay))[0]

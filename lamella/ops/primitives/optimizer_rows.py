@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-class _Rows(Update):
+class Rows(Update):
     """A primitive whose gradient has only the rows at `indices`; equal indices are summed.
 
     As in MindSpore, indices beyond the rows are left out, and those marked `_step_each` take a
@@ -87,7 +87,7 @@ def _unique_rows(grad: torch.Tensor, indices: torch.Tensor, count: int) -> list[
     return [(rows[inside], summed[inside])]
 
 
-class SparseApplyAdadelta(_Rows):
+class SparseApplyAdadelta(Rows):
     """`ApplyAdadelta` of the rows at `indices`.
 
     Args:
@@ -125,7 +125,7 @@ class SparseApplyAdadelta(_Rows):
                                 number(rho), self.epsilon)
 
 
-class SparseApplyRMSProp(_Rows):
+class SparseApplyRMSProp(Rows):
     """`ApplyRMSProp` of the rows at `indices`.
 
     Args:
@@ -167,7 +167,7 @@ class SparseApplyRMSProp(_Rows):
                                 self.momentum, self.epsilon)
 
 
-class SparseApplyAdagrad(_Rows):
+class SparseApplyAdagrad(Rows):
     """`ApplyAdagrad` of the rows at `indices`.
 
     Args:
@@ -200,7 +200,7 @@ class SparseApplyAdagrad(_Rows):
                                 self.update_slots)
 
 
-class SparseApplyAdagradV2(_Rows):
+class SparseApplyAdagradV2(Rows):
     """`ApplyAdagradV2` of the rows at `indices`; arguments as `SparseApplyAdagrad`, and `epsilon`.
 
     Examples:
@@ -225,7 +225,7 @@ class SparseApplyAdagradV2(_Rows):
                                 self.update_slots)
 
 
-class SparseApplyFtrl(_Rows):
+class SparseApplyFtrl(Rows):
     """`ApplyFtrl` of the rows at `indices`, with its numbers given beforehand.
 
     Args:
@@ -271,7 +271,7 @@ class FusedSparseFtrl(SparseApplyFtrl):
     _step_each = False
 
 
-class SparseApplyFtrlV2(_Rows):
+class SparseApplyFtrlV2(Rows):
     """`SparseApplyFtrl` with `l2_shrinkage`, a decay that the sums of squares don't see.
 
     Examples:
@@ -295,7 +295,7 @@ class SparseApplyFtrlV2(_Rows):
                                 self.l2, self.lr_power, shrinkage=self.l2_shrinkage)
 
 
-class SparseApplyProximalAdagrad(_Rows):
+class SparseApplyProximalAdagrad(Rows):
     """`ApplyProximalAdagrad` of the rows at `indices`.
 
     Inputs:
@@ -333,7 +333,7 @@ class FusedSparseProximalAdagrad(SparseApplyProximalAdagrad):
     """
 
 
-class FusedSparseLazyAdam(_Rows):
+class FusedSparseLazyAdam(Rows):
     """`Adam` of the rows at `indices`; the moments of others stay.
 
     Args:

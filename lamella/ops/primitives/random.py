@@ -432,10 +432,11 @@ class RandomChoiceWithMask(Primitive):
 
     @prim_attr_register
     def __init__(self, count: int = 256, seed: int = 0, seed2: int = 0):
-        _check(self, seed, seed2)
+        as_int(seed, self.name, "seed")
+        as_int(seed2, self.name, "seed2")
 
     def __call__(self, input_x: Tensor) -> tuple[Tensor, Tensor]:
-        return choice_with_mask(input_x, self.count, self.seed or self.seed2 or None)
+        return choice_with_mask(input_x, self.count, abs(self.seed or self.seed2) or None)
 
 
 class Randperm(Primitive):

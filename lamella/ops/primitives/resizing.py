@@ -1,4 +1,4 @@
-"""`ResizeV2`, its gradient and `AdjustContrastv2` as Primitive classes."""
+"""`ResizeV2`, gradients of resizing and `AdjustContrastv2` as Primitive classes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import torch
 from ...core.errors import op
 from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
+from ..interpolation import FILTERS, scale_and_translate
 from ..primitive import primitive
 from .attributes import with_attributes
 from .gradients import pulled_back
 
-__all__ = ["AdjustContrastv2", "ResizeV2", "ResizeV2Grad"]
+__all__ = ["AdjustContrastv2", "ResizeV2", "ResizeV2Grad", "ScaleAndTranslateGrad"]
 
 _MODES = {"nearest": "nearest", "linear": "bilinear", "cubic": "bicubic"}
 
@@ -69,8 +70,26 @@ def _contrast(images: Tensor, contrast_factor: Tensor) -> Tensor:
     return wrap(((raw - mean) * contrast_factor._raw + mean).to(images._raw.dtype))
 
 
+@op
+def _scale_and_translate_gradient(grads: Tensor, original_image: Tensor, scale: Tensor,
+                                  translation: Tensor, *, kernel_type: str, antialias: bool
+                                  ) -> Tensor:
+    """The gradient of `ops.ScaleAndTranslate` by the images."""
+    one_of(kernel_type, FILTERS, "kernel_type", "ScaleAndTranslateGrad")
+    if grads.ndim != 4 or original_image.ndim != 4:
+        raise ValueError(f"For 'ScaleAndTranslateGrad', the gradient and the images must have the "
+                         f"shape (N, H, W, C), but got {grads.shape} and {original_image.shape}.")
+    height, width = grads.shape[1:3]
+    return pulled_back(lambda images: scale_and_translate(
+        images, (height, width), scale, translation, kernel_type, antialias),
+        grads, original_image)[0]
+
+
 AdjustContrastv2 = primitive("AdjustContrastv2", _contrast)
 ResizeV2 = with_attributes("ResizeV2", _resize, coordinate_transformation_mode="half_pixel",
                            mode="nearest")
 ResizeV2Grad = with_attributes("ResizeV2Grad", _resize_gradient,
                                coordinate_transformation_mode="half_pixel", mode="nearest")
+ScaleAndTranslateGrad = with_attributes(
+    "ScaleAndTranslateGrad", _scale_and_translate_gradient, kernel_type="lanczos3",
+    antialias=True)

@@ -112,6 +112,9 @@ def _transformed(x: Tensor, how: FFTWithSize) -> Tensor:
         raise TypeError(f"For 'FFTWithSize', the input must be "
                         f"{'real' if forward_of_real else 'complex'}, but got {x.dtype}.")
     dims = tuple(range(-how.signal_ndim, 0))
+    if how.real and how.inverse and how.onesided and not how.signal_sizes and raw.shape[-1] == 1:
+        raise ValueError("For 'FFTWithSize', the last dimension of the input cannot be 1 for a "
+                         "onesided inverse without 'signal_sizes', which would have no elements.")
     if not how.real:
         kernel = torch.fft.ifftn if how.inverse else torch.fft.fftn
         return wrap(kernel(raw, dim=dims, norm=how.norm))

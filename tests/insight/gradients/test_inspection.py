@@ -86,7 +86,7 @@ def test_nothing_comes_of_it():
     assert any(p.name.endswith("moving_mean") for p in net.get_parameters())
     for p in net.get_parameters():
         raw, values = before[p.name]
-        assert p._data is raw and not p._data.requires_grad and "hooks" not in p.__dict__
+        assert p._data is raw and not p._data.requires_grad and "_hooks" not in p.__dict__
         np.testing.assert_array_equal(p.asnumpy(), values)
     np.testing.assert_array_equal(ms.get_rng_state().asnumpy(), numbers)
     assert not X._raw.requires_grad and X._raw._backward_hooks is None

@@ -1,8 +1,9 @@
 """The CPU."""
 
 from . import op_tuning
+from .op_tuning import threads_num
 
-__all__ = ["device_count", "is_available", "op_tuning"]
+__all__ = ["device_count", "is_available", "op_tuning", "threads_num"]
 
 
 def is_available() -> bool:
