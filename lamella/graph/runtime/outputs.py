@@ -14,7 +14,7 @@ from ..guards.reachable import Reachable
 from ..tracing.changes import assign
 from ..tracing.effects import DeferredCall
 from ..tracing.outcome import Outcome
-from ..tracing.results import New, Rebuilding
+from ..tracing.results import New, Rebuilding, builder_of
 from .inputs import Inputs
 
 
@@ -29,6 +29,7 @@ class Outputs:
 
     Attributes:
         out_tree: descriptions of the result, of assigned values, and of what is printed.
+        build: makes the result from the graph's, if nothing else is needed for that.
         gives_one: whether it returns one Tensor, and has no other effect in Python.
         pattern: which of the objects it was given are the same, if it changes or returns any.
         assigns: whether it assigns other data to Tensors that it finds elsewhere.
@@ -47,6 +48,7 @@ class Outputs:
         form = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
         self.gives_one = (type(form) is New and form == New(0)
                           and not self._changes and not self._deferred)
+        self.build = None if self._changes or self._deferred else builder_of(form)
 
     @property
     def assigns(self) -> bool:
@@ -77,7 +79,9 @@ class Outputs:
         """The result for the caller; first the replay's changes and deferred calls are made."""
         if self.gives_one:
             return wrap(found[0])
-        given = list(given_tensors((args, kwargs)))
+        if self.build is not None:
+            return self.build(found)
+        given = given_tensors((args, kwargs))
         things = list(things_of((args, kwargs))) if self.pattern is not None else []
         numbers: Any = found[-1] if self._has_numbers else ()
         rebuilding = Rebuilding(found, given, self._inputs.found, things, numbers)

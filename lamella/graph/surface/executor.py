@@ -50,12 +50,6 @@ class PyNativeExecutor:
         torch.set_grad_enabled(flag)
         torch._C._set_fwd_grad_enabled(flag)
 
-    def set_async_for_graph(self, flag: bool) -> None:
-        """Say whether calls of graphs return before their kernels have finished.
-
-        They do on accelerators alone, whose queues see to it: the flag has no effect.
-        """
-
 
 _cell_graph_executor = CellGraphExecutor()
 _pynative_executor = PyNativeExecutor()

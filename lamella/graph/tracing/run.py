@@ -74,7 +74,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         facts_of(function.__code__).identities for function in reach.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
-    given = list(given_tensors((args, kwargs)))
+    given = given_tensors((args, kwargs))
     lent, swapped = _inputs(given, [one.tensor for one in held], symbolic)
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
