@@ -13,6 +13,7 @@ from . import kernels
 from .enums import Border, Inter, SliceMode
 from .image import (
     ImageOperation,
+    check_resampling,
     fill_values,
     frames,
     is_image,
@@ -267,6 +268,7 @@ class Rotate(ImageOperation):
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         degrees = self.degrees % 360
+        check_resampling("Rotate", image, self.resample)
         return frames(image, lambda frame: kernels.rotated(
             is_image("Rotate", frame), degrees, self.resample, self.expand, self.center,
             self._fill))

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, choice, integer, number, pair
+from ..checks import boolean, checked_prob, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation, Streams, Values
-from ..transforms.transforms import checked_prob
 from .enums import ImageBatchFormat
 from .image import ImageOperation, RandomImageOperation, is_image
 
