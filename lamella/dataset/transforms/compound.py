@@ -69,13 +69,12 @@ class Compose(CompoundOperation):
 
     def __call__(self, *values: Any) -> Any:
         """The outputs: a tuple, where one of the operations, or the input, is Pillow's."""
-        if not values:
+        python = any(isinstance(op, TensorOperation) and op.python for op in self.unfolded())
+        if not values and python:
             raise TypeError("Compose was called without an image. Fix invocation (avoid it being "
                             "invoked as Compose([...])()).")
         out = super().__call__(*values)
-        python = is_pillow(values[0]) or any(
-            isinstance(op, TensorOperation) and op.python for op in self.unfolded())
-        if python:
+        if python or is_pillow(values[0]):
             return out if isinstance(out, tuple) else (out,)
         return np.asarray(out) if is_pillow(out) else out
 

@@ -246,7 +246,8 @@ class PadEnd(TensorOperation):
             raise TypeError(f"For 'PadEnd', 'pad_shape' must be a list, but got {pad_shape!r}.")
         for size in pad_shape:
             if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
-                raise TypeError(f"For 'PadEnd', 'pad_shape' must have ints or None, but got "
+                raise TypeError(f"a value in the list is not an integer. For 'PadEnd', "
+                                f"'pad_shape' must have ints or None, but got "
                                 f"{size!r}.")
             if size is not None and size <= 0:
                 raise ValueError(f"For 'PadEnd', sizes must be positive, but got {size}.")

@@ -109,4 +109,6 @@ def test_a_called_compose_gives_a_tuple_where_pillow_has_a_part():
     out = T.Compose([lambda x: vision.ToPIL()(x)])(image)
     assert isinstance(out, np.ndarray) and np.array_equal(out, image)
     with pytest.raises(TypeError, match="Compose was called without an image"):
-        T.Compose([len])()
+        T.Compose([vision.ToPIL()])()
+    with pytest.raises(RuntimeError, match="Input Tensor is not valid"):
+        T.Compose([vision.Resize(4)])()
