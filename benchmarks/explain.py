@@ -152,7 +152,8 @@ def effects(name: str) -> dict[str, list[float]]:
     from lamella.graph.passes.pools import pool_channels_last
     from lamella.graph.passes.trial import _run, copies
     from lamella.graph.tracing.copies import copied
-    from lamella.graph.tracing.trace import data_of, run_traced
+    from lamella.graph.tracing.run import run_traced
+    from lamella.graph.tracing.trace import data_of
     from lamella.graph.tracing.undo import undone
 
     _, step, data, _ = prepared(name)
@@ -160,9 +161,10 @@ def effects(name: str) -> dict[str, list[float]]:
     reach = reachable_from_call(step, tuple(data), {})
     with undone(reach):
         trace = run_traced(step, tuple(data), {}, reach)
-        recorded = trace.graph
-        assert recorded is not None
-        inputs = [*(x._raw for x in data), *map(data_of, trace.held), *trace.constants]
+        assert trace.outcome is not None
+        recorded = trace.outcome.graph
+        inputs = [*(x._raw for x in data), *(data_of(one.tensor) for one in trace.held),
+                  *trace.outcome.constants]
         decided: dict[str, bool] = {}
         with left_out(decided=decided):
             graphs = {"all": _improved(recorded, inputs), "none": recorded}

@@ -68,7 +68,9 @@ def measured(algorithm: str, threads: int, warm: float, rounds: int, cache: str)
     warmed = {name: its.ask("warm", warm if name == "lamella" else 1.0)
               for name, its in both.items()}
     apart = difference(warmed["lamella"]["results"], both["jax"].begun["results"])
-    counts = {name: max(1, min(5000, int(SLICE / its["seconds"]))) for name, its in warmed.items()}
+    # of calls now: those of the warm-up were also recorded, replayed and compiled
+    counts = {name: max(1, min(5000, int(SLICE / its.ask("time", 5)["seconds"])))
+              for name, its in both.items()}
     times: dict[str, list[float]] = {name: [] for name in both}
     for _ in range(rounds):
         for name, its in both.items():

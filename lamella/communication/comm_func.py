@@ -57,6 +57,9 @@ def write_into(name: str, target: Any, value: torch.Tensor) -> None:
     if raw.shape != value.shape:
         raise ValueError(f"For '{name}', the result has shape {list(value.shape)}, but the Tensor "
                          f"that it is to be written into is {describe(target)}.")
+    if any(n > 1 and not stride for n, stride in zip(raw.shape, raw.stride(), strict=True)):
+        raise ValueError(f"For '{name}', elements of the Tensor that the result is to be written "
+                         f"into share memory, as 'broadcast_to' makes them. Give a copy of it.")
     in_place(target, lambda own: own.copy_(value))
 
 

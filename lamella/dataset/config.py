@@ -74,6 +74,9 @@ def pipeline_seed(shared: bool = False) -> int:
         shared: whether all processes need the same one, as for shards.
     """
     seed = get_seed()
+    if seed == _DEFAULT_SEED and _VALUES["debug_mode"]:  # so that runs can be repeated
+        set_seed(1)
+        return 1
     if seed == _DEFAULT_SEED and not shared:
         return int.from_bytes(os.urandom(4), "little")
     return seed
@@ -318,6 +321,8 @@ def get_fast_recovery() -> bool:
 @checked_call("config.set_debug_mode")
 def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -> None:
     """Run pipelines in this process and thread, row by row, so that a debugger can step in.
+
+    Where no seed was set, it is 1 from the first pipeline on that runs so.
 
     Args:
         debug_mode_flag: whether to.

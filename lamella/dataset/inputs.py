@@ -41,26 +41,20 @@ def _numbers(allowed: str) -> frozenset[str]:
     return frozenset(allowed.split(","))
 
 
-_FITTING: dict[type, set[Any]] = {}  # what was found to fit, so that a row costs one look-up
-
-
 def check_input(operation: Any, value: np.ndarray) -> None:
     """Check an array that an operation gets.
+
+    The operation remembers the last type and shape that fit, in `_fits`: most rows are alike, and
+    operations look there first, since a call costs as much as a small operation.
 
     Raises:
         RuntimeError: if it has a shape or a type that the operation doesn't take.
     """
     kind = type(operation)
-    shape = value.shape
-    seen = value.dtype, len(shape), shape[2:3], shape[-1:] == (2,)
-    fitting = _FITTING.get(kind)
-    if fitting is None:
-        fitting = _FITTING[kind] = set()
-    if seen not in fitting:
-        room = kind.__module__.rpartition(".")[0].rpartition(".")[2]
-        for rule in _rules().get(f"{room}.{kind.__name__}", ()):
-            _check(kind.__name__, rule, value)
-        fitting.add(seen)
+    room = kind.__module__.rpartition(".")[0].rpartition(".")[2]
+    for rule in _rules().get(f"{room}.{kind.__name__}", ()):
+        _check(kind.__name__, rule, value)
+    operation._fits = value.dtype, value.shape
 
 
 def _check(name: str, rule: _Rule, value: np.ndarray) -> None:

@@ -26,6 +26,20 @@ class Shuffle(str, Enum):
     INFILE = "infile"
 
 
+def chained(inner_name: str, outer_name: str, inner: Any, outer: BuiltinSampler) -> None:
+    """Check that a sampler can choose among the rows that another one gives.
+
+    Raises:
+        RuntimeError: if one shuffles in a way that needs the files.
+    """
+    many = "When multiple samplers are used, ensure that the shuffle of the"
+    if inner is not None and inner.get_shuffle_mode() is Shuffle.PARTIAL:
+        raise RuntimeError(f"{many} {inner_name} sampler must not be Shuffle.PARTIAL.")
+    if outer.get_shuffle_mode() not in (Shuffle.GLOBAL, Shuffle.FALSE):
+        raise RuntimeError(f"{many} {outer_name} sampler must be Shuffle.FALSE or Shuffle.GLOBAL, "
+                           f"but got: {outer.get_shuffle_mode()}.")
+
+
 class BuiltinSampler:
     """The base of samplers. A child sampler, if one is added, says which rows there are."""
 
@@ -85,6 +99,7 @@ class BuiltinSampler:
         if self.child_sampler is not None:
             raise RuntimeError(f"Cannot add child sampler, this sampler already has a child. For "
                                f"'{type(self).__name__}', 'add_child' was called before.")
+        chained("input", "current", sampler, self)
         self.child_sampler = sampler
 
     def get_child(self) -> BuiltinSampler | None:
@@ -236,7 +251,8 @@ class WeightedRandomSampler(BuiltinSampler):
                  replacement: bool = True):
         super().__init__(num_samples)
         _boolean(self, "replacement", replacement)
-        weights = list(weights) if isinstance(weights, (list, np.ndarray)) else [weights]
+        weights = list(weights) if isinstance(weights, (list, np.ndarray)) else [
+            weights]  # type: ignore[list-item]
         for place, weight in enumerate(weights):
             if not isinstance(weight, numbers.Number):
                 raise TypeError(f"type of weights element must be number, but got w[{place}]: "

@@ -9,7 +9,7 @@ import numpy as np
 
 from .node import Dataset
 from .order import skipped
-from .samplers import BuiltinSampler
+from .samplers import BuiltinSampler, chained
 from .source_arguments import checked
 from .state import Passes, Run
 
@@ -62,6 +62,7 @@ class MappableDataset(SourceDataset):
             raise TypeError(f"Input sampler is not an instance of a sampler. For 'add_sampler', "
                             f"'new_sampler' must be a sampler, but got "
                             f"{type(new_sampler).__name__}.")
+        chained("current", "input", self.sampler, new_sampler)
         if self.sampler is not None:
             new_sampler.add_child(self.sampler)
         self.sampler, self._counted = new_sampler, None

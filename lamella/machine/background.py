@@ -75,7 +75,7 @@ def _started(name: str, work: Callable[[], None], interrupted: bool = True) -> t
 
 
 def run(command: Sequence[str], folder: pathlib.Path, patience: float,
-        environment: dict[str, str] | None = None) -> bool:
+        environment: dict[str, str] | None = None, prompt: float = 0.0) -> bool:
     """Run a command by `quiet`, in a job; its output goes to the file ``log`` in `folder`.
 
     Args:
@@ -83,6 +83,7 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
         folder: its working directory; removed if this process ends meanwhile.
         patience: seconds after which it is stopped.
         environment: variables, besides those of this process.
+        prompt: seconds of processor time for which it runs like any other process.
 
     Returns:
         Whether it ended by itself, with status 0.
@@ -93,7 +94,7 @@ def run(command: Sequence[str], folder: pathlib.Path, patience: float,
         try:
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", quiet.__file__, str(os.getpid()), str(folder),
-                 *command],
+                 str(prompt), *command],
                 cwd=folder, env={**os.environ, **_scratch(folder), **(environment or {})},
                 start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)

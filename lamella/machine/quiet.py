@@ -1,6 +1,7 @@
 """Runs a command beside another process without slowing that down.
 
-Called as ``python -I -S quiet.py PARENT FOLDER COMMAND...``.
+Called as ``python -I -S quiet.py PARENT FOLDER SECONDS COMMAND...``. For the first SECONDS of
+processor time the command runs like any other process: a job of a few seconds is worth them.
 
 A core that compiles beside a training step costs more than its share: each parallel region of the
 step waits for its slowest thread. So the command runs with the policy SCHED_IDLE, and is stopped
@@ -32,19 +33,23 @@ _PDEATHSIG = 1  # of prctl(2), which is Linux's
 _TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # per second, in /proc/stat
 
 
-def main(parent: int, folder: str, command: list[str]) -> int:
+def main(parent: int, folder: str, seconds: float, command: list[str]) -> int:
     """Run `command` for the process `parent`; returns its exit status."""
     share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
+    is_quiet = share < 1.0 and not seconds
     worker = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                              preexec_fn=lambda: _become(quiet=share < 1.0))
+                              preexec_fn=lambda: _become(is_quiet))
     signal.signal(signal.SIGTERM, lambda *_: _end(worker, folder))
     # `background` starts this process with SIGTERM blocked, so that none comes too early
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     while worker.poll() is None:
         if os.getppid() != parent:
             _end(worker, folder)
-        elif share >= 1.0:
+        elif share >= 1.0 or seconds and not _has_used(worker, seconds):
             _wait(worker, PERIOD)
+        elif not is_quiet:
+            is_quiet, seconds = True, 0.0
+            _yield_to_others(worker)
         elif _look(worker):
             _wait(worker, PERIOD - LOOK)
         else:
@@ -83,6 +88,20 @@ def _look(worker: subprocess.Popen) -> bool:
     return idle >= IDLE
 
 
+def _has_used(worker: subprocess.Popen, seconds: float) -> bool:
+    """Whether the command has used so much processor time; where that is unknown, it has."""
+    with contextlib.suppress(OSError, ValueError), open(f"/proc/{worker.pid}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / _TICKS >= seconds
+    return True
+
+
+def _yield_to_others(worker: subprocess.Popen) -> None:
+    """Give the command the lowest priority."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PGRP, worker.pid, 19)
+
+
 def _become(quiet: bool) -> None:
     """In the child: a new process group, the lowest priority, and death with this process."""
     os.setpgid(0, 0)
@@ -116,4 +135,4 @@ def _end(worker: subprocess.Popen, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]), sys.argv[4:]))

@@ -18,6 +18,7 @@ from .replaced_layers import replace_layers
 __all__ = ["Int8Dense", "quantize_weights"]
 
 _FEW_ROWS = 16  # up to so many the kernel for bfloat16 wins, as reading the weights takes the time
+_BLOCK = 16
 
 
 class Int8Dense(Cell):
@@ -73,7 +74,10 @@ def _product(x: Tensor, weight: Tensor, scale: Tensor, bias: Tensor | None) -> T
     """x (int8 * scale)ᵀ + bias."""
     raw, numbers, factors = x._raw, weight._raw, scale._raw.to(x._raw.dtype)
     few = raw.numel() <= _FEW_ROWS * raw.shape[-1]
-    if raw.dtype is torch.bfloat16 and few and not raw.requires_grad:
+    # the kernel takes _BLOCK columns at a time, also beyond the last one
+    whole = raw.shape[-1] % _BLOCK == 0 and raw.shape[-1] == numbers.shape[1]
+    if (raw.dtype is torch.bfloat16 and few and whole and not raw.requires_grad
+            and not torch.compiler.is_compiling()):  # files of networks can't ask for it
         out = torch.ops.aten._weight_int8pack_mm(
             raw.reshape(-1, raw.shape[-1]), numbers, factors)
         out = out.reshape(*raw.shape[:-1], numbers.shape[0])

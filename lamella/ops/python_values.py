@@ -123,7 +123,10 @@ def dict_getitem(value: dict[Any, Any], key: Any) -> Any:
     Raises:
         KeyError: if the dict has no such key.
     """
-    return of_type(value, dict, "value", "dict_getitem")[_key(key, "dict_getitem")]
+    of_type(value, dict, "value", "dict_getitem")
+    if _key(key, "dict_getitem") not in value:
+        raise KeyError(f"For 'dict_getitem', 'key' must be one of the dict's, but got {key!r}.")
+    return value[key]
 
 
 def shape_mul(shape: Sequence[int]) -> int:

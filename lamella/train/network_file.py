@@ -52,7 +52,7 @@ _INTERNAL = {
     "_shape_as_tensor", "_softmax", "_stack", "_standard_gamma", "_to_copy", "_trilinear",
     "_unique2", "_unsafe_view", "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa",
     "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d",
-    "_weight_int8pack_mm", "_weight_norm", "_weight_norm_interface"}
+    "_weight_norm", "_weight_norm_interface"}
 # layouts whose indices are tensors, which may be changed after they were checked
 _INDEXED = re.compile("sparse|cs[rc]|bs[rc]|coo|coalesce|indices_copy|nested|jagged")
 _SET_GRAD = "wrap_with_set_grad_enabled"

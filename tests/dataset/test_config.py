@@ -21,3 +21,16 @@ def test_of_two_seeds_the_one_set_last_counts() -> None:
     dataset.config.set_seed(3)
     assert (dataset.config.get_seed(), order()) == (3, three)
     assert ms.get_seed() == 5
+
+
+def test_debug_mode_sets_a_seed_where_there_is_none():
+    seed = dataset.config.get_seed()
+    dataset.config.set_seed(5489)  # as if none was set
+    dataset.config.set_debug_mode(True)
+    try:
+        data = dataset.NumpySlicesDataset(list(range(9)))
+        first, second = ([int(row[0]) for row in data] for _ in range(2))
+        assert first == second and dataset.config.get_seed() == 1
+    finally:
+        dataset.config.set_debug_mode(False)
+        dataset.config.set_seed(seed)

@@ -77,3 +77,10 @@ def test_shares_are_rounded_as_in_mindspore():
 def test_a_shard_is_not_split():
     with pytest.raises(RuntimeError, match="should not be sharded before split"):
         ds.NumpySlicesDataset(np.arange(4), num_shards=2, shard_id=0).split([1, 1])
+
+
+def test_samplers_that_cannot_stand_on_each_other():
+    with pytest.raises(RuntimeError, match="of the input sampler must not be Shuffle.PARTIAL"):
+        ds.SequentialSampler().add_child(ds.RandomSampler(shuffle=ds.Shuffle.PARTIAL))
+    with pytest.raises(RuntimeError, match="of the current sampler must be Shuffle.FALSE or"):
+        ds.RandomSampler(shuffle=ds.Shuffle.INFILE).add_child(ds.RandomSampler())

@@ -11,12 +11,12 @@ import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.ops.primitive import Primitive
 
-# what acts on the machine or the whole process instead of its arguments; and loops, which go on
-# forever if a condition or a bound says so
+# what acts on the machine or the whole process instead of its arguments; what waits for other
+# processes; and loops, which go on forever if a condition or a bound says so
 LEFT_OUT = {"ops.WhileLoop", "ops.Print", "Tensor.tofile", "Tensor.dump", "Tensor.to_dlpack",
             "Tensor.from_dlpack",
             "ops.print_", "ops.ForiLoop", "ops.CustomRegOp", "ops.DataType", "ops.Custom",
-            "Tensor.storage",
+            "ops.init_process_group", "Tensor.storage",
             "Tensor.untyped_storage", "Tensor.to_torch", "Tensor.asnumpy", "Tensor.numpy",
             "Tensor.share_memory_"}
 OPERATORS = ("__abs__ __add__ __and__ __bool__ __complex__ __contains__ __eq__ __float__ "

@@ -13,6 +13,8 @@ CALLS = {
     "all_to_all_single of no Tensor": lambda: mint.distributed.all_to_all_single("valid", X),
     "all_gather_into_tensor_uneven": lambda: mint.distributed.all_gather_into_tensor_uneven(
         (1, 3), X),
+    "all_reduce of shared elements": lambda: mint.distributed.all_reduce(
+        Tensor([[1.0]]).broadcast_to((8, 1))),
     "scatter_tensor": lambda: mint.distributed.scatter_tensor(X, True),
     "new_group": lambda: mint.distributed.new_group(ranks=abs),
     "get_rank": lambda: mint.distributed.get_rank(group=np.zeros(3)),

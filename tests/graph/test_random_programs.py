@@ -6,7 +6,7 @@ import pytest
 
 from lamella.graph.guards import guard, values
 from lamella.graph.runtime import plan
-from lamella.graph.tracing import changes, scalars
+from lamella.graph.tracing import changes, scalar_environment
 
 from . import random_programs, random_statements
 
@@ -65,7 +65,7 @@ BUGS = {
     "lists": (lambda: of_a_kind(list), "by_items by_last_item"),
     "what a run changes": (lambda: (changes.Snapshot, "changes", lambda self: iter(())),
                            "counts keeps_a_pair notes"),
-    "conditions on numbers": (lambda: (scalars.ScalarEnvironment, "condition", bool),
+    "conditions on numbers": (lambda: (scalar_environment.ScalarEnvironment, "condition", bool),
                               "computes_in_numbers every_third"),
     "values of tensors": (lambda: (plan, "_is", lambda found, expected: True), "by_branch"),
 }

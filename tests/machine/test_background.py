@@ -123,7 +123,7 @@ def test_it_is_quiet_and_ends_with_its_parent_even_while_it_is_stopped(tmp_path)
     folder = tmp_path / "draft"
     folder.mkdir()
     code = (f"import os, subprocess, sys, time; p = subprocess.Popen([sys.executable, '-I', '-S', "
-            f"{quiet.__file__!r}, str(os.getpid()), {str(folder)!r}, sys.executable, '-c', "
+            f"{quiet.__file__!r}, str(os.getpid()), {str(folder)!r}, '0', sys.executable, '-c', "
             f"{COUNT!r}], cwd={str(folder)!r}, start_new_session=True); time.sleep(1000)")
     parent = subprocess.Popen([sys.executable, "-c", code],
                               env={**os.environ, "LAMELLA_COMPILE_SHARE": "0.01"})
@@ -244,3 +244,18 @@ def test_a_library_is_whole(tmp_path):
     with pytest.raises(ValueError, match="digest"):
         library.checked(tmp_path)
     assert cache.key_of_code("a", 1) != cache.key_of_code("a", 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_a_prompt_job_yields_once_it_has_used_its_seconds(tmp_path):
+    """Its priority is ordinary at first, and the lowest after the seconds of processor time."""
+    script = tmp_path / "job.py"
+    script.write_text("import os, time\n"
+                      "first = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0)\n"
+                      "end = time.monotonic() + 100\n"
+                      "while os.getpriority(os.PRIO_PROCESS, 0) == first[0]"
+                      " and time.monotonic() < end:\n    sum(range(1000))\n"
+                      "raise SystemExit(0 if first[1] == os.SCHED_OTHER"
+                      " and time.monotonic() < end else 1)\n")
+    assert background.run([sys.executable, str(script)], tmp_path, PATIENCE,
+                          {"LAMELLA_COMPILE_SHARE": "0.5"}, prompt=0.2)

@@ -59,3 +59,14 @@ def test_errors():
         nn.Int8Dense(nn.ReLU())
     with pytest.raises(ValueError, match="must have a layer Dense or Linear, but has none"):
         nn.quantize_weights(nn.SequentialCell(nn.ReLU()))
+
+
+@pytest.mark.parametrize("width", [1, 2, 15, 16, 17, 33])
+def test_any_width_in_16_bits(width):
+    # PyTorch's kernel for few rows reads and writes whole blocks of 16 columns
+    layer = nn.Dense(width, 3)
+    small = nn.Int8Dense(layer)
+    x = np.random.default_rng(0).standard_normal((3, width)).astype(np.float32)
+    for _ in range(200):  # what is beyond the memory differs from call to call
+        found = small(Tensor(x).astype(ms.bfloat16)).float().asnumpy()
+    np.testing.assert_allclose(found, layer(Tensor(x)).asnumpy(), atol=0.1)

@@ -76,6 +76,11 @@ def test_what_is_wrong_is_said_by_name(call, error):
         call()
 
 
+def test_a_key_that_is_not_there():
+    with pytest.raises(KeyError, match="For 'dict_getitem', 'key' must be one of"):
+        ops.dict_getitem({}, 1j)
+
+
 def test_lengths_of_0_and_1_broadcast():
     assert ops.broadcast_gradient_args((), (2, 0)) == ((0, 1), ()) == ops.broadcast_gradient_args(
         (1,), (2, 0))

@@ -117,6 +117,7 @@ class LinesDataset(SourceDataset):
 
     _given: tuple[str, ...] = ()
     _modes = True
+    _arrays = False  # whether `_read` gives tuples of arrays
 
     def __init__(self, files: Any, num_samples: Any = None, num_parallel_workers: Any = None,
                  shuffle: Any = Shuffle.GLOBAL, num_shards: Any = None, shard_id: Any = None,
@@ -141,8 +142,8 @@ class LinesDataset(SourceDataset):
     def _checked(self, path: str) -> Iterator[Row]:
         try:
             kind = rows_from((_alone, path))
-            for raw in self._read(path):
-                yield kind(as_row(raw))
+            rows = self._read(path)
+            yield from map(kind, rows if self._arrays else map(as_row, rows))
         except DataError:
             raise
         except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:

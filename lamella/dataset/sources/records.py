@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,9 @@ class MindDataset(FilesDataset):
                  num_samples: int | None = None, cache: Any = None):
         by_files = shuffle in (Shuffle.FILES, Shuffle.INFILE)
         if by_files and num_samples is not None:
-            raise ValueError("For 'MindDataset', 'num_samples' excludes Shuffle.FILES and "
-                             "Shuffle.INFILE.")
+            raise ValueError("'Shuffle.FILES' or 'Shuffle.INFILE' and 'num_samples' cannot be "
+                             "specified at the same time. For 'MindDataset', 'num_samples' is for "
+                             "other orders.")
         super().__init__(num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id,
                          cache)
         self.dataset_files, self.columns_list = dataset_files, columns_list
@@ -51,6 +53,9 @@ class MindDataset(FilesDataset):
                             f"but got {dataset_files!r}.")
         for name in names:
             existing_file(name)
+            if os.path.getsize(name) < 8:
+                raise RuntimeError(f"Invalid file, the size of mindrecord file: {name} is smaller "
+                                   f"than its header, 8 bytes.")
         self._files = files_of(dataset_files)
         if isinstance(shuffle, Shuffle) and num_samples is None:
             self.sampler = RandomSampler(shuffle=shuffle) if num_shards is None else (
@@ -68,6 +73,12 @@ class MindDataset(FilesDataset):
                                f"{columns}, but got {sorted(padded_sample)}.")
         self._columns = list(columns)
         self.padded_sample, self.num_padded = padded_sample, num_padded or 0
+
+    @classmethod
+    def _check_arguments(cls, arguments: dict[str, Any]) -> None:
+        if isinstance(arguments.get("dataset_files"), str):
+            existing_file(arguments["dataset_files"])
+        super()._check_arguments(arguments)
 
     def _order(self, run: Run) -> Any:
         sampler = self.sampler

@@ -26,6 +26,7 @@ class TextFileDataset(LinesDataset):
     """
 
     _given = ("text",)
+    _arrays = True
 
     def __init__(self, dataset_files: Any, num_samples: int | None = None,
                  num_parallel_workers: int | None = None, shuffle: Any = Shuffle.GLOBAL,
@@ -34,7 +35,7 @@ class TextFileDataset(LinesDataset):
                          shard_id, cache)
 
     def _read(self, path: str) -> Iterator[Any]:
-        return (np.asarray(line) for line in lines(path))
+        return zip(map(np.array, lines(path)))  # noqa: B905  one iterable: a tuple for each line
 
 
 def lines(path: str) -> Iterator[str]:

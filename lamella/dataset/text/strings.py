@@ -249,10 +249,12 @@ class Ngram(TextTensorOperation):
         for name, pad in (("left_pad", left_pad), ("right_pad", right_pad)):
             if not isinstance(pad, tuple) or len(pad) != 2 or not isinstance(
                     pad[0], str) or not isinstance(pad[1], int):
-                raise TypeError(f"For 'Ngram', '{name}' must be (str, int), but got {pad!r}.")
+                raise ValueError(f"{name} needs to be a tuple of (str, int) str is pad token and "
+                                 f"int is pad_width. For 'Ngram', '{name}' must be (str, int), but "
+                                 f"got {pad!r}.")
             if pad[1] < 0:
-                raise ValueError(f"For 'Ngram', '{name}' must not have a negative number, but got "
-                                 f"{pad!r}.")
+                raise ValueError(f"padding width need to be positive numbers. For 'Ngram', "
+                                 f"'{name}' must not have a negative number, but got {pad!r}.")
         string("Ngram", "separator", separator)
         self.n, self.left_pad, self.right_pad, self.separator = n, left_pad, right_pad, separator
         self._sizes = sizes

@@ -70,6 +70,7 @@ class TensorOperation(Described):
     draws = False  # whether it asks for random numbers
     python = False  # whether it runs Python code of a user's, or Pillow's
     block: Any = None  # `transform` of stacked rows, where each of them goes alone
+    _fits: tuple[Any, Any] = (None, None)  # the type and shape of the last input that was checked
 
     def __init__(self) -> None:
         """Takes nothing; without it, Python would take anything and say nothing."""

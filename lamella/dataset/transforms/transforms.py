@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
@@ -11,8 +10,15 @@ import numpy as np
 
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
-from ..checks import integer, number, numpy_type, of_type
+from ..checks import checked_prob, integer, numpy_type
 from ..errors import in_pipeline
+from .compound import (
+    Compose,
+    CompoundOperation,
+    RandomApply,
+    RandomChoice,
+    RandomOrder,
+)
 from .operation import PyTensorOperation, Streams, TensorOperation, Values
 
 _SCALARS = (str, float, bool, int, bytes)
@@ -33,144 +39,6 @@ def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a function as deterministic."""
     function.random = False  # type: ignore[attr-defined]
     return function
-
-
-def _operations(name: str, operations: Any) -> list[Any]:
-    if not isinstance(operations, list):
-        raise TypeError(f"{of_type('transforms', operations, list)} For '{name}', 'transforms' "
-                        f"must be a list, but got {operations!r}.")
-    if not operations:
-        raise ValueError(f"transforms list is empty. For '{name}', transforms list can not be "
-                         f"empty.")
-    for place, operation in enumerate(operations):
-        if not callable(operation):
-            raise TypeError(f"transforms[{place}] is neither a transforms op (TensorOperation) nor "
-                            f"a callable pyfunc. For '{name}', transforms[{place}] must be a "
-                            f"transform or a function, but got {operation!r}.")
-    return operations
-
-
-def checked_prob(name: str, prob: Any, argument: str = "prob") -> float:
-    """A probability.
-
-    Raises:
-        TypeError, ValueError: if it is none.
-    """
-    if isinstance(prob, bool) or not isinstance(prob, (int, float)):
-        raise TypeError(f"{of_type(argument, prob, float, int)} For '{name}', '{argument}' must "
-                        f"be a number, but got {prob!r}.")
-    return number(name, argument, prob, 0.0, 1.0)
-
-
-def run_operation(operation: Any, values: Values, streams: Streams) -> Values:
-    """The outputs of a transform or of a function."""
-    if isinstance(operation, TensorOperation):
-        return operation.run(values, streams)
-    out = operation(*values)
-    return out if isinstance(out, tuple) else (out,)
-
-
-class CompoundOperation(TensorOperation):
-    """The base of operations made of others."""
-
-    transforms: list[Any]
-
-    def inner(self) -> Iterator[Any]:
-        """The operations that it runs."""
-        return iter(self.transforms)
-
-    def accept(self, value: Any) -> Any:
-        """The input: the first operation says what it takes."""
-        first = self.transforms[0]
-        return first.accept(value) if isinstance(first, TensorOperation) else value
-
-
-class Compose(CompoundOperation):
-    """Operations, one after the other.
-
-    Args:
-        transforms: a list of transforms and functions.
-
-    Examples:
-        >>> import numpy as np
-        >>> from lamella.dataset import transforms
-        >>> double = transforms.Compose([transforms.Fill(10), lambda x: x * 2])
-        >>> double(np.array([1, 2, 3]))
-        array([20, 20, 20])
-    """
-
-    def __init__(self, transforms: list[Any]):
-        self.transforms = _operations("Compose", transforms)
-
-    def unfolded(self) -> list[Any]:
-        """The operations, with those of nested Composes."""
-        return [single for operation in self.transforms for single in (
-            operation.unfolded() if isinstance(operation, Compose) else [operation])]
-
-    def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs of the last of the operations."""
-        for operation in self.transforms:
-            values = run_operation(operation, values, streams)
-        return values
-
-
-class RandomApply(CompoundOperation):
-    """All of the operations with a probability, else none.
-
-    Args:
-        transforms: a list of transforms and functions.
-        prob: the probability.
-    """
-
-    draws = True
-
-    def __init__(self, transforms: list[Any], prob: float = 0.5):
-        self.transforms = _operations("RandomApply", transforms)
-        self.prob = checked_prob("RandomApply", prob)
-
-    def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs, or the inputs."""
-        if streams.of(self).canonical() <= self.prob:
-            for operation in self.transforms:
-                values = run_operation(operation, values, streams)
-        return values
-
-
-class RandomChoice(CompoundOperation):
-    """One of the operations, chosen at random.
-
-    Args:
-        transforms: a list of transforms and functions.
-    """
-
-    draws = True
-
-    def __init__(self, transforms: list[Any]):
-        self.transforms = _operations("RandomChoice", transforms)
-
-    def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs of the operation chosen."""
-        place = streams.of(self).integer(0, len(self.transforms) - 1)
-        return run_operation(self.transforms[place], values, streams)
-
-
-class RandomOrder(CompoundOperation):
-    """All of the operations, in random order.
-
-    Args:
-        transforms: a list of transforms and functions.
-    """
-
-    python = True  # draws from `random`, as MindSpore does
-
-    def __init__(self, transforms: list[Any]):
-        self.transforms = _operations("RandomOrder", transforms)
-
-    def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs of the last of the operations."""
-        for place in random.sample(range(len(self.transforms)), len(self.transforms)):
-            values = run_operation(self.transforms[place], values, streams)
-        return values
 
 
 class Fill(TensorOperation):
@@ -378,7 +246,8 @@ class PadEnd(TensorOperation):
             raise TypeError(f"For 'PadEnd', 'pad_shape' must be a list, but got {pad_shape!r}.")
         for size in pad_shape:
             if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
-                raise TypeError(f"For 'PadEnd', 'pad_shape' must have ints or None, but got "
+                raise TypeError(f"a value in the list is not an integer. For 'PadEnd', "
+                                f"'pad_shape' must have ints or None, but got "
                                 f"{size!r}.")
             if size is not None and size <= 0:
                 raise ValueError(f"For 'PadEnd', sizes must be positive, but got {size}.")

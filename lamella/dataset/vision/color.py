@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..checks import integer, number, pair
+from ..transforms.compound import run_operation
 from ..transforms.operation import PyTensorOperation
-from ..transforms.transforms import run_operation
 from . import kernels
 from .image import ImageOperation, frames, is_image, pillow
 

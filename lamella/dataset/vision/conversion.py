@@ -412,11 +412,11 @@ class LinearTransformation(PyTensorOperation):
                                 f"got {type(value).__name__}.")
         rows, columns = transformation_matrix.shape
         if rows != columns:
-            raise ValueError(f"For 'LinearTransformation', the matrix must be square, but has the "
-                             f"shape {transformation_matrix.shape}.")
+            raise ValueError(f"transformation_matrix should be a square matrix. Got shape "
+                             f"{transformation_matrix.shape} instead.")
         if mean_vector.shape[0] != rows:
-            raise ValueError(f"For 'LinearTransformation', 'mean_vector' must have {rows} numbers, "
-                             f"but has {mean_vector.shape[0]}.")
+            raise ValueError(f"mean_vector length {mean_vector.shape[0]} should match either one "
+                             f"dimension of the square transformation_matrix {rows}.")
         self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
 
     def transform(self, value: np.ndarray) -> np.ndarray:

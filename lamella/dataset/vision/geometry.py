@@ -13,6 +13,7 @@ from . import kernels
 from .enums import Border, Inter, SliceMode
 from .image import (
     ImageOperation,
+    check_resampling,
     fill_values,
     frames,
     is_image,
@@ -234,8 +235,10 @@ class PadToSize(ImageOperation):
         down, across = (s - i for s, i in zip(self._size, is_image(
             "PadToSize", image).shape[:2], strict=True))
         if down < 0 or across < 0:
-            raise RuntimeError(f"PadToSize: the size {self._size} must not be smaller than the "
-                               f"image of shape {list(image.shape)}.")
+            raise RuntimeError(f"PadToSize: the target size to pad should be no less than the "
+                               f"original image size, but got target size {self._size}, which "
+                               f"must not be smaller than the image of shape "
+                               f"{list(image.shape)}.")
         top, left = self._offset or (down // 2, across // 2)
         if top > down or left > across:
             raise RuntimeError(f"PadToSize: with the offset {self._offset} the image of shape "
@@ -267,6 +270,7 @@ class Rotate(ImageOperation):
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         degrees = self.degrees % 360
+        check_resampling("Rotate", image, self.resample)
         return frames(image, lambda frame: kernels.rotated(
             is_image("Rotate", frame), degrees, self.resample, self.expand, self.center,
             self._fill))

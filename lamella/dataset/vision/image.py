@@ -71,7 +71,9 @@ class ImageOperation(TensorOperation):
             if self._pillow is not None:
                 return self._pillow(value)
             value = np.asarray(value)
-        check_input(self, value)
+        fits = self._fits
+        if value.dtype is not fits[0] or value.shape != fits[1]:
+            check_input(self, value)
         return self._array(value)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
@@ -97,7 +99,9 @@ class RandomImageOperation(ImageOperation):
             return tuple([self._pillow(value) for value in values])
         images = [np.asarray(value) for value in values]
         for image in images:
-            check_input(self, image)
+            fits = self._fits
+            if image.dtype is not fits[0] or image.shape != fits[1]:
+                check_input(self, image)
         drawn = self.draw(images[0], streams.of(self))
         return tuple([self.apply(image, drawn) for image in images])
 
@@ -211,6 +215,20 @@ def cv_filter(interpolation: Inter) -> int:
     return {Inter.NEAREST: cv().INTER_NEAREST, Inter.LINEAR: cv().INTER_LINEAR,
             Inter.CUBIC: cv().INTER_CUBIC, Inter.AREA: cv().INTER_AREA,
             Inter.ANTIALIAS: cv().INTER_LANCZOS4, Inter.PILCUBIC: cv().INTER_CUBIC}[interpolation]
+
+
+def check_resampling(name: str, image: np.ndarray, resample: Inter) -> None:
+    """Check that an array can be rotated with an interpolation.
+
+    Raises:
+        RuntimeError: if not.
+    """
+    if resample is Inter.PILCUBIC:
+        raise RuntimeError(f"{name}: Invalid InterpolationMode, PILCUBIC is for images of Pillow's "
+                           f"that are resized.")
+    if resample is Inter.CUBIC and image.ndim == 3 and image.shape[2] > 4:
+        raise RuntimeError(f"{name}: interpolation can not be CUBIC when image channel is greater "
+                           f"than 4, but got {image.shape[2]}.")
 
 
 def cv_border(border: Border) -> int:

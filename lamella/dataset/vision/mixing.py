@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, choice, integer, number, pair
+from ..checks import boolean, checked_prob, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation, Streams, Values
-from ..transforms.transforms import checked_prob
 from .enums import ImageBatchFormat
 from .image import ImageOperation, RandomImageOperation, is_image
 
@@ -228,7 +227,14 @@ def _batch(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
     if images.ndim != 4:
         raise RuntimeError(f"{name}: a batch of images is expected, but got the shape "
                            f"{list(images.shape)}; use it after 'batch'.")
-    if labels.ndim not in (2, 3) or len(labels) != len(images):
+    if len(labels) != len(images):
+        raise RuntimeError(f"{name}: batch sizes of image and label must be the same, but got "
+                           f"{len(images)} and {len(labels)}; labels must be one-hot, as many as "
+                           f"images.")
+    if labels.dtype.kind not in "biuf":
+        raise RuntimeError(f"{name}: invalid label type, label must be in a numeric type, but got "
+                           f"{labels.dtype}.")
+    if labels.ndim not in (2, 3):
         raise RuntimeError(f"{name}: labels must be one-hot, as many as images, but got the shape "
                            f"{list(labels.shape)}.")
     return images, labels

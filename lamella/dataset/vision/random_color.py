@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import number, pair
+from ..checks import checked_prob, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
-from ..transforms.transforms import checked_prob
 from . import kernels
 from .color import AdjustHue
 from .conversion import gray, need_pillow

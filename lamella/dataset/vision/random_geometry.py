@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, choice, integer, number, pair
+from ..checks import boolean, checked_prob, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
-from ..transforms.transforms import checked_prob
 from . import kernels
 from .conversion import decoded, need_pillow
 from .enums import Border, Inter
 from .geometry import Resize, padded_pillow, perspective_pillow
 from .image import (
     RandomImageOperation,
+    check_resampling,
     fill_values,
     frames,
     is_image,
@@ -316,12 +316,19 @@ class RandomRotation(RandomImageOperation):
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
         """The rotated image."""
+        check_resampling("RandomRotation", image, self.resample)
         return frames(image, lambda frame: kernels.rotated(
             is_image("RandomRotation", frame), drawn, self.resample, self.expand, self.center,
             self._fill))
 
     def _pillow(self, image: Any) -> Any:
         angle = random.uniform(*self._degrees)
+        if self.resample is Inter.PILCUBIC:
+            raise TypeError("Current Interpolation is not supported with PIL input. For "
+                            "'RandomRotation', 'resample' must be another one than PILCUBIC.")
+        if self.resample is Inter.ANTIALIAS and (self.center is not None or angle % 90):
+            raise ValueError("When using Inter.ANTIALIAS, center needs to be None and angle needs "
+                             "to be an integer multiple of 90.")
         return image.rotate(angle, pillow_filter(self.resample), self.expand, self.center,
                             fillcolor=self._fill if len(image.getbands()) == 3 else self._fill[0])
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...tensors.tensor import Tensor
-from ..checks import number
 from ..transforms.operation import is_pillow
 from .conversion import decoded
 from .enums import (  # noqa: F401  (programs look for them here)
@@ -20,7 +19,7 @@ from .enums import (  # noqa: F401  (programs look for them here)
     Inter,
     SliceMode,
 )
-from .image import cv, is_image, paddings, pillow
+from .image import cv, paddings, pillow
 
 
 def _existing(filename: Any, name: str) -> str:
@@ -48,10 +47,17 @@ def write_file(filename: str, data: Any) -> None:
         raise TypeError(f"Input data is not of type {np.ndarray} or {Tensor}, but got: "
                         f"{type(data)}.")
     if array.dtype != np.uint8:
-        raise RuntimeError(f"Write file: the data must be uint8, but got {array.dtype}.")
+        raise RuntimeError(f"The type of the elements of data should be UINT8, but got "
+                           f"{array.dtype}. For 'write_file', bytes are expected.")
     if array.ndim != 1:
-        raise RuntimeError(f"Write file: the data must have one dimension, but got {array.ndim}.")
-    array.tofile(filename)
+        raise RuntimeError(f"The data has invalid dimensions. It should have only one dimension, "
+                           f"but got {array.ndim} dimensions.")
+    if os.path.exists(filename) and not os.path.isfile(filename):
+        raise RuntimeError(f"Invalid file path, {filename} is not a regular file.")
+    try:
+        array.tofile(filename)
+    except OSError as error:
+        raise RuntimeError(f"Failed to open the file: {filename}: {error}") from error
 
 
 def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> np.ndarray:
@@ -67,8 +73,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
         raise RuntimeError(f"Read image: {filename} is no image, or it is damaged.")
     if image.ndim == 2:
         return image[..., None]
-    code = cv().COLOR_BGRA2RGBA if image.shape[2] == 4 else cv().COLOR_BGR2RGB
-    return cv().cvtColor(image, code)
+    return np.ascontiguousarray(image[..., 2::-1])  # RGB, without transparency, as MindSpore
 
 
 def _encoded(name: str, image: Any, kind: str, settings: list[int]) -> np.ndarray:
@@ -77,8 +82,14 @@ def _encoded(name: str, image: Any, kind: str, settings: list[int]) -> np.ndarra
         raise TypeError(f"Input image is not of type {np.ndarray} or {Tensor}, but got: "
                         f"{type(image)}.")
     if array.dtype != np.uint8:
-        raise RuntimeError(f"{name}: the type of the image must be uint8, but got {array.dtype}.")
-    is_image(name, array, [1, 3])
+        raise RuntimeError(f"The type of the elements of image should be UINT8, but got "
+                           f"{array.dtype}. For '{name}', bytes are expected.")
+    if array.ndim not in (2, 3):
+        raise RuntimeError(f"The image has invalid dimensions. It should have two or three "
+                           f"dimensions, but got {array.ndim} dimensions.")
+    if array.ndim == 3 and array.shape[2] not in (1, 3):
+        raise RuntimeError(f"The image has invalid channels. It should have 1 or 3 channels, but "
+                           f"got {array.shape[2]} channels.")
     if array.ndim == 3 and array.shape[2] == 3:
         array = cv().cvtColor(np.ascontiguousarray(array), cv().COLOR_RGB2BGR)
     done, data = cv().imencode(kind, np.ascontiguousarray(array), settings)
@@ -96,7 +107,8 @@ def encode_jpeg(image: Any, quality: int = 75) -> np.ndarray:
     """
     if isinstance(quality, bool) or not isinstance(quality, int):
         raise TypeError(f"Input quality is not of type {int}, but got: {type(quality)}.")
-    number("encode_jpeg", "quality", quality, 1, 100)
+    if not 1 <= quality <= 100:
+        raise RuntimeError(f"Invalid quality {quality}, should be in range of [1, 100].")
     return _encoded("encode_jpeg", image, ".jpg", [cv().IMWRITE_JPEG_QUALITY, quality])
 
 
@@ -110,7 +122,9 @@ def encode_png(image: Any, compression_level: int = 6) -> np.ndarray:
     if isinstance(compression_level, bool) or not isinstance(compression_level, int):
         raise TypeError(f"Input compression_level is not of type {int}, but got: "
                         f"{type(compression_level)}.")
-    number("encode_png", "compression_level", compression_level, 0, 9)
+    if not 0 <= compression_level <= 9:
+        raise RuntimeError(f"Invalid compression_level {compression_level}, should be in range of "
+                           f"[0, 9].")
     return _encoded("encode_png", image, ".png",
                     [cv().IMWRITE_PNG_COMPRESSION, compression_level])
 

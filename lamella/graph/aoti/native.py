@@ -31,11 +31,11 @@ class Native(MachineCode):
         self.device = inputs[0].device if inputs else torch.device("cpu")
         key, self.text = None, ""
         try:
-            if any(str(node.target) in REFUSED or effects_of(node.target).is_check
-                   for node in graph.graph.nodes):  # machine code would leave out checks
-                raise NoText
             self.text = to_text(plain(graph), inputs)
-            key = cache.key_of(FORMAT, self.text) if cache.cache_folder() else None
+            if cache.cache_folder() and not any(  # machine code would leave out checks
+                    str(node.target) in REFUSED or effects_of(node.target).is_check
+                    for node in graph.graph.nodes):
+                key = cache.key_of(FORMAT, self.text)
         except NoText:
             pass
         super().__init__(key)

@@ -174,33 +174,38 @@ def _slots(kind: type) -> tuple[str, ...]:
                   if name not in ("__dict__", "__weakref__")])
 
 
-def leaves_of(tree: Any, depth: int = 0) -> Iterator[Any]:
+def leaves_of(tree: Any) -> list[Any]:
     """The leaves of arguments, in order, also those inside of objects that are taken apart."""
+    found: list[Any] = []
+    _add_leaves(tree, found, 0)
+    return found
+
+
+def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
     kind = type(tree)
     if kind in ATOMS or isinstance(tree, Tensor):
-        yield tree
+        found.append(tree)
     elif isinstance(tree, (tuple, list)):
         for branch in tree:
-            yield from leaves_of(branch, depth)
+            _add_leaves(branch, found, depth)
     elif isinstance(tree, dict):
         for branch in tree.values():
-            yield from leaves_of(branch, depth)
+            _add_leaves(branch, found, depth)
     elif kind is ByIdentity:
-        yield tree.thing
+        found.append(tree.thing)
     else:
-        found = apart(tree, depth)
-        if found is None:
-            yield tree
+        parts = apart(tree, depth)
+        if parts is None:
+            found.append(tree)
         else:
-            for branch in found.parts:
-                yield from leaves_of(branch, depth + 1)
+            for branch in parts.parts:
+                _add_leaves(branch, found, depth + 1)
 
 
-def given_tensors(tree: Any) -> Iterator[Tensor]:
+def given_tensors(tree: Any) -> list[Tensor]:
     """The Tensors among arguments other than Parameters, in order."""
-    for leaf in leaves_of(tree):
-        if isinstance(leaf, Tensor) and not isinstance(leaf, Parameter):
-            yield leaf
+    return [leaf for leaf in leaves_of(tree) if type(leaf) is Tensor
+            or isinstance(leaf, Tensor) and not isinstance(leaf, Parameter)]
 
 
 def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:

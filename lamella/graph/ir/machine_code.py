@@ -57,8 +57,13 @@ class MachineCode:
             if folder is not None:
                 (folder / "fastest").write_text(fastest, encoding="ascii")
 
-    def compile(self, text: str) -> None:
-        """In the background: compile a text, and keep the code, or the error, on disk."""
+    def compile(self, text: str, prompt: float = 0.0) -> None:
+        """In the background: compile a text, and keep the code, or the error, on disk.
+
+        Args:
+            text: what the worker reads.
+            prompt: seconds of processor time for which the worker runs like any other process.
+        """
         folder = cache.draft()
         if folder is None or self.key is None:
             return
@@ -67,7 +72,7 @@ class MachineCode:
         (folder / "path").write_text("\n".join(_places()), encoding="utf-8")
         # isolated: nothing of the current folder, or of PYTHON's variables, is imported
         background.run([sys.executable, "-I", self.worker, str(folder)], folder, PATIENCE,
-                       self.settings)
+                       self.settings, prompt)
         if (folder / "digest").exists() or (folder / "failed").exists():
             cache.publish(folder, self.key)
         else:  # stopped, or the disk is full: a later process may try again

@@ -13,10 +13,13 @@ from ..guards.sources import Source
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
-from ..tracing.read_scalars import DryTrace, conversions_recorded
+from ..tracing.dry_trace import DryTrace
+from ..tracing.python_functions import conversions_recorded, mathematics_recorded
 from ..tracing.refusals import CannotTrace
-from ..tracing.scalars import ScalarEnvironment, alike, checks_classes, mathematics_recorded
-from ..tracing.trace import Trace, run_traced
+from ..tracing.run import run_traced
+from ..tracing.scalar_environment import ScalarEnvironment
+from ..tracing.scalars import alike, checks_classes
+from ..tracing.trace import Trace
 from .scalar_profile import ScalarProfile, input_kind
 
 
@@ -39,8 +42,9 @@ class DryRun:
                  for source, grown in self.numbers.lists]
         if self.ended.differ():
             return False
-        return ([c.key for c in self.trace.changes if c.key is not APPENDED]
-                == [c.key for c in real.changes] and alike(self.found, _seen(real, tails)))
+        assert self.trace.outcome is not None and real.outcome is not None
+        return ([c.key for c in self.trace.outcome.changes if c.key is not APPENDED]
+                == [c.key for c in real.outcome.changes] and alike(self.found, _seen(real, tails)))
 
 
 def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
@@ -75,7 +79,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
         before = Snapshot(reach, may_draw=True)
         try:
             trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
-                               numbers=numbers)
+                               scalars=numbers)
             found = copies_of(_seen(trace, [grown.items for _, grown in numbers.lists]))
             trace.undo()
         finally:
@@ -131,5 +135,7 @@ def _draws_again(numbers: ScalarEnvironment, given: Sequence[Any], begun: Positi
 
 
 def _seen(trace: Trace, appended: list[list]) -> tuple[Any, ...]:
-    return trace.value, [value for change, value in zip(trace.changes, trace.noted, strict=True)
-                         if change.key is not APPENDED], appended
+    outcome = trace.outcome
+    assert outcome is not None
+    return trace.value, [value for change, value in zip(
+        outcome.changes, outcome.values, strict=True) if change.key is not APPENDED], appended

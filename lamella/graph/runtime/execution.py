@@ -46,7 +46,7 @@ class Execution:
         nodes: how many operations were recorded.
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
-        spent: seconds of all runs so far, of which there were `runs`.
+        spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
         settled: whether the choice how it is run is final.
         plan: how it is run now; None before the first run.
     """
@@ -59,6 +59,7 @@ class Execution:
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None
         self.spent = 0.0
+        self.least = float("inf")
         self.runs = 0
         self.settled = not compile
         self._arguments = arguments
@@ -75,7 +76,9 @@ class Execution:
             return None
         found = [values[i] for i in plan.results]
         self.runs += 1
-        self.spent += time.perf_counter() - start
+        took = time.perf_counter() - start
+        self.spent += took
+        self.least = took if took < self.least else self.least
         if not self.is_final and (
                 self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
                     plan.waits and self._measured and self._lowered)):
@@ -128,7 +131,8 @@ class Execution:
                     del values[count:]  # the results of the stages
                     self._try(values)
                 elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
-                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM))
+                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM),
+                                self._is_small)
                     self.settled = plan.settled and (self._measured or not hot)
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
@@ -145,9 +149,12 @@ class Execution:
             return Heat.COLD
         if self.spent > HOT:
             return Heat.HOT
-        run = self.spent / self.runs
-        small = LEAST < run < SMALL * self.nodes
-        return Heat.WARM if self.spent > WARM and small else Heat.COLD
+        return Heat.WARM if self.spent > WARM and self._is_small else Heat.COLD
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether its kernels take so little that what each costs at least counts."""
+        return LEAST < self.least < SMALL * self.nodes
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay by the C++ executor once it is built, which a hot graph requests."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from operator import is_
 
 import torch
-from torch.fx import GraphModule
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.bytecode import facts_of
 from ..guards.kinds import form_of
 from ..ir.sharing import Sharing
+from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
 from ..tracing.trace import Trace, data_of
 
@@ -22,7 +22,7 @@ class Inputs:
 
     Args:
         trace: the recorded run.
-        graph: its graph.
+        outcome: what it has come to.
         given: the data of the arguments' Tensors in the recording.
         sizes: whether the graph holds for the sizes of given arguments; None if it is for one size.
 
@@ -37,23 +37,23 @@ class Inputs:
         CannotTrace: if the run changes memory that two inputs share, but for arguments alone.
     """
 
-    def __init__(self, trace: Trace, graph: GraphModule, given: list[torch.Tensor],
+    def __init__(self, trace: Trace, outcome: Outcome, given: list[torch.Tensor],
                  sizes: Callable[[list[torch.Tensor]], bool] | None):
-        places = list(zip(trace.held, trace.data, trace.sources, strict=True))
+        fixed = [one for one in trace.held if one.source is None]
         self.arguments = len(given)
-        self.held = [t for t, _, source in places if source is None]
+        self.held = [one.tensor for one in fixed]
         self.parameters = [t for t in self.held if isinstance(t, Parameter)]
         self.others = self.held[len(self.parameters):]
-        self.sources = [source for source in trace.sources if source is not None]
-        self.constants = trace.constants
+        self.sources = [one.source for one in trace.held if one.source is not None]
+        self.constants = outcome.constants
         self._sizes = sizes
         self._queries = trace.outside.queries
-        self._forms = [form_of(raw) for _, raw, source in places if source is None]
-        self._same = trace.same
+        self._forms = [form_of(one.data) for one in fixed]
+        self._same = outcome.same
         self._compares_identities = any(facts_of(code).identities for code in trace.outside.codes)
-        self._sharing = Sharing(graph, self.arguments, len(self.parameters))
+        self._sharing = Sharing(outcome.graph, self.arguments, len(self.parameters))
         self.forget_data()
-        values = [*given, *trace.data, *self.constants]
+        values = [*given, *(one.data for one in trace.held), *self.constants]
         self._shares = self._sharing.found(values)
         if self._shares and self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by what it uses")

@@ -12,8 +12,9 @@ from ...tensors.tensor import wrap
 from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.reachable import Reachable
 from ..tracing.changes import assign
-from ..tracing.results import New, Rebuilding
-from ..tracing.trace import Trace
+from ..tracing.effects import DeferredCall
+from ..tracing.outcome import Outcome
+from ..tracing.results import New, Rebuilding, builder_of
 from .inputs import Inputs
 
 
@@ -21,28 +22,33 @@ class Outputs:
     """The results and side effects of a recorded run, which each replay repeats.
 
     Args:
-        trace: the run.
+        outcome: what it has come to.
+        deferred: what it prints at its end.
         inputs: where it finds Tensors.
+        has_numbers: whether its last result is a list of numbers.
 
     Attributes:
         out_tree: descriptions of the result, of assigned values, and of what is printed.
+        build: makes the result from the graph's, if nothing else is needed for that.
         gives_one: whether it returns one Tensor, and has no other effect in Python.
         pattern: which of the objects it was given are the same, if it changes or returns any.
         assigns: whether it assigns other data to Tensors that it finds elsewhere.
     """
 
-    def __init__(self, trace: Trace, inputs: Inputs):
-        self.out_tree = trace.out_tree
-        self.pattern = trace.given.pattern if trace.uses_things and trace.given else None
+    def __init__(self, outcome: Outcome, deferred: list[DeferredCall], inputs: Inputs,
+                 has_numbers: bool):
+        self.out_tree = outcome.out_tree
+        self.pattern = outcome.pattern
         self._inputs = inputs
-        self._changes = trace.changes
-        self._deferred = trace.deferred
-        self._assigned = trace.assigned
-        self._found_elsewhere = trace.found_elsewhere
-        self._has_numbers = trace.numbers is not None
+        self._changes = outcome.changes
+        self._deferred = deferred
+        self._assigned = outcome.assigned
+        self._found_elsewhere = outcome.found_elsewhere
+        self._has_numbers = has_numbers
         form = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
         self.gives_one = (type(form) is New and form == New(0)
                           and not self._changes and not self._deferred)
+        self.build = None if self._changes or self._deferred else builder_of(form)
 
     @property
     def assigns(self) -> bool:
@@ -73,7 +79,9 @@ class Outputs:
         """The result for the caller; first the replay's changes and deferred calls are made."""
         if self.gives_one:
             return wrap(found[0])
-        given = list(given_tensors((args, kwargs)))
+        if self.build is not None:
+            return self.build(found)
+        given = given_tensors((args, kwargs))
         things = list(things_of((args, kwargs))) if self.pattern is not None else []
         numbers: Any = found[-1] if self._has_numbers else ()
         rebuilding = Rebuilding(found, given, self._inputs.found, things, numbers)

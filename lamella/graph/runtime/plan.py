@@ -175,8 +175,14 @@ class Plan:
         left = [stage for stage in self.stages if not stage.settled]
         return bool(left) and all(stage.waits for stage in left)
 
-    def settle(self, values: list[torch.Tensor], heat: Heat) -> None:
-        """Continue the autotuning of each stage; `values` are those of a run, and forgotten."""
+    def settle(self, values: list[torch.Tensor], heat: Heat, prompt: bool = False) -> None:
+        """Continue the autotuning of each stage; `values` are those of a run, and forgotten.
+
+        Args:
+            values: the inputs and the results of all stages.
+            heat: which compilers are worth their time.
+            prompt: whether those that take seconds need not yield to the program.
+        """
         waiting = []
         end = len(values) - sum(len(stage.part.results) for stage in self.stages)
         for stage in self.stages:
@@ -186,7 +192,7 @@ class Plan:
                                 values[start:end] if self.is_pure else None))
         values.clear()  # no other result lives on while more are made to be compared
         for stage, its, results in waiting:
-            stage.settle(its, heat, results)
+            stage.settle(its, heat, results, prompt)
         self.settled = all(stage.settled for stage in self.stages)
 
 
@@ -247,7 +253,7 @@ class Stage:
                    for code in (self.xla, self.native)) and not isinstance(self.run, Autotuner)
 
     def settle(self, values: list[torch.Tensor], heat: Heat,
-               results: list[torch.Tensor] | None = None) -> None:
+               results: list[torch.Tensor] | None = None, prompt: bool = False) -> None:
         """Take the next step towards the fastest backend, once the stage is hot.
 
         Until then it runs by the backend that an earlier process found, which is then timed again.
@@ -256,6 +262,7 @@ class Stage:
             values: its inputs.
             heat: which compilers are worth their time.
             results: what it has made of them, if another run would make the same.
+            prompt: whether a compiler that takes seconds need not yield to the program.
         """
         if self.settled or isinstance(self.run, Autotuner):
             return
@@ -271,14 +278,14 @@ class Stage:
             elif self.xla.finished:
                 self._compare("xla", values, results)
             elif not self.xla.requested and heat > Heat.COLD and not self._dense(values):
-                self.xla.request(values)
+                self.xla.request(values, prompt)
         elif heat is Heat.HOT:
             self._settle_native(values, results)
 
     def _look_up(self, values: list[torch.Tensor]) -> None:
         """Use the backend that an earlier process found, if it is on disk."""
         self.native = Native(self.module, values)
-        self.xla = Xla(self.module, self.native.text, self.stays, lambda x: self.replay(x))
+        self.xla = Xla(self.module, self.native.text, lambda x: self.replay(x))
         self._known = self.xla.remembered() or self.native.remembered()
         if self._known == "xla" and ENGINE != "inductor":
             self.xla.request(values)  # loaded in the background

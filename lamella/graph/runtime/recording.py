@@ -17,9 +17,10 @@ from ..guards.guard import Guard
 from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.refusals import CannotTrace, Cause
+from ..tracing.run import run_traced
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.threads import alone, other_thread
-from ..tracing.trace import Trace, run_traced
+from ..tracing.trace import Trace
 from .cache_entry import CacheEntry
 from .dry_run import dry_run
 from .keys import form_of_any_size, key_of, key_without_numbers

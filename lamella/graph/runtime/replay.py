@@ -52,17 +52,18 @@ class Replay:
     @not_collecting()
     def __init__(self, trace: Trace, given: list[torch.Tensor], level: str,
                  sizes: Callable[[list[torch.Tensor]], bool] | None = None):
-        graph, expected = trace.graph, [value for _, value in trace.guards]
-        assert graph is not None
-        self.inputs = Inputs(trace, graph, given, sizes)
-        self.scalars = None if trace.numbers is None else ScalarInputs(
-            trace.numbers, trace.constants)
+        outcome, expected = trace.outcome, [guard.expected for guard in trace.guards]
+        assert outcome is not None
+        graph = outcome.graph
+        self.inputs = Inputs(trace, outcome, given, sizes)
+        self.scalars = None if trace.scalars is None else ScalarInputs(
+            trace.scalars, outcome.constants)
         # machine code is for one size
         compile = sizes is None and (level != "O0" or is_forced())
         self.execution = Execution(graph, expected, len(given), compile)
-        self.outputs = Outputs(trace, self.inputs)
+        self.outputs = Outputs(outcome, trace.deferred, self.inputs, self.scalars is not None)
         self.fresh = trace.fresh
-        self.lines = trace.lines
+        self.lines = [guard.line for guard in trace.guards]
         self.codes = list(trace.outside.codes)
         self.kind: Any = None
         self.direct = Direct()

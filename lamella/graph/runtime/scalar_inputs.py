@@ -9,7 +9,7 @@ import torch
 
 from ..tracing.arrays import as_input
 from ..tracing.draws import Positions
-from ..tracing.scalars import ScalarEnvironment
+from ..tracing.scalar_environment import ScalarEnvironment
 
 
 class ScalarInputs:

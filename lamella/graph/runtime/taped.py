@@ -25,6 +25,7 @@ from ...machine.collector import not_collecting
 from ..ir import partition
 from ..ir.forms import Form
 from ..ir.lazy_module import copied
+from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
 from ..tracing.results import New
 from ..tracing.taping import Pull, on_tape, with_pulls
@@ -47,25 +48,27 @@ class TapedReplay(Replay):
     @not_collecting()
     def __init__(self, trace: Trace, inputs: list[torch.Tensor], level: str,
                  sizes: Callable[[list[torch.Tensor]], bool] | None = None):
-        pulls = trace.pulls
-        joint: Any = trace.graph
+        pulls, outcome = trace.pulls, trace.outcome
+        assert pulls is not None and outcome is not None
+        joint: Any = outcome.graph
         self.known: list[bool] = pulls.inputs
-        front = len(trace.guards) + len(trace.recorded)
+        front = len(trace.guards) + len(outcome.recorded)
         outs = list(joint.graph.output_node().args[0])
-        self._new = len(trace.recorded)
+        self._new = len(outcome.recorded)
         self.tied = list(_tied(trace, outs[len(trace.guards):front]))
         places = [n for n in joint.graph.nodes if n.op == "placeholder"]
-        first = len(places) - len(trace.constants)
-        stands = {id(raw): node for raw, node in zip(trace.constants, places[first:], strict=True)}
+        first = len(places) - len(outcome.constants)
+        stands = {id(raw): node
+                  for raw, node in zip(outcome.constants, places[first:], strict=True)}
         starts = [stands.get(id(raw)) for raw in pulls.starts]
         total = len(outs) - len(pulls.gradients)
         found = outs[total:]
-        trace.graph, kept, parts = partition.cut(
+        outcome.graph, kept, parts = partition.cut(
             joint, pulls.kernels, [[starts[i] for i in one.starts] for one in pulls.passes],
             [[found[i] for i in one.gradients if i is not None] for one in pulls.passes],
             front, total)
         ours = {id(raw) for raw in pulls.starts}
-        trace.constants = [raw for raw in trace.constants if id(raw) not in ours]
+        outcome.constants = [raw for raw in outcome.constants if id(raw) not in ours]
         self._kept = [node.meta.get("form") for node in kept]
         self.results = len(pulls.starts)
         if len({place for _, place in self.tied}) != self.results:
@@ -137,16 +140,18 @@ def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
     Raises:
         CannotTrace: if there are some elsewhere than in what the function returned.
     """
+    outcome: Any = trace.outcome
+    assert trace.pulls is not None
     places = {node: i for i, node in enumerate(trace.pulls.results)}
-    returned = set(_numbers_in(trace.out_tree[0]))
+    returned = set(_numbers_in(outcome.out_tree[0]))
     for number in returned:
-        if trace.recorded[number]:
+        if outcome.recorded[number]:
             if new[number] not in places:
                 raise CannotTrace("returns an object of an unknown class with what is "
                                   "differentiated")
             yield number, places[new[number]]
-    if any(trace.recorded[n] for n in set(_numbers_in(trace.out_tree[1])) - returned) or any(
-            data_of(trace.held[i]).requires_grad for i in trace.assigned):
+    if any(outcome.recorded[n] for n in set(_numbers_in(outcome.out_tree[1])) - returned) or any(
+            data_of(trace.held[i].tensor).requires_grad for i in outcome.assigned):
         raise CannotTrace("keeps what is differentiated")
 
 
@@ -187,9 +192,8 @@ class _Pass:
     def _replay(self, inputs: list[torch.Tensor]) -> Replay:
         if self._made is None:
             reach, recorder, level = self._of_replay
-            trace = Trace(reach, [], [], recorder)
-            trace.graph = copied(self.graph)
-            trace.out_tree = (), [], []
+            trace = Trace(reach, [], recorder)
+            trace.outcome = Outcome(copied(self.graph), ((), [], []))
             self._made = Replay(trace, inputs, level)
             del self._of_replay
         return self._made

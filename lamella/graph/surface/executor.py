@@ -41,9 +41,6 @@ class PyNativeExecutor:
         """Wait until the device has finished all kernels."""
         kinds.synchronize(context.current_device())
 
-    def set_async_for_graph(self, flag: bool) -> None:
-        """Accepted as MindSpore does: eager calls and compiled ones are in one order here."""
-
     def enable_grad(self) -> bool:
         """Whether operations are recorded in gradient calls, as they are unless told otherwise."""
         return torch.is_grad_enabled()

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .refusals import CannotTrace
+from .stand_ins import StandIn, refuse_uses
 
 
-class AppendOnly:
+class AppendOnly(StandIn):
     """A stand-in for a list or deque that a run appends to; any other use of it ends the dry run.
 
     Attributes:
         items: what has been appended.
     """
 
-    __slots__ = ("items", "_own")
+    __slots__ = ("items", "value")
 
-    def __init__(self, own: list[Any] | deque[Any]) -> None:
+    def __init__(self, value: list[Any] | deque[Any]) -> None:
         self.items: list[Any] = []
-        self._own = own
+        self.value = value
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
-        return type(self._own)
+    def described(self) -> str:
+        """What it stands for, in messages."""
+        return f"a {type(self.value).__name__} that it appends to"
 
     def append(self, item: Any) -> None:
         self.items.append(item)
@@ -36,18 +36,9 @@ class AppendOnly:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        raise CannotTrace(f"uses {name} of a {type(self._own).__name__} that it appends to")
+        return self.plain(name)
 
 
-def _reading(name: str) -> None:
-    def read(self: AppendOnly, *args: Any) -> Any:
-        raise CannotTrace(f"uses {name} of a {type(self._own).__name__} that it appends to")
-
-    setattr(AppendOnly, name, read)
-
-
-for _name in ("__len__", "__iter__", "__getitem__", "__setitem__", "__delitem__", "__contains__",
-              "__bool__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__",
-              "__repr__", "__add__", "__radd__", "__mul__", "__rmul__", "__imul__", "__reversed__",
-              "__format__", "__reduce_ex__", "__copy__", "__deepcopy__"):
-    _reading(_name)
+refuse_uses(AppendOnly, [f"__{name}__" for name in """
+    len iter getitem setitem delitem contains bool eq ne lt le gt ge hash repr add radd mul rmul
+    imul reversed format reduce_ex copy deepcopy""".split()])

@@ -16,6 +16,7 @@ import torch
 from ...core import context
 from ...tensors.construction import holds
 from .refusals import CannotTrace
+from .stand_ins import StandIn, refuse_uses
 
 LONGEST = 400  # characters of an expression of arrays
 _FIXED = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides", "flags")
@@ -41,7 +42,7 @@ def as_input(value: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(value if shares else value.copy()).to(context.current_device())
 
 
-class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
+class GivenArray(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
     """A stand-in for an array.
 
     Args:
@@ -54,9 +55,9 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.run, self.value, self.text = run, value, text
         self._input: torch.Tensor | None = None
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
-        return np.ndarray
+    def described(self) -> str:
+        """What it stands for, in messages."""
+        return "an array that it was given"
 
     @property
     def _raw(self) -> torch.Tensor:
@@ -86,12 +87,12 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
                                   f"{self.text}.{name}({', '.join(given)})")
 
             return called
-        raise CannotTrace(f"uses {name} of an array that it was given")
+        return self.plain(name)
 
     def tolist(self) -> Any:
         """The numbers, in lists."""
         if self.value.dtype.kind not in "iuf" or self.value.size > MOST_NUMBERS:
-            raise CannotTrace("uses tolist of an array that it was given")
+            return self.plain("tolist")
         return self.run.standing(self.value.tolist(), f"{self.text}.tolist()")
 
     def _made(self, value: Any, text: str) -> Any:
@@ -115,21 +116,12 @@ class GivenArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._made(found, f"np.{ufunc.__name__}({', '.join(map(_source, inputs))})")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise CannotTrace("reads the values of an array that it was given")
+        return self.plain("the values")
 
 
-def _reading(name: str) -> None:
-    def read(self: GivenArray, *args: Any) -> Any:
-        raise CannotTrace(f"uses {name} of an array that it was given")
-
-    setattr(GivenArray, name, read)
-
-
-for _name in ("__setitem__", "__delitem__", "__iter__", "__contains__", "__bool__", "__float__",
-              "__int__", "__index__", "__repr__", "__str__", "__format__", "__reduce_ex__",
-              "__copy__", "__deepcopy__", "__array_function__", "__iadd__", "__isub__", "__imul__",
-              "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__hash__"):
-    _reading(_name)
+refuse_uses(GivenArray, [f"__{name}__" for name in """
+    setitem delitem iter contains bool float int index repr str format reduce_ex copy deepcopy
+    array_function iadd isub imul itruediv ifloordiv imod ipow hash""".split()])
 
 
 def _source(value: Any) -> str:

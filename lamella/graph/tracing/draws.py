@@ -24,7 +24,8 @@ from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
 from .lines import NOWHERE, nearest_line
 from .refusals import CannotTrace
-from .scalars import NUMBERS, ScalarEnvironment, SymbolicScalar
+from .scalar_environment import ScalarEnvironment
+from .scalars import NUMBERS, SymbolicScalar
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
@@ -82,7 +83,7 @@ class Draws:
 
     def are_recorded(self) -> bool:
         """Whether this thread is in the run."""
-        return state.trace is not None and state.trace.numbers is self._numbers
+        return state.trace is not None and state.trace.scalars is self._numbers
 
     def drawn(self, name: str, function: Callable[..., Any], source: Any, args: tuple,
               kwargs: dict[str, Any]) -> Any:

@@ -9,29 +9,18 @@ reads it off the results. Any other use needs the value itself, and ends the dry
 
 from __future__ import annotations
 
-import builtins
 import operator
-import sys
-import threading
-import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...core.state import state
-from ...tensors.tensor import Tensor
-from ..guards.reachable import Reachable
-from .append_only import AppendOnly
-from .effects import DeferredCall, kept
-from .functions import WIDE, number_function
-from .outside import OURS, origin_of
-from .refusals import CannotTrace, Cause
-from .scalars import MOST, ScalarEnvironment, SymbolicScalar, value_of
-from .texts import appended_to, is_only_returned
-from .trace import Trace, run_traced
+from .number_functions import WIDE
+from .scalar_kernels import MOST
+from .scalars import SymbolicScalar, value_of
+
+if TYPE_CHECKING:
+    from .dry_trace import DryTrace
 
 _PYTHONS = {int, float, bool}
 _KERNELS = frozenset(("add", "sub", "mul", "truediv"))  # operators that round as Python's do
@@ -45,11 +34,11 @@ class ReadScalar(SymbolicScalar):
     held: torch.Tensor
 
     def __init__(self, trace: DryTrace, value: Any, held: torch.Tensor):
-        assert trace.numbers is not None
-        super().__init__(trace.numbers, value, "")
+        assert trace.scalars is not None
+        super().__init__(trace.scalars, value, "")
         self.trace, self.held, self._is_small = trace, held, False
 
-    def plain(self) -> Any:
+    def plain(self, use: str = "the value") -> Any:
         self.trace.refuse("needs the value of a number that it reads off a tensor")
 
     def made(self, value: Any, text: str, of_any_type: bool = False) -> Any:
@@ -119,17 +108,13 @@ class ReadScalar(SymbolicScalar):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def as_float(self) -> Any:
-        """`float` of it."""
-        if not self.is_small():
+    def converted(self, kind: type) -> Any:
+        """`float` or `int` of it, if it is exact."""
+        if type(self.value) is kind:
+            return self
+        if not (self.is_small() if kind is float else self.trace.guard(self.held.abs() < MOST)):
             return self.plain()
-        return ReadScalar(self.trace, float(self.value), self.held.double())
-
-    def as_int(self) -> Any:
-        """`int` of it, if it is not too large for int64."""
-        if not self.trace.guard(self.held.abs() < MOST):
-            return self.plain()
-        return ReadScalar(self.trace, int(self.value), self.held.long())
+        return ReadScalar(self.trace, kind(self.value), self.held.to(WIDE[kind]))
 
 
 def _scalar(operand: Any) -> Any:
@@ -151,125 +136,3 @@ def _operand(number: ReadScalar, other: Any) -> Any:
     if type(other) is float or type(other) is int and abs(other) < SMALL:
         return other
     return None
-
-
-class DryTrace(Trace):
-    """A dry run: it is undone, so side effects outside of the process are refused."""
-
-    numbers: ScalarEnvironment | None = None
-
-    def refuse(self, what: str, cause: Cause = Cause.ALWAYS) -> None:
-        if self.refused is None:
-            super().refuse(what, cause)
-        raise CannotTrace(what, cause)
-
-    def exchange(self, call: Any, given: Any) -> Any:
-        raise CannotTrace("communicates with other processes")
-
-    def only_passes(self, frame: FrameType, value: Any) -> bool:
-        if super().only_passes(frame, value):
-            return True
-        if not isinstance(value, SymbolicScalar):
-            return False
-        if type(appended_to(frame)) is AppendOnly:
-            return True
-        return is_only_returned(frame) and _is_outermost(frame)
-
-    def called(self, function: Callable[..., Any], value: Any, operands: list[Any]) -> Any:
-        """The stand-in for a function's value; that it has this type in replays is guarded."""
-        if type(value) is not float and (type(value) is not int or abs(value) >= 2**63):
-            return self.refuse("needs the value of a number that it reads off a tensor")
-        held, holds = self.recorder.call(number_function(function, type(value)), operands)
-        self.guard(holds)
-        return ReadScalar(weakref.proxy(self), value, held)
-
-    def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,
-              keep: Callable[[Any], Any] | None = None) -> None:
-        self.deferred.append(DeferredCall(function, args, kwargs, keep or _kept))
-
-    def read(self, raw: torch.Tensor) -> Any:
-        assert self.numbers is not None
-        wide = torch.float64 if raw.is_floating_point() else torch.int64
-        if len(self.reads) not in self.numbers.reads or raw.is_complex() or (
-                raw.dtype is torch.bool or torch._C._are_functorch_transforms_active()):
-            return super().read(raw)
-        # a copy, since the tensor may be changed after it was read
-        held = raw.detach().reshape(()).to(wide, copy=True)
-        # in no cycle: a trace holds copies of all that the run has changed
-        self.reads.append(ReadScalar(weakref.proxy(self), self.peek(held), held))
-        return self.reads[-1]
-
-
-def _is_outermost(frame: FrameType) -> bool:
-    """Whether what a function returns goes to Lamella and from there to the compiled call."""
-    if frame.f_code.co_name == "construct":  # of a Cell, whose hooks are given what it returns
-        return False
-    outer = frame.f_back
-    while outer is not None and outer.f_code is not run_traced.__code__:
-        if origin_of(outer.f_code.co_filename) != OURS:
-            return False
-        outer = outer.f_back
-    return outer is not None
-
-
-def _kept(arg: Any) -> Any:
-    return arg if isinstance(arg, SymbolicScalar) else kept(arg)
-
-
-class _AsNumbers(type):
-    """The class of the stand-ins for `float` and `int`."""
-
-    own: type
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and state.trace is not None:
-            arg: Any = args[0]
-            if isinstance(arg, Tensor) and arg._raw.numel() == 1 and not arg._raw.is_complex():
-                arg = arg.item()
-            if isinstance(arg, ReadScalar):
-                if type(arg.value) is cls.own:
-                    return arg
-                return arg.as_float() if cls.own is float else arg.as_int()
-            if type(arg) is SymbolicScalar:
-                return arg.converted(cls.own)
-        return cls.own(*args, **kwargs)
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls.own)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.own)
-
-
-_CLASSES = {kind.__name__: _AsNumbers(kind.__name__, (), {"own": kind}) for kind in (float, int)}
-
-
-def _running_elsewhere() -> set[int]:
-    """By identity, the globals of all code that other threads are running."""
-    found: set[int] = set()
-    for thread, frame in sys._current_frames().items():
-        inner: FrameType | None = None if thread == threading.get_ident() else frame
-        while inner is not None:
-            found.add(id(inner.f_globals))
-            inner = inner.f_back
-    return found
-
-
-@contextmanager
-def conversions_recorded(reach: Reachable) -> Iterator[None]:
-    """A block in which the program's `float` and `int` of stand-ins give stand-ins.
-
-    Not in a module whose code another thread is running: `float` would not be the class of its
-    numbers.
-    """
-    elsewhere = {*_running_elsewhere(), id(vars(builtins))}
-    replaced = [(space, name) for _, space, names in reach.spaces.values()
-                for name in _CLASSES.keys() & names.keys()
-                if isinstance(space, dict) and name not in space and id(space) not in elsewhere]
-    for space, name in replaced:
-        space[name] = _CLASSES[name]
-    try:
-        yield
-    finally:
-        for space, name in replaced:
-            space.pop(name, None)

@@ -60,6 +60,7 @@ class Recorder(TorchDispatchMode):
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
+        self._of_arrays: list[torch.Tensor] = []  # they share memory with arrays of the program
         self._paused = False
         self._stopped = False
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
@@ -144,6 +145,23 @@ class Recorder(TorchDispatchMode):
             raise CannotTrace(what)
         state.trace.refuse(what)
         return func(*args, **kwargs)
+
+    def from_numpy(self, array: Any) -> torch.Tensor:
+        """A constant that shares memory with an array."""
+        with self.pause():
+            self._of_arrays.append(torch.from_numpy(array))
+        return self._of_arrays[-1]
+
+    def own_constants(self) -> list[torch.Tensor]:
+        """The constants, whose memory no array of the program shares.
+
+        Raises:
+            CannotTrace: if the run has changed such an array.
+        """
+        if any(raw._version for raw in self._of_arrays):
+            raise CannotTrace("changes a NumPy array")
+        shared = set(map(id, self._of_arrays))
+        return [raw.clone() if id(raw) in shared else raw for raw in self.constants]
 
     def stop(self) -> None:
         """Record nothing from now on; recomputation still repeats its random numbers."""

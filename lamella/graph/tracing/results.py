@@ -15,7 +15,7 @@ from ...autodiff.tree import dict_like
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import fields_of, holds_values, made_of
-from ..guards.kinds import PLAIN
+from ..guards.kinds import ATOMS, PLAIN
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .changes import SIZES, GivenThing
@@ -184,6 +184,36 @@ class Results:
     def _plain(self, value: Any) -> Any:
         """A value that is the same in every replay: numbers in it are guarded."""
         return value if self._numbers is None else self._numbers.guarded(value)
+
+
+def builder_of(form: Any) -> Callable[[Sequence[torch.Tensor]], Any] | None:
+    """A function that makes what a description stands for from the graph's results alone.
+
+    None if it needs more than these, or if anything is there twice.
+    """
+    seen: set[int] = set()
+    return _built(form, seen)
+
+
+def _built(form: Any, seen: set[int]) -> Callable[[Sequence[torch.Tensor]], Any] | None:
+    kind = type(form)
+    if kind in ATOMS:
+        return lambda new: form
+    if id(form) in seen or kind not in (New, tuple, list, dict):
+        return None
+    seen.add(id(form))
+    if kind is New:
+        number = form.number
+        return None if form.own else lambda new: wrap(new[number])
+    made = [_built(part, seen) for part in (form.values() if kind is dict else form)]
+    if None in made:
+        return None
+    if kind is dict:
+        named = list(zip(form, made, strict=True))
+        return lambda new: {key: part(new) for key, part in named}  # type: ignore[misc]
+    if kind is list:
+        return lambda new: [part(new) for part in made]  # type: ignore[misc]
+    return lambda new: tuple([part(new) for part in made])  # type: ignore[misc]
 
 
 class Rebuilding:

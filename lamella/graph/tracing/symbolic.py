@@ -25,9 +25,11 @@ from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard
 from .changes import Snapshot
 from .effects import DeferredCall
+from .given import Given
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
-from .trace import Trace, run_traced
+from .run import run_traced
+from .trace import HeldTensor, Trace
 
 LEAST = 2  # many operations treat sizes 0 and 1 as special cases
 
@@ -154,9 +156,10 @@ class Symbolic:
         """A recorder of kernels whose arguments may be sizes."""
         return SymbolicRecorder(inputs, self)
 
-    def trace(self, reach: Reachable, held: list, sources: list, recorder: Recorder) -> Trace:
+    def trace(self, reach: Reachable, held: list[HeldTensor], recorder: Recorder, given: Given
+              ) -> Trace:
         """A run on fake tensors."""
-        trace = SymbolicTrace(reach, held, sources, recorder)
+        trace = SymbolicTrace(reach, held, recorder, given)
         trace.symbolic = self
         return trace
 
@@ -333,7 +336,8 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, 
     """
     trace = run_traced(fn, args, kwargs, reach, symbolic, before)
     names = {str(symbol) for symbol in symbolic.environment.var_to_range}
-    for value in leaves(trace.out_tree):
+    assert trace.outcome is not None  # a refusal raises
+    for value in leaves(trace.outcome.out_tree):
         if isinstance(value, torch.SymBool) or (
                 isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
             raise CannotTrace("returns a comparison of sizes, or a size as text")

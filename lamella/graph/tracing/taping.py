@@ -56,6 +56,8 @@ class Pulls:
         gradients: what the passes found.
         kernels: for each node that belongs to a pass, the number of this.
         refused: why the run can't be replayed inside of a gradient call; None if it can.
+        run_dry: whether one of them runs, which the program didn't ask for: it is given up before
+            any side effect.
     """
 
     def __init__(self, inputs: list[bool]):
@@ -66,6 +68,7 @@ class Pulls:
         self.gradients: list[torch.Tensor] = []
         self.kernels: dict[Node, int] = {}
         self.refused: str | None = None
+        self.run_dry = False
 
 
 def may_be_taped() -> bool:
@@ -105,15 +108,16 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
         ran: names of functions that ran in earlier recordings, and were found by no name.
     """
     trace = state.trace
+    data, tensors_held = [one.data for one in trace.held], [one.tensor for one in trace.held]
     held = [on_tape(t) if isinstance(t, Parameter) else raw
-            for t, raw in zip(trace.held, trace.data, strict=True)]
+            for t, raw in zip(tensors_held, data, strict=True)]
     roots = [*given, *held]
     pulls = trace.pulls = Pulls([raw.requires_grad for raw in roots])
     level = Level(None) if apart else state.level
-    if not all(map(is_plain, held, trace.data)) or any(
+    if not all(map(is_plain, held, data)) or any(
             type(raw) is not torch.Tensor for raw in given):
         pulls.refused = "is differentiated by other numbers than it computes with"
-    things = [*given_tensors((args, kwargs)), *trace.held]
+    things = [*given_tensors((args, kwargs)), *tensors_held]
     with entered(level), _aliases(things, roots, apart, pulls) as aliases:
         value = fn(*args, **kwargs)
     if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
@@ -241,17 +245,17 @@ def _running_dry(trace: Any, ran: Set[str]) -> Iterator[None]:
         if unknown(code):
             codes[code] = {}
             if code.co_name not in ran:
-                trace.runs_dry = False
+                trace.pulls.run_dry = False
                 trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
                 raise CannotTrace(str(trace.refused), Cause.BACKWARD)
             trace.stop_dry_run(f"may use in {code.co_name!r} what can't be found")
 
-    outside.codes, outside.meets, trace.runs_dry = {}, check, True
+    outside.codes, outside.meets, trace.pulls.run_dry = {}, check, True
     try:
         yield
     finally:
         codes.update(outside.codes)
-        outside.codes, outside.meets, trace.runs_dry = codes, meets, False
+        outside.codes, outside.meets, trace.pulls.run_dry = codes, meets, False
 
 
 def _has_changed(before: Snapshot) -> bool:
@@ -265,7 +269,7 @@ def _marks(trace: Any) -> tuple[Any, ...]:
     """What a backward pass of kernels alone leaves as it is."""
     return (len(trace.guards), len(trace.deferred), len(trace.reads), len(trace.fresh),
             len(trace.outside.queries), [id(t._data if isinstance(t, Parameter) else t._raw)
-                                         for t in trace.held])
+                                         for t in (one.tensor for one in trace.held)])
 
 
 def _pull(pulls: Pulls, number: int, starts: list[int], raws: list[torch.Tensor],

@@ -8,12 +8,14 @@ versions of JAX that they are known of; with any other, `available` is false.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -23,6 +25,8 @@ import torch
 from ...core.forking import Lock
 
 ALIGNED = 64  # bytes: other memory is copied when it is imported
+PLACES = 16  # of one input that are kept
+SMALL = 2**20  # bytes of a copy whose memory is kept
 VERSIONS = ("0.10.",)  # of jaxlib
 _making = Lock()
 _clients: list[Any] = []
@@ -49,21 +53,28 @@ def version() -> str:
 class Executable:
     """Machine code of XLA, called with PyTorch's tensors.
 
+    An import takes longer than many a kernel. So XLA's arrays are kept by the places in memory
+    that inputs have had. They are names of that memory, and don't own it: one is used only while
+    an input lies there.
+
     Args:
         code: the serialized executable.
         orders: for each input, its dimensions in the order in which they lie in memory.
-        stays: for each input, whether it is in the same memory in most calls. It is then imported
-            once; its values are read in each call.
         results: the shape and the strides of each result.
+        checks: for each of the last results, which tell whether a matrix was factorized, the name
+            of the function and whether it is one matrix. They are checked, and not returned.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
-    def __init__(self, code: bytes, orders: Sequence[Sequence[int] | None], stays: Sequence[bool],
+    def __init__(self, code: bytes, orders: Sequence[Sequence[int] | None],
                  results: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+                 checks: Sequence[tuple[str, bool]],
                  otherwise: Callable[[list[torch.Tensor]], list[torch.Tensor]]):
         self._client = client()
         devices = self._client.local_devices()[:1]
         self._device = devices[0]
+        if b"lapack_" in code:
+            _load_lapack()
         xla = _xla()
         self._run = self._client.deserialize_executable(
             code, xla.DeviceList(tuple(devices)), None).execute
@@ -71,25 +82,25 @@ class Executable:
         self._export = xla.buffer_to_dlpack_managed_tensor
         self._wait = xla.batched_block_until_ready
         self._orders = list(orders)
-        self._stays = list(stays)
-        # each with its address in one tuple, since other threads read them meanwhile
-        self._kept: list[tuple[int, Any]] = [(0, None)] * len(self._orders)
+        self._kept: list[dict[int, Any]] = [{} for _ in self._orders]  # by address
+        self._copies = threading.local()  # of inputs, by their numbers
         self._results = list(results)
+        self._checks = list(checks)
         self._otherwise = otherwise
 
     def __call__(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """The results, in new memory.
 
         Raises:
-            RuntimeError: if XLA fails.
+            RuntimeError: if XLA fails, or a matrix can't be factorized.
         """
         if _forked:
             return self._otherwise(values)
-        kept, arrays = self._kept, []
-        for i, value in enumerate(values):
-            place, array = kept[i]
-            arrays.append(array if place and place == value.data_ptr()
-                          else self._imported(i, value))
+        arrays = [kept.get(value.data_ptr()) for kept, value in zip(
+            self._kept, values, strict=True)]
+        if None in arrays:
+            arrays = [self._imported(i, value) if array is None else array
+                      for i, (array, value) in enumerate(zip(arrays, values, strict=True))]
         found = self._run(arrays)
         self._wait(found[:1])  # afterwards the program may change what was read
         results = []
@@ -97,16 +108,42 @@ class Executable:
             raw = torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
             results.append(raw if raw.stride() == strides and raw.shape == shape
                            else raw.as_strided(shape, strides))
+        if self._checks:
+            proper = len(results) - len(self._checks)
+            for info, (name, is_matrix) in zip(results[proper:], self._checks, strict=True):
+                torch.ops.aten._linalg_check_errors(info, name, is_matrix=is_matrix)
+            del results[proper:]
         return results
 
     def _imported(self, number: int, value: torch.Tensor) -> Any:
-        order, place = self._orders[number], value.data_ptr()
+        """An array of an input's values: a name of its memory, or else a copy."""
+        order, kept, place = self._orders[number], self._kept[number], value.data_ptr()
         raw = value.detach()
-        dense = (raw if order is None else raw.permute(*order)).contiguous()
-        array = self._import(torch._C._to_dlpack(dense), self._device, None)  # type: ignore[attr-defined]
-        if self._stays[number] and place % ALIGNED == 0 and dense.data_ptr() == place:
-            self._kept[number] = place, array
+        raw = raw if order is None else raw.permute(*order)
+        # complex numbers may be kept as their conjugates, in the same memory
+        if place % ALIGNED == 0 and raw.is_contiguous() and raw.numel() and not raw.is_complex():
+            if len(kept) >= PLACES:
+                kept.clear()
+            kept[place] = array = self._array(_named(raw))
+            return array
+        if not 0 < raw.nbytes <= SMALL:
+            return self._array(raw.resolve_conj().contiguous())
+        copies: Any = self._copies.__dict__
+        if number not in copies:
+            copy = torch.empty(raw.shape, dtype=raw.dtype)
+            copies[number] = copy, self._array(copy)
+        copy, array = copies[number]
+        copy.copy_(raw)
         return array
+
+    def _array(self, dense: torch.Tensor) -> Any:
+        return self._import(torch._C._to_dlpack(dense), self._device, None)  # type: ignore[attr-defined]
+
+
+def _named(dense: torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor that doesn't own it."""
+    memory = (ctypes.c_char * dense.nbytes).from_address(dense.data_ptr())
+    return torch.frombuffer(memory, dtype=dense.dtype).view(dense.shape)
 
 
 def client() -> Any:
@@ -141,6 +178,13 @@ def _variables(**values: str) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@functools.cache
+def _load_lapack() -> None:
+    """Let XLA's code call LAPACK, which SciPy brings."""
+    importlib.import_module("jax.lax.linalg")  # registers its functions
+    importlib.import_module("jaxlib.lapack")._lapack.initialize()
 
 
 def _xla() -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,9 +15,10 @@ from ..passes import plain
 from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
-from .text import check, described
+from .text import check, described, without_checks
 
-FORMAT = 1  # of the files on disk; after a change the older ones are not used
+PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
+FORMAT = 2  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -27,17 +27,17 @@ class Native(MachineCode):
     Args:
         graph: a graph that changes none of its inputs.
         text: its serialization with the forms of its inputs (`ir.text`), for its name on disk.
-        stays: for each input, whether it is in the same memory in most calls.
         otherwise: runs the graph without XLA, in a forked process.
     """
 
     worker = worker.__file__
     backends = ("replay", "xla", "inductor")
 
-    def __init__(self, graph: GraphModule, text: str, stays: Sequence[bool], otherwise: Run):
+    def __init__(self, graph: GraphModule, text: str, otherwise: Run):
         self._module, self._graph = graph, None
-        self._stays, self._otherwise = list(stays), otherwise
+        self._otherwise = otherwise
         self._run: Run | None = None
+        self._checks: list[tuple[str, bool]] = []
         self._is_refused = not client.available()
         has_name = text and not self._is_refused and cache.cache_folder() is not None
         super().__init__(cache.key_of("xla", FORMAT, client.version(), text) if has_name else None)
@@ -54,17 +54,19 @@ class Native(MachineCode):
         if self._graph is None and not self._is_refused:
             try:
                 graph = plain(self._module)
+                self._checks = without_checks(graph)
                 check(graph)
                 self._graph = graph
             except NotLowered as reason:
                 self._refuse(reason)
         return self._graph
 
-    def request(self, values: list[torch.Tensor]) -> None:
+    def request(self, values: list[torch.Tensor], prompt: bool = False) -> None:
         """Have it loaded, and compiled unless it is on disk; `finished` tells when that has ended.
 
         Args:
             values: inputs of the graph; not changed.
+            prompt: whether it is compiled like any other process runs, rather than quietly.
         """
         self.requested = True
         text = None
@@ -74,7 +76,7 @@ class Native(MachineCode):
         if self.key is None:
             self.finished = True
         else:
-            background.submit(lambda: self._make(text), quick=True)
+            background.submit(lambda: self._make(text, PROMPT if prompt else 0.0), quick=True)
 
     def make_now(self, values: list[torch.Tensor]) -> None:
         """Compile it in this process, which imports JAX: for tests."""
@@ -90,7 +92,8 @@ class Native(MachineCode):
     def _described(self, values: list[torch.Tensor]) -> dict[str, Any] | None:
         graph = self._plain()
         try:
-            return None if graph is None else described(graph, values)
+            return None if graph is None else {
+                **described(graph, values), "checks": self._checks}
         except NotLowered as reason:
             self._refuse(reason)
             return None
@@ -103,10 +106,10 @@ class Native(MachineCode):
         """The function that runs it, once that is there."""
         return self._run
 
-    def _make(self, text: str | None) -> None:
+    def _make(self, text: str | None, prompt: float) -> None:
         try:
             if text is not None:
-                self.compile(text)
+                self.compile(text, prompt)
             self._run = self._loaded()
         finally:
             self.finished = True
@@ -126,4 +129,5 @@ class Native(MachineCode):
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
         results = [(torch.Size(shape), tuple(strides)) for shape, strides in zip(
             found["shapes"], found["strides"], strict=True)]
-        return client.Executable(code, found["places"], self._stays, results, self._otherwise)
+        return client.Executable(code, found["places"], results, found["checks"],
+                                 self._otherwise)

@@ -11,10 +11,15 @@ from torch.fx import GraphModule, Interpreter, Node
 from ..ir.forms import Form, form_of_value
 from ..ir.operations import bases_of, effects_of, written_by
 from .lowering import TABLE, NotLowered
-from .lowering.graph import functional
 
 TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-         torch.float16, torch.bfloat16, torch.float32, torch.float64)
+         torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
+         torch.complex128)
+
+
+# where matrix factorizations tell whether they have succeeded
+SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
+           "_linalg_solve_ex": 3}
 
 
 def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
@@ -48,6 +53,36 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
                         for n, form in zip(results, ends, strict=True)],
             "strides": [list(form.stride) for form in ends],
             "shapes": [list(form.shape) for form in ends]}
+
+
+def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:
+    """Take the checks of matrix factorizations out of a graph; what they check become its last
+    results.
+
+    Returns:
+        For each the name of the function, and whether it is one matrix.
+
+    Raises:
+        NotLowered: if anything else reads what is checked.
+    """
+    nodes = list(graph.graph.nodes)
+    for node in nodes:
+        place = SUCCESS.get(str(node.target).removeprefix("aten.").removesuffix(".default"))
+        for part in node.users if place is not None else ():
+            if part.target is operator.getitem and part.args[1] == place and not all(
+                    _is_check(user) for user in part.users):
+                raise NotLowered(f"the success of {node.target} as a value")
+    made = {node.args[0]: (node.args[1], node.kwargs["is_matrix"])
+            for node in nodes if _is_check(node)}
+    for node in nodes:
+        if _is_check(node):
+            graph.graph.erase_node(node)
+    nodes[-1].args = ((*nodes[-1].args[0], *made),)
+    return list(made.values())
+
+
+def _is_check(node: Node) -> bool:
+    return node.target is torch.ops.aten._linalg_check_errors.default
 
 
 def check(graph: GraphModule) -> None:
@@ -126,6 +161,12 @@ def name_of(node: Node) -> tuple[str, bool]:
     if known.reshapes_in_place:
         return functional(name), False
     return (functional(name), True) if known.written else (name, False)
+
+
+def functional(name: str) -> str:
+    """The name of the operation that computes what one in place writes."""
+    name, _, overload = name.partition(".")
+    return f"{name.removesuffix('_')}.{overload}"
 
 
 def _check_aliases(nodes: list[Node]) -> None:
@@ -212,6 +253,8 @@ def _written(value: Any, numbers: dict[Node, int]) -> Any:
         return [_written(v, numbers) for v in value]
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if type(value) is complex:
+        return {"complex": [value.real, value.imag]}
     if isinstance(value, torch.dtype):
         return {"dtype": str(value)[6:]}
     if isinstance(value, torch.device) and value.type == "cpu":

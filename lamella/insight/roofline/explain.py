@@ -27,7 +27,7 @@ from ...graph.runtime.replay import Replay
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.copies import copied
 from ...graph.tracing.refusals import CannotTrace
-from ...graph.tracing.trace import run_traced
+from ...graph.tracing.run import run_traced
 from ...graph.tracing.undo import undone
 from ...nn.cell import Cell
 from .kernels import Record, Replayed, Watched, seconds_of

@@ -242,5 +242,5 @@ def test_shuffled_files_keep_the_order_of_their_rows(tmp_path):
     shards = [epochs(shuffle=ds.Shuffle.FILES, num_shards=2, shard_id=k)[0] for k in (0, 1)]
     whole = [n for pair in zip(*shards, strict=True) for n in pair]
     assert {tuple(whole[k:k + 4]) for k in (0, 4, 8)} == parts
-    with pytest.raises(ValueError, match="'num_samples' excludes"):
+    with pytest.raises(ValueError, match="'num_samples' cannot be specified at the same time"):
         ds.MindDataset(files, shuffle=ds.Shuffle.FILES, num_samples=3)

@@ -6,6 +6,7 @@ import pytest
 import lamella as ms
 import lamella.dataset as ds
 import lamella.dataset.transforms as T
+from lamella.dataset import vision
 
 WORDS = np.array(["This", "is"])
 
@@ -95,3 +96,19 @@ def test_all_are_applied_in_any_order():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_called_compose_gives_a_tuple_where_pillow_has_a_part():
+    image = np.ones((8, 8, 3), np.uint8)
+    picture = vision.ToPIL()(image)
+    for operations, given, whole in (
+            ([vision.Resize(4)], image, False), ([vision.Resize(4)], picture, True),
+            ([vision.ToPIL(), vision.Resize(4)], image, True), ([lambda x: x], image, False),
+            ([T.Compose([vision.ToPIL()])], image, True)):
+        assert isinstance(T.Compose(operations)(given), tuple) is whole
+    out = T.Compose([lambda x: vision.ToPIL()(x)])(image)
+    assert isinstance(out, np.ndarray) and np.array_equal(out, image)
+    with pytest.raises(TypeError, match="Compose was called without an image"):
+        T.Compose([vision.ToPIL()])()
+    with pytest.raises(RuntimeError, match="Input Tensor is not valid"):
+        T.Compose([vision.Resize(4)])()

@@ -220,3 +220,31 @@ def test_files(tmp_path):
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda image: vision.RandomRotation((90, 90), vision.Inter.PILCUBIC)(image), RuntimeError,
+     "RandomRotation: Invalid InterpolationMode"),
+    (lambda image: vision.RandomRotation((9, 9), vision.Inter.PILCUBIC)(vision.ToPIL()(image)),
+     TypeError, "Current Interpolation is not supported with PIL input."),
+    (lambda image: vision.RandomRotation((9, 9), vision.Inter.ANTIALIAS)(vision.ToPIL()(image)),
+     ValueError, "center needs to be None and angle needs to be an integer multiple of 90."),
+    (lambda image: vision.Rotate(9, vision.Inter.BICUBIC)(np.ones((4, 4, 5), np.float32)),
+     RuntimeError, "can not be CUBIC when image channel is greater than 4"),
+    (lambda image: vision.write_file("/", np.ones(3, np.uint8)), RuntimeError, "is not a regular"),
+    (lambda image: vision.encode_jpeg(image, 0), RuntimeError, "Invalid quality 0"),
+    (lambda image: vision.encode_png(image, 10), RuntimeError, "Invalid compression_level 10"),
+    (lambda image: vision.encode_png(image[..., :2]), RuntimeError, "has invalid channels"),
+    (lambda image: vision.ToPIL()(image[None]), ValueError, "should be 2 or 3. Got 4"),
+    (lambda image: vision.ToPIL()(image.astype(np.int16)), TypeError, "type int16 is not support"),
+    (lambda image: vision.CenterCrop(99)(image), RuntimeError, "more than 3 times of the original"),
+])
+def test_words_of_errors_at_run_time(call, error, words):
+    with pytest.raises(error, match=words):
+        call(np.ones((8, 8, 3), np.uint8))
+
+
+def test_an_image_with_transparency_is_read_in_rgb(tmp_path):
+    rgba = np.arange(64, dtype=np.uint8).reshape(4, 4, 4)
+    Image.fromarray(rgba, "RGBA").save(tmp_path / "a.png")
+    assert np.array_equal(vision.read_image(str(tmp_path / "a.png")), rgba[..., :3])

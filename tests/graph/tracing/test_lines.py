@@ -9,12 +9,12 @@ from lamella import nn, ops
 from lamella.graph.guards.search import reachable_from_call
 from lamella.graph.passes.insert import inserted
 from lamella.graph.tracing.lines import Line
-from lamella.graph.tracing.trace import run_traced
+from lamella.graph.tracing.run import run_traced
 
 
 def lines_of(fn, *args):
     """The line of the program that each kernel comes from, by its name."""
-    graph = run_traced(fn, args, {}, reachable_from_call(fn, args, {})).graph
+    graph = run_traced(fn, args, {}, reachable_from_call(fn, args, {})).outcome.graph
     found: dict[str, list[Line]] = {}
     for node in graph.graph.nodes:
         if "line" in node.meta:
@@ -83,7 +83,7 @@ def test_operations_of_passes_have_the_line_of_those_they_replace():
         return ops.tanh(x)
 
     x = ms.Tensor([1.0])
-    graph = run_traced(step, (x,), {}, reachable_from_call(step, (x,), {})).graph
+    graph = run_traced(step, (x,), {}, reachable_from_call(step, (x,), {})).outcome.graph
     (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
     (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)
     assert found.meta["line"] == Line(__file__, number_of(step, "ops.tanh"), "forward")

@@ -11,7 +11,7 @@ import pytest
 
 import lamella as ms
 from lamella import nn, ops
-from lamella.graph.tracing.read_scalars import conversions_recorded
+from lamella.graph.tracing.python_functions import conversions_recorded
 
 CALLS = 10
 

@@ -24,8 +24,10 @@ from lamella.graph.xla.text import described
 
 MOST = 3  # calls of each row and type
 LARGEST = 2000  # elements
-DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float64, torch.uint8)
-TOLERANCE = {torch.float64: 1e-9, torch.float32: 2e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float64, torch.uint8,
+          torch.complex64)
+TOLERANCE = {torch.complex64: 2e-4, torch.complex128: 1e-9, torch.float64: 1e-9,
+             torch.float32: 2e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
 class Noted(TorchDispatchMode):
@@ -74,7 +76,8 @@ def note(names: set[str] | None = None, most: int = MOST, dtypes: Any = DTYPES
 
 
 def _run(operation: Any, dtype: torch.dtype, noted: Noted) -> None:
-    needs = dtype.is_floating_point and operation.supports_autograd
+    needs = operation.supports_autograd and (
+        dtype.is_floating_point or dtype.is_complex)
     samples = iter(operation.sample_inputs("cpu", dtype, requires_grad=needs))
     for _ in range(4):
         try:
@@ -84,7 +87,7 @@ def _run(operation: Any, dtype: torch.dtype, noted: Noted) -> None:
                 outs = [x for x in pytree.tree_leaves(made)
                         if isinstance(x, torch.Tensor) and x.requires_grad]
                 if outs:
-                    sum(x.float().sum() for x in outs).backward()
+                    sum((x.abs() if x.is_complex() else x.float()).sum() for x in outs).backward()
         except StopIteration:
             return
         except Exception:  # noqa: BLE001, S112  (a sample that PyTorch itself refuses)
@@ -170,7 +173,7 @@ def _array(x: torch.Tensor) -> Any:
     import jax
 
     with jax.enable_x64(True):
-        return jax.dlpack.from_dlpack(x.contiguous())
+        return jax.dlpack.from_dlpack(x.resolve_conj().resolve_neg().contiguous())
 
 
 def _tensor(x: Any) -> torch.Tensor:
@@ -178,7 +181,7 @@ def _tensor(x: Any) -> torch.Tensor:
 
 
 def _is_plain(x: Any) -> bool:
-    return isinstance(x, torch.Tensor) and not x.is_complex()
+    return isinstance(x, torch.Tensor)
 
 
 def _short(args: Any) -> str:
@@ -189,10 +192,14 @@ def _short(args: Any) -> str:
 def _agree(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if not a.dtype.is_floating_point:
+    if not (a.dtype.is_floating_point or a.dtype.is_complex):
         return torch.equal(a, b)
     limit = TOLERANCE[a.dtype]
-    return torch.allclose(a.double(), b.double(), limit, limit * 0.1, equal_nan=True)
+    return torch.allclose(_wide(a), _wide(b), limit, limit * 0.1, equal_nan=True)
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    return x.to(torch.complex128 if x.is_complex() else torch.float64)
 
 
 def main(names: str = "", most: str = "3", dtypes: str = "") -> int:

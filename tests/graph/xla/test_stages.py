@@ -1,7 +1,9 @@
 """Stages run by XLA give what the program gives eagerly: types, layouts, memory, threads."""
 
+import gc
 import os
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -216,6 +218,104 @@ def test_a_forked_process_replays():
     assert os.waitpid(child, 0)[1] == 0
     np.testing.assert_allclose(compiled(x).asnumpy(), wanted, 1e-5)
 
+
+def test_arguments_in_other_memory_in_each_call():
+    """XLA's names of memory are kept by address: what lies there now is read."""
+    def fn(x):
+        return ops.tanh(x) * 2 + ops.exp(x).sum()
+
+    compiled = Compiled(fn)
+    kept = [tensor(6, seed=seed) for seed in range(40)]
+    for x in (*kept, *reversed(kept)):
+        np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
+    for seed in range(40):  # freed and taken again
+        x = tensor(6, seed=seed)
+        np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
+        x.add_(1)
+        np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
+    one = tensor(70)
+    for start in range(20):  # parts of one tensor, whose addresses aren't aligned
+        x = one[start:start + 6]
+        np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
+    assert engine(compiled) == ["xla"]
+
+
+def test_an_argument_is_not_kept_alive():
+    compiled = Compiled(lambda x: ops.tanh(x) * 2 + ops.exp(x))
+    x = tensor(64)
+    for _ in range(3):
+        compiled(x)
+    assert engine(compiled) == ["xla"]
+    memory = weakref.ref(x._raw.untyped_storage())
+    del x
+    gc.collect()
+    assert memory() is None
+
+
+@pytest.mark.parametrize("kind", [ms.float32, ms.int64, ms.bool_], ids=str)
+def test_writes_through_views_of_views(kind):
+    def fn(x):
+        y = ops.zeros_like(x)
+        y[0] = x[1]
+        y[1:, 2] = x[1:, 0]
+        a, b = ops.split(y, 2, 1)
+        b[0, 0] = x[2, 2]
+        c = y.reshape(2, 8)[1]
+        c[2:4] = x[0, :2]
+        z = y.T.copy()
+        z[3] = a[:, 1]
+        y.permute(1, 0)[1] = x[3]
+        return tuple([part.copy() for part in (y, a, b, c, z)])
+
+    compiled = run(fn, (tensor(4, 4) * 3).astype(kind))
+    assert engine(compiled) == ["xla"]
+
+
+def test_a_loop_that_writes_in_place():
+    def fn(x):
+        out = ops.zeros((12, 5), x.dtype)
+        for t in range(12):
+            x = ops.tanh(x * 1.1 + 0.1)
+            out[t] = x
+        return out, x
+
+    compiled = run(fn, tensor(5))
+    assert engine(compiled) == ["xla"]
+
+
+def test_matrices_are_factorized_and_checked():
+    def fn(x, b):
+        m = x @ x.T + 2 * ops.eye(4, 4, ms.float32)
+        return ops.inverse(m) @ ops.tanh(m) @ ops.cholesky(m) @ b, ops.logdet(m) * 2
+
+    x, b = tensor(4, 4), tensor(4, 2)
+    compiled = run(lambda x: fn(x, b)[0].sum() + fn(x, b)[1], x)
+    assert engine(compiled) == ["xla"]
+    inverse = Compiled(lambda x: ops.inverse(x * 2 + 1) * 3 - x)
+    for _ in range(3):
+        inverse(tensor(3, 3))
+    assert engine(inverse) == ["xla"]
+    with pytest.raises(RuntimeError, match="singular"):
+        inverse(ops.zeros((3, 3)))
+    np.testing.assert_allclose(inverse(tensor(3, 3)).asnumpy(), (
+        ops.inverse(tensor(3, 3) * 2 + 1) * 3 - tensor(3, 3)).asnumpy(), 1e-3, 1e-4)
+
+
+def test_complex_numbers_and_fourier_transforms():
+    def fn(x, w):
+        spectrum = ops.rfft(x) * w
+        back = ops.irfft(spectrum, 8)
+        return (back * ops.tanh(x)).sum(), back, spectrum.conj() * (1 + 2j), spectrum.abs()
+
+    x = tensor(3, 8)
+    w = (tensor(5, seed=3) + 2j * tensor(5, seed=4)).astype(ms.complex64)
+    compiled = Compiled(fn)
+    for _ in range(3):
+        for a, b in zip(compiled(x, w), fn(x, w), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-4, 1e-4)
+    for a, b in zip(compiled(x, w.conj()), fn(x, w.conj()), strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-4, 1e-4)
+    assert engine(compiled) == ["xla"]
 
 def test_a_graph_for_many_sizes_has_no_code_for_one():
     preparation.begin()

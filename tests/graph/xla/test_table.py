@@ -27,6 +27,10 @@ NAMES = {
                 "nn.functional.embedding index_fill scatter_reduce",
     "linear and others": "mm bmm addmm baddbmm addmv dot nn.functional.layer_norm arange "
                          "linspace full_like new_zeros eye",
+    "complex numbers": "fft.fft fft.rfft fft.irfft fft.ifft2 view_as_complex complex polar angle "
+                       "mul abs tanh",
+    "matrices": "linalg.inv linalg.solve linalg.cholesky cholesky_solve linalg.det linalg.slogdet "
+                "linalg.lu_solve linalg.solve_triangular linalg.eigh linalg.qr trace diag_embed",
 }
 
 
@@ -34,7 +38,8 @@ NAMES = {
 def test_rows(family):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        calls = samples.note(set(NAMES[family].split()), 1, (torch.float32,))
+        kinds = (torch.float32, torch.complex64)[:1 + (family == "complex numbers")]
+        calls = samples.note(set(NAMES[family].split()), 1, kinds)
         found = [call for its in calls.values() for call in its]
         assert len(found) >= 20
         wrong = [said for said in samples.check(found) if not said.startswith("left out")]

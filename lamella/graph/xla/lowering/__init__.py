@@ -11,10 +11,12 @@ from .table import NotLowered as NotLowered
 
 from . import (  # isort: skip  (each file adds its rows)
     activations as activations,
+    complexes as complexes,
     creation as creation,
     indexing as indexing,
     linear as linear,
     losses as losses,
+    matrices as matrices,
     normalization as normalization,
     pointwise as pointwise,
     reductions as reductions,

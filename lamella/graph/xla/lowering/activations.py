@@ -45,12 +45,12 @@ def _sigmoid(x: Any) -> Any:
 
 @_row("sigmoid_backward")
 def _sigmoid_backward(g: Any, y: Any) -> Any:
-    return g * ((1 - y) * y)
+    return g * jnp.conj((1 - y) * y)
 
 
 @_row("tanh_backward")
 def _tanh_backward(g: Any, y: Any) -> Any:
-    return g * (1 - y * y)
+    return g * jnp.conj(1 - y * y)
 
 
 @_row("leaky_relu")

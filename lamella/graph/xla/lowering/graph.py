@@ -7,8 +7,9 @@ from typing import Any
 
 from .later import jax, jnp, lax
 from .rolling import rolled
-from .table import TABLE, VIEWS, Form, NotLowered
+from .table import TABLE, NotLowered, forms_of
 from .values import Values
+from .writes import put_back, without_writes
 
 # of XLA: nothing may be computed less exactly than by PyTorch's kernels
 OPTIONS: dict[str, str | bool] = {
@@ -35,14 +36,16 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
     """A function of a graph's inputs that computes its results by the table."""
     shapes = [[[shape[i] for i in order] if order else shape, dtype] for (shape, dtype), order
               in zip(described["inputs"], described["orders"], strict=True)]
-    steps = rolled(described["steps"], shapes, [n for n, *_ in described["results"]])
+    steps, results = without_writes(described["steps"], shapes,
+                                    [n for n, *_ in described["results"]])
+    steps = rolled(steps, shapes, results)
 
     def run(*arrays: Any) -> list[Any]:
-        written = any(step.get("writes") for step in steps)
-        values = Values(list(arrays), described["orders"], written)
+        values = Values(list(arrays), described["orders"])
         for step in steps:
             run_step(values, step)
-        return [_in_memory(values[n], *places) for n, *places in described["results"]]
+        return [_in_memory(values[n], *places)
+                for n, (_, *places) in zip(results, described["results"], strict=True)]
 
     return run
 
@@ -61,23 +64,16 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
         run_loop(values, step)
     elif name == "getitem":
         values.item(number, step["args"][0]["n"], step["args"][1])
-    elif name == "unbind.int" and not values.are_written:
+    elif name == "unbind.int":
         source, dim = step["args"]
         values.several(number, lambda: jnp.moveaxis(values[source["n"]], dim, 0))
-    elif name == "select.int" and not values.are_written:
+    elif name == "select.int":
         source, dim, which = step["args"]
         values.part(number, (source["n"], dim), which)
-    elif step.get("writes"):
-        found = apply(step, functional(name), values.read(step["args"]))
-        values.write(number, step["args"][0]["n"], found)
+    elif name == "put_back":
+        values[number] = put_back(*values.read(step["args"]))
     else:
-        args = values.read(step["args"])
-        found = apply(step, name, args)
-        if name in VIEWS and values.are_written:
-            values.view(number, step["args"][0]["n"],
-                        lambda x: apply(step, name, [x, *args[1:]]), found)
-        else:
-            values[number] = found
+        values[number] = apply(step, name, values.read(step["args"]))
 
 
 def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
@@ -111,7 +107,7 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
         carried, _ = state
         given = [outside[at] if kind == "s" else elements[at] if kind == "x" else carried[at][0]
                  for kind, at in reads]
-        own = Values(given, [None] * len(given), False)
+        own = Values(given, [None] * len(given))
         for one in step["body"]:
             run_step(own, one)
         found = own.after(len(given))
@@ -125,16 +121,3 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
         values[to[(count - 1) * period + j]] = value
     for j, stack in zip(step["all"], made, strict=True):
         values.keep_stack([to[t * period + j] for t in range(count)], stack)
-
-
-def functional(name: str) -> str:
-    """The name of the operation that computes what one in place writes."""
-    name, _, overload = name.partition(".")
-    return f"{name.removesuffix('_')}.{overload}"
-
-
-def forms_of(described: Any) -> Any:
-    """A step's form, or the list of those of its results."""
-    if len(described) == 2 and isinstance(described[1], str):
-        return Form(tuple(described[0]), described[1])
-    return [None if form is None else forms_of(form) for form in described]

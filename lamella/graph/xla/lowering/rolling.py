@@ -37,8 +37,6 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Ste
         inputs: the forms of the graph's inputs.
         results: the numbers of its results.
     """
-    if any(step.get("writes") for step in steps):
-        return steps
     steps = _hoisted(steps)
     found = _Search(steps, inputs, results).loops()
     made, position = [], 0

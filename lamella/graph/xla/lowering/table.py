@@ -26,6 +26,13 @@ class Form(NamedTuple):
     dtype: str
 
 
+def forms_of(described: Any) -> Any:
+    """A step's form, or the list of those of its results."""
+    if len(described) == 2 and isinstance(described[1], str):
+        return Form(tuple(described[0]), described[1])
+    return [None if form is None else forms_of(form) for form in described]
+
+
 def row(*names: str, view: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds a function to the table as the row of the operations with these names."""
 
@@ -61,7 +68,7 @@ def pointwise(fn: Callable[..., Any], inexact: bool = False) -> Callable[..., An
 
 def is_value(x: Any) -> bool:
     """Whether an argument is a tensor or a number, rather than a choice such as a name."""
-    return hasattr(x, "dtype") or type(x) in (int, float)
+    return hasattr(x, "dtype") or type(x) in (int, float, complex)
 
 
 def of_type(x: Any, kind: str) -> Any:
@@ -79,11 +86,17 @@ def of_type(x: Any, kind: str) -> Any:
 
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
+_COMPLEX = ("complex64", "complex128")
 
 
 def is_inexact(kind: str) -> bool:
     """Whether a type has a fraction."""
-    return kind in _FLOATS
+    return kind in _FLOATS or kind in _COMPLEX
+
+
+def is_complex(kind: str) -> bool:
+    """Whether a type is one of complex numbers."""
+    return kind in _COMPLEX
 
 
 def wide(kind: str) -> str:
@@ -97,7 +110,7 @@ def dtype_of(x: Any) -> str:
 
 
 def _rank(kind: str) -> int:
-    return 2 if kind in _FLOATS else 1 if kind in _INTEGERS else 0
+    return (3 if kind in _COMPLEX else 2 if kind in _FLOATS else 1 if kind in _INTEGERS else 0)
 
 
 def common(args: Any) -> str:
@@ -110,6 +123,8 @@ def common(args: Any) -> str:
     for x in args:
         if hasattr(x, "dtype"):
             groups[0 if x.ndim else 1].append(dtype_of(x))
+        elif type(x) is complex:
+            groups[2].append("complex64")
         elif type(x) is float:
             groups[2].append("float32")
         elif type(x) is int:
@@ -130,4 +145,6 @@ def _joined(higher: str, lower: str) -> str:
         return lower
     if _rank(higher) >= _rank(lower) and higher != "bool":
         return higher
+    if lower in _COMPLEX and higher in _FLOATS:
+        lower = "complex64"
     return str(jnp.promote_types(higher, lower))

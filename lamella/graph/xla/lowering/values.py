@@ -9,36 +9,27 @@ from .later import jnp, lax
 
 
 class Values:
-    """The values of a graph so far; what is written in place becomes a new value.
+    """The values of a graph so far.
 
-    A view of memory that is written is computed again when it is read. A write into a view is one
-    into the value that it is a view of. The parts of a stack are taken when they are read, so that
-    a loop can read the stack itself.
+    The parts of a stack are taken when they are read, so that a loop can read the stack itself.
 
     Args:
         inputs: the first values, as they lie in memory.
         orders: for each, the dimensions in the order that they have in the graph, or None.
-        written: whether any memory is written, so that views have to be known.
     """
 
-    def __init__(self, inputs: list[Any], orders: list[list[int] | None], written: bool):
+    def __init__(self, inputs: list[Any], orders: list[list[int] | None]):
         self._own: dict[int, Any] = {
             n: jnp.transpose(x, order) if order else x
             for n, (x, order) in enumerate(zip(inputs, orders, strict=True))}
-        self._views: dict[int, tuple[int, Callable[[Any], Any]]] = {}
         self._stacks: dict[Any, Any] = {}  # by numbers of lists, and by value and dimension
         self._late: dict[Any, Callable[[], Any]] = {}  # stacks that are made when they are read
         self._parts: dict[int, tuple[Any, int]] = {}  # the stack, and the number in it
-        self.are_written = written
 
     def __getitem__(self, number: int) -> Any:
         if number not in self._own:
-            if number in self._parts:
-                stack, which = self._parts[number]
-                self._own[number] = lax.index_in_dim(self._stack(stack), which, keepdims=False)
-            else:
-                source, derive = self._views[number]
-                self._own[number] = derive(self[source])
+            stack, which = self._parts[number]
+            self._own[number] = lax.index_in_dim(self._stack(stack), which, keepdims=False)
         return self._own[number]
 
     def __setitem__(self, number: int, value: Any) -> None:
@@ -48,7 +39,7 @@ class Values:
         """An argument with its values in place of their numbers."""
         if isinstance(arg, dict):
             (kind, inner), = arg.items()
-            return self[inner] if kind == "n" else inner
+            return self[inner] if kind == "n" else complex(*inner) if kind == "complex" else inner
         return [self.read(a) for a in arg] if isinstance(arg, list) else arg
 
     def after(self, inputs: int) -> Callable[[int], Any]:
@@ -97,35 +88,5 @@ class Values:
         """Keep one of several values."""
         if several in self._late:
             self._parts[number] = several, which
-        elif several in self._views:
-            source, derive = self._views[several]
-            self.view(number, source, lambda x: derive(x)[which], self[several][which])
         else:
             self[number] = self[several][which]
-
-    # memory that is written
-
-    def view(self, number: int, source: int, derive: Callable[[Any], Any], value: Any) -> None:
-        """Keep a view of a value."""
-        self._views[number] = source, derive
-        self._own[number] = value
-
-    def write(self, number: int, written: int, value: Any) -> None:
-        """Replace a value, and what it is a view of."""
-        self.view(number, written, _same, value)
-        while written in self._views:
-            source, derive = self._views[written]
-            if derive is _same:
-                written = source
-                continue
-            whole = self[source]
-            places = derive(jnp.arange(whole.size).reshape(whole.shape))
-            value = whole.reshape(-1).at[places.reshape(-1)].set(value.reshape(-1))
-            value, written = value.reshape(whole.shape), source
-        for other in self._views:
-            self._own.pop(other, None)  # computed again from what is new
-        self._own[written] = value
-
-
-def _same(x: Any) -> Any:
-    return x

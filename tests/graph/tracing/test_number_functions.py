@@ -8,7 +8,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, jit, ops
-from lamella.graph.tracing.functions import number_function
+from lamella.graph.tracing.number_functions import number_function
 
 FLOATS = [0.1, -7.25, 2.5, 3.5, -2.5, 0.0, -0.0, 1.0, -8.0, 1e-320, 1e30, 800.0, 1e300, math.inf,
           -math.inf, math.nan, 0.5]

@@ -1,0 +1,210 @@
+"""One run of a function, recorded as a graph of kernels.
+
+The function runs as it would eagerly, on its own data and with all its side effects, while every
+kernel it calls is recorded: forward, backward, clipping and the optimizer's update become one
+graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...autodiff.tree import container_tensors as tensors
+from ...autodiff.tree import map_container_tensors as map_tensors
+from ...core.state import in_graph, state
+from ...machine.collector import not_collecting
+from ...machine.memory import allocator, returning_freed_memory
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
+from ..guards.arguments import given_tensors
+from ..guards.bytecode import facts_of
+from ..guards.reachable import Reachable
+from ..guards.values import comparable
+from .changes import Snapshot
+from .effects import prints_recorded
+from .given import Given
+from .identities import identities_checked
+from .inspected import Inspection
+from .logged import logs_recorded
+from .outcome import outcome_of
+from .recorder import Recorder
+from .refusals import CannotTrace
+from .trace import HeldTensor, Trace, data_of, set_data
+
+if TYPE_CHECKING:
+    from .symbolic import Symbolic
+
+
+def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
+               symbolic: Symbolic | None = None, before: Snapshot | None = None,
+               kind: type[Trace] | None = None, scalars: Any = None) -> Trace:
+    """Run `fn` and record the run.
+
+    Args:
+        fn: called with `args` and `kwargs`.
+        reach: the objects that it can reach.
+        symbolic: the fake tensors, for a symbolic run.
+        before: a snapshot of the objects in `reach`.
+        kind: the class of the run.
+        scalars: the stand-ins for numbers, for a dry run.
+
+    Returns:
+        The run; without an outcome if `Trace.refused` gives a reason.
+
+    Raises:
+        CannotTrace: if a symbolic run can't be recorded, or a run that is to be undone may change
+            what wasn't inspected.
+        Exception: what the function raises; its changes of tensors are undone, if the program
+            asked to compile it.
+    """
+    allocator.load()
+    if before is None:
+        before = Snapshot(reach)
+    others = [HeldTensor(t, None if id(t) in reach.known_tensors else source)
+              for t, source in reach.tensors]
+    held = [*(HeldTensor(p, None) for p in reach.parameters),
+            *sorted(others, key=lambda found: found.source is not None)]
+    plain = args, kwargs
+    args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(one.tensor) for one in held})
+    compares = bool(stand_ins) and any(
+        facts_of(function.__code__).identities for function in reach.functions)
+    if compares:
+        (args, kwargs), stand_ins = plain, []
+    given = given_tensors((args, kwargs))
+    lent, swapped = _inputs(given, [one.tensor for one in held], symbolic)
+    recorder = (symbolic.recorder if symbolic else Recorder)(lent)
+    trace = (symbolic.trace if symbolic else kind or Trace)(
+        reach, held, recorder, Given((args, kwargs)))
+    if scalars is not None:
+        trace.scalars, scalars.recorder = scalars, recorder
+    inspection = Inspection(reach) if symbolic or scalars is not None else None
+    if inspection is not None:
+        trace.outside.meets = inspection
+    attributes = _attributes(given)
+    try:
+        for tensor, _, raw in swapped:
+            set_data(tensor, raw)
+        own = [t._raw for t in given]
+        for one in held:
+            one.begin()
+        with ExitStack() as around:
+            around.enter_context(returning_freed_memory())
+            if symbolic:
+                around.enter_context(symbolic.mode)
+            around.enter_context(prints_recorded())
+            around.enter_context(logs_recorded())
+            around.enter_context(recorder)
+            state.trace = trace
+            try:
+                with identities_checked(reach), trace.outside:
+                    if compares:
+                        trace.refuse_once("may compare an argument with a Tensor that is it")
+                    trace.value = fn(*args, **kwargs)
+                if inspection is not None:
+                    inspection.check()
+            finally:
+                state.trace = None
+            if trace.refused is None:
+                try:
+                    _check_given(attributes, given, own)
+                    with not_collecting():
+                        trace.outcome = outcome_of(trace, before, given)
+                except CannotTrace as reason:
+                    if symbolic:
+                        raise
+                    trace.refuse(*reason.refusal)
+    except BaseException as error:
+        # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
+        # what the program didn't ask to compile
+        if scalars is not None or trace.refused is None and (
+                symbolic or in_graph() and isinstance(error, (Exception, CannotTrace))):
+            trace.undo()
+        raise
+    finally:
+        for tensor, own, raw in swapped:
+            if symbolic or data_of(tensor) is raw:
+                set_data(tensor, own)
+        for tensor, stand_in, raw in stand_ins:
+            if stand_in._raw is not raw:
+                tensor._raw = stand_in._raw
+            tensor.__dict__.update(stand_in.__dict__)
+    originals = {id(stand_in): tensor for tensor, stand_in, _ in stand_ins}
+    if originals and any(id(t) in originals for t in tensors(trace.value)):
+        trace.value = map_tensors(lambda t: originals.get(id(t), t), trace.value)
+    return trace
+
+
+def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
+           ) -> tuple[tuple, dict, list[tuple[Tensor, Tensor, torch.Tensor]]]:
+    """The arguments, with stand-ins for Tensors that the function can also reach otherwise.
+
+    So the recording tells uses of the argument from uses of the other: the next call may get
+    another Tensor. The list has each such Tensor, its stand-in, and its data at this time.
+    """
+    stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]] = []
+
+    def replaced(value: Any) -> Any:
+        if not isinstance(value, Tensor) or isinstance(value, Parameter) or id(value) not in held:
+            return value
+        for tensor, stand_in, _ in stand_ins:
+            if tensor is value:
+                return stand_in
+        raw = value._raw.detach()
+        stand_in = wrap(raw)
+        stand_in.__dict__.update(value.__dict__)
+        stand_ins.append((value, stand_in, raw))
+        return stand_in
+
+    return (tuple([replaced(a) for a in args]), {k: replaced(v) for k, v in kwargs.items()},
+            stand_ins)
+
+
+def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
+            ) -> tuple[list[torch.Tensor], list[tuple[Tensor, torch.Tensor, torch.Tensor]]]:
+    """The inputs of the graph, each a different object, and the Tensors whose data are swapped.
+
+    The second list has for each of these the Tensor, its data, and its data during the run.
+
+    An argument that is passed twice gives one input that is used, and one that isn't: the key of a
+    call tells which are the same.
+    """
+    lent: list[torch.Tensor] = []
+    swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]] = []
+    seen: set[int] = set()
+    known: set[int] = set()
+    for number, tensor in enumerate((*given, *held)):
+        raw = data_of(tensor)
+        is_argument = number < len(given)
+        if symbolic:
+            found = (symbolic.argument if is_argument else symbolic.held)(raw)
+        elif id(raw) in seen or raw.requires_grad:
+            found = raw.detach()
+        else:
+            found = raw
+        seen.add(id(raw))
+        if found is not raw and id(tensor) not in known and (
+                symbolic or raw.requires_grad or not is_argument):
+            swapped.append((tensor, raw, found))
+        known.add(id(tensor))
+        lent.append(found)
+    return lent, swapped
+
+
+def _check_given(attributes: list[Any], given: list[Tensor], own: list[torch.Tensor]) -> None:
+    """Check that the run hasn't changed the attributes or data tensors of given Tensors.
+
+    Raises:
+        CannotTrace: if it has.
+    """
+    if _attributes(given) != attributes:
+        raise CannotTrace("changes an attribute or a hook of a Tensor that it was given")
+    if any(t._raw is not raw for t, raw in zip(given, own, strict=True)):
+        raise CannotTrace("assigns other data to a Tensor that it was given")
+
+
+def _attributes(given: list[Tensor]) -> list[Any]:
+    return [comparable(t.__dict__) for t in given]
