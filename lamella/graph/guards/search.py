@@ -400,12 +400,12 @@ class Search:
                     self._name(around, around, name, around.get(name))
                     if name not in around and name in _BUILT_IN and not _is_apart(_BUILT_IN, name):
                         self._name(_BUILT_IN, _BUILT_IN, name, _BUILT_IN[name])
-            if "print" in names:  # the program may have replaced it by a function of its own
-                self.visit(printer())
                 if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
                     self.visit(sys.modules[name])
+            if "print" in names:  # the program may have replaced it by a function of its own
+                self.visit(printer())
             self._sought |= sought_by(function.__code__)
             self._mention(names)
 

@@ -73,7 +73,7 @@ def test_float32_stays():
     ({"sample_rate": 0}, ValueError, "'sample_rate'"),
     ({"sample_rate": 8000, "trigger_time": -1.0}, ValueError, "'trigger_time'"),
     ({"sample_rate": 8000, "measure_freq": 0.0}, ValueError, "'measure_freq'"),
-    ({"sample_rate": 8000, "noise_up_time": 0.001}, ValueError, "'noise_up_time' must not be less"),
+    ({"sample_rate": 8000, "noise_up_time": 0.001}, ValueError, "noise_up_time should be greater"),
 ])
 def test_wrong_arguments(options, error, message):
     with pytest.raises(error, match=message):
