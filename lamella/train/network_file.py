@@ -23,6 +23,7 @@ from ..autodiff.tree import map_tensors
 from ..core import context
 from ..core import dtype as mstype
 from ..core.errors import KERNEL_ERRORS, describe
+from ..core.structures import mapped
 from ..nn.graph_cell import Graph
 from ..tensors.parameter import Parameter, parameter_around
 from ..tensors.tensor import wrap
@@ -259,7 +260,7 @@ class _Program:
         """
         raws: Any = map_tensors(lambda t: t._raw, inputs)
         try:
-            return _wrapped(self._run([p._raw for p in parameters], raws))
+            return mapped(_wrapped, self._run([p._raw for p in parameters], raws))
         except (ValueError, *KERNEL_ERRORS) as error:
             raise ValueError(f"For 'GraphCell', the inputs must be Tensors of the shapes and types "
                              f"that the network was exported for, but got {describe(inputs)}."
@@ -296,14 +297,8 @@ class _Program:
                     raise ValueError("an input has another size")
 
 
-def _wrapped(result: Any) -> Any:
-    if isinstance(result, torch.Tensor):
-        return wrap(result)
-    if isinstance(result, (tuple, list)):
-        return type(result)(_wrapped(part) for part in result)
-    if isinstance(result, dict):
-        return {key: _wrapped(part) for key, part in result.items()}
-    return result
+def _wrapped(value: Any) -> Any:
+    return wrap(value) if isinstance(value, torch.Tensor) else value
 
 
 def _steps(lines: Any) -> list[Any]:

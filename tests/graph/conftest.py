@@ -48,3 +48,11 @@ def executor(request, monkeypatch):
     elif program.extension.module is None:
         pytest.skip("the C++ executor isn't there")
     return request.param
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder of a module's own to keep compiled graphs in."""
+    folder = tmp_path_factory.mktemp("kept graphs")
+    folder.chmod(0o700)
+    return folder

@@ -35,6 +35,13 @@ def run_operation(operation: Any, values: Values, streams: Streams) -> Values:
     return out if isinstance(out, tuple) else (out,)
 
 
+def _in_turn(operations: list[Any], values: Values, streams: Streams) -> Values:
+    """The outputs of the last of some operations."""
+    for operation in operations:
+        values = run_operation(operation, values, streams)
+    return values
+
+
 class CompoundOperation(TensorOperation):
     """The base of operations made of others."""
 
@@ -85,9 +92,7 @@ class Compose(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs of the last of the operations."""
-        for operation in self.transforms:
-            values = run_operation(operation, values, streams)
-        return values
+        return _in_turn(self.transforms, values, streams)
 
 
 class RandomApply(CompoundOperation):
@@ -107,8 +112,7 @@ class RandomApply(CompoundOperation):
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs, or the inputs."""
         if streams.of(self).canonical() <= self.prob:
-            for operation in self.transforms:
-                values = run_operation(operation, values, streams)
+            return _in_turn(self.transforms, values, streams)
         return values
 
 
@@ -144,6 +148,5 @@ class RandomOrder(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs of the last of the operations."""
-        for place in random.sample(range(len(self.transforms)), len(self.transforms)):
-            values = run_operation(self.transforms[place], values, streams)
-        return values
+        order = random.sample(range(len(self.transforms)), len(self.transforms))
+        return _in_turn([self.transforms[place] for place in order], values, streams)

@@ -13,7 +13,7 @@ from typing import Any
 from ...autodiff.tree import container_tensors as tensors
 from ...core.state import state
 from ...tensors.parameter import Parameter
-from ..guards.program_print import is_pythons, printer, replaced_by
+from ..guards.program_print import is_pythons, printer, replaced
 from .copies import copied
 from .texts import forget, parts_of_text, printing, texts_of
 
@@ -56,4 +56,4 @@ def _printed(*args: Any, **kwargs: Any) -> None:
 
 def prints_recorded() -> AbstractContextManager[None]:
     """A block in which `print` is deferred by the run that this thread records."""
-    return replaced_by(_printed, forget)
+    return replaced.by(_printed, forget)

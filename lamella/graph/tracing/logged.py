@@ -9,23 +9,21 @@ from __future__ import annotations
 import functools
 import logging
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from ...core.forking import Lock
 from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..guards.kinds import ATOMS, is_users
+from ..guards.replacement import Replacement
 from .copies import copied
 from .scalars import SymbolicScalar
 from .texts import joined, parts_of_text, printing
 
-_original = logging.Logger._log
-_lock = Lock()
-_recording = 0  # runs, in all threads
+_replaced = Replacement(logging.Logger, "_log")
 # frames between the call of `findCaller` and that of a method of the logger, which it would count
 _OWN_FRAMES = 1 if sys.version_info >= (3, 11) else 0
 
@@ -48,7 +46,7 @@ def _logged(self: logging.Logger, level: int, msg: Any, args: Sequence[Any], exc
             return
         trace.refuse("writes to a log")
     msg, *rest = [joined(pieces[i]) if i in pieces else arg for i, arg in enumerate(given)]
-    _original(self, level, msg, tuple(rest), exc_info, extra, stack_info, stacklevel + 1)
+    _replaced.original(self, level, msg, tuple(rest), exc_info, extra, stack_info, stacklevel + 1)
 
 
 def _place(logger: logging.Logger, stacklevel: int) -> tuple[str, int, str]:
@@ -98,18 +96,6 @@ def _is_programs(thing: Any) -> bool:
     return is_users(module) and "-packages" not in file
 
 
-@contextmanager
-def logs_recorded() -> Iterator[None]:
+def logs_recorded() -> AbstractContextManager[None]:
     """A block in which messages to logs are deferred by the run that this thread records."""
-    global _recording
-    with _lock:
-        if not _recording:
-            logging.Logger._log = _logged  # type: ignore[method-assign]
-        _recording += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _recording -= 1
-            if not _recording:
-                logging.Logger._log = _original  # type: ignore[method-assign]
+    return _replaced.by(_logged)

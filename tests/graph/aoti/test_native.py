@@ -29,14 +29,6 @@ needs_compiler = pytest.mark.skipif(
     not any(shutil.which(name) for name in ("g++", "clang++")), reason="no C++ compiler here")
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    """A folder of this module's own to keep compiled graphs in."""
-    folder = tmp_path_factory.mktemp("kept graphs")
-    folder.chmod(0o700)
-    return folder
-
-
 @pytest.fixture(autouse=True)
 def _soon(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", str(kept))

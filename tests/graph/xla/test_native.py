@@ -19,13 +19,6 @@ from lamella.machine import cache
 PATIENCE = 300.0
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kept graphs")
-    folder.chmod(0o700)
-    return folder
-
-
 @pytest.fixture(autouse=True)
 def _cache(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", str(kept))
