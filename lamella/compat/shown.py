@@ -50,6 +50,7 @@ SHOWN = {
         send send_object_list set_comm_ops_inplace
             """,
     },
+    "graph": {"insight.compilation": "compilation_html compilation_page"},
     "parallel": {
         "train": """
         build_searched_strategy convert_checkpoint_by_rank convert_checkpoints
