@@ -217,6 +217,7 @@ _LAZY_ROOMS = frozenset("""
     """.split()) | _public_paths.PLACES.keys()
 
 _LAZY_NAMES = {name: room for room, names in {
+    "commands.jupyter": "load_ipython_extension unload_ipython_extension",
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
                   "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
     "profiler": "Profiler",
