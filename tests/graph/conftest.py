@@ -9,9 +9,10 @@ import pytest
 from lamella.graph.guards import identity
 from lamella.graph.runtime import program
 from lamella.graph.tracing import outside
-from lamella.machine import cache, extension, memory
+from lamella.machine import cache, extension, few_rows, memory
 
-EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator)
+EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
+              few_rows.extension)
 
 
 @pytest.fixture(scope="session", autouse=True)
