@@ -111,8 +111,8 @@ def main() -> None:
     shapes = [s for s in SHAPES if s.endswith("tiny") == given.tiny and given.only in s]
     print(f"{given.threads} threads, prompts of {PROMPT} tokens, PyTorch {torch.__version__}; "
           "the least of each framework's rounds.\n")
-    print("| decoder | type | rows | framework | first token | a step | tokens/s | GB/s of weights | "
-          "step / limit | peak memory |\n" + "| --- " * 3 + "| --- " + "| ---: " * 6 + "|")
+    print("| decoder | type | rows | framework | first token | a step | tokens/s "
+          "| GB/s of weights | step / limit | peak memory |\n" + "| --- " * 4 + "| ---: " * 6 + "|")
     for shape in shapes:
         for dtype in given.dtypes.split(","):
             for rows in map(int, given.rows.split(",")):
