@@ -103,7 +103,8 @@ def test_patches_of_images(mode):
 
 _map_cache_idx: Any = ops.MapCacheIdx()  # type: ignore[call-arg]
 
-# hash map, indices, limit, offset, what MindSpore 2.10 gave: rows of the cache, old, new, their rows; the map then
+# hash map, indices, limit, offset; what MindSpore 2.10 gave: rows of the cache, old, new and their
+# rows; the map then
 CACHED = [
     ([[0, 0, 0, 0], [0, 0, 0, 1], [10, 0, -5, 2], [2, 0, -5, 3], [1, 0, -5, 4], [15, 1, -5, 5],
       [0, 0, 0, 6], [0, 0, 0, 7], [0, 0, 0, 8], [0, 0, 0, 9]], [10, 2, 25, 5, 3], 25, 0,
