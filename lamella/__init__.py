@@ -208,6 +208,7 @@ _LAZY_ROOMS = frozenset("""
     boost
     communication
     experimental
+    generation
     mint
     numpy
     rewrite
