@@ -26,7 +26,7 @@ NAMESPACES = (
     "lamella.mint.optim", "lamella.mint.distributed", "lamella.numpy", "lamella.numpy.fft",
     "lamella.scipy.linalg", "lamella.scipy.optimize", "lamella.scipy.fft", "lamella.sparse",
     "lamella.nn.probability.distribution", "lamella.nn.probability.bijector", "lamella.amp",
-    "lamella.boost", "lamella.train", "lamella.train.callback", "lamella.train.metrics",
+    "lamella.boost", "lamella.generation", "lamella.train", "lamella.train.callback", "lamella.train.metrics",
     "lamella.experimental.optim", "lamella.experimental.optim.lr_scheduler",
     "lamella.common.initializer", "lamella.dataset", "lamella.dataset.transforms",
     "lamella.dataset.vision", "lamella.dataset.text", "lamella.dataset.audio",

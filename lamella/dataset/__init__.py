@@ -55,6 +55,7 @@ from .waiting import SyncWaitDataset, TransferDataset
 
 _ROOMS: tuple[str, ...] = ("audio", "dataloader", "text", "vision")
 _FILES = {  # a file in `sources` -> the sources in it
+    "arrow": "ArrowDataset ParquetDataset",
     "captioned": "FlickrDataset SBUDataset",
     "cifar": """
         Cifar10Dataset Cifar100Dataset STL10Dataset SVHNDataset SemeionDataset USPSDataset
@@ -66,6 +67,7 @@ _FILES = {  # a file in `sources` -> the sources in it
     "div2k": "DIV2KDataset",
     "faces": "LFWDataset WIDERFaceDataset",
     "detection": "VOCDataset CocoDataset",
+    "hugging_face": "HuggingFaceDataset",
     "images": """
         ImageFolderDataset Caltech256Dataset OmniglotDataset RenderedSST2Dataset SUN397Dataset
         Food101Dataset CelebADataset ManifestDataset""",
@@ -83,6 +85,7 @@ _FILES = {  # a file in `sources` -> the sources in it
     "tfrecord": "TFRecordDataset",
     "translation": "IWSLT2016Dataset IWSLT2017Dataset",
     "understanding": "CLUEDataset",
+    "webdataset": "WebDataset",
 }
 _SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
 _SOURCES["LineReader"] = "line_reader"
