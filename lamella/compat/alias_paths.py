@@ -98,7 +98,16 @@ _PLACES: dict[str, str] = {
     "train,": "train.serialization",
     "conversion,,device.stress_detect": "utils",
     "conversion,": "utils.dlpack",
-    "device.stress_detect": "utils.stress_detect",
+    "device.stress_detect": "utils.stress_detect tools tools.stress_detect",
+    "insight.dispatch": "utils.ms_dispatch",
+    "insight.dryrun": "utils.dryrun",
+    "communication.order": "utils.runtime_execution_order_check",
+    "ops.arg_dtype_cast": "ops._utils.arg_dtype_cast",
+    "compat.arg_handler": "ops._utils.arg_handler",
+    "ops.arg_dtype_cast,compat.arg_handler": "ops._utils",
+    "compat.default_config": "default_config",
+    "compat.jit_forbidden": "graph._utils graph._utils.check_jit_forbidden_api",
+    "core.context,device.runtime": "device_manager",
     "amp,amp.autocast,amp.build,amp.mixed_precision,train": "train.amp",
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
@@ -126,7 +135,7 @@ _PLACES: dict[str, str] = {
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
     "dataset.browsing": "dataset.utils",
-    "dataset.vision.video": "dataset.vision.utils",
+    "dataset.vision.video,dataset.vision.argument_checks": "dataset.vision.utils",
     "ops.primitive,ops": "ops.primitive ops.signature scipy.ops",
     "parallel,communication,": "parallel.auto_parallel",
     "dataset.dataloader": "dataset.dataloader._utils",
@@ -211,4 +220,7 @@ INNER = {
     **{f"ops.{name}": f"ops.auto_generate.{name}" for name in (
         "gen_extend_func", "gen_ops_def", "gen_ops_prim", "pyboost_inner_prim")},
     "dataset.transforms.transforms.vision": "dataset.vision",
+    "dryrun": "utils.dryrun",
+    **{path: f"ops._utils.{path.rpartition('.')[2]}" for path in (
+        "arg_dtype_cast", "arg_handler", "ops.arg_dtype_cast", "ops.arg_handler")},
 }
