@@ -9,9 +9,11 @@ import pytest
 from lamella.graph.guards import identity
 from lamella.graph.runtime import program
 from lamella.graph.tracing import outside
-from lamella.machine import cache, extension, memory
+from lamella.graph.xla import client
+from lamella.machine import cache, extension, few_rows, memory
 
-EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator)
+EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
+              few_rows.extension, *([client.extension] if client.available() else []))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,7 +44,8 @@ def _run(command, folder, patience):
 def executor(request, monkeypatch):
     """Each executor in turn, and guards and the profiler in the same language."""
     if request.param == "Python":
-        for left_out in (identity.extension, outside.extension, program.extension):
+        for left_out in (identity.extension, outside.extension, program.extension,
+                         client.extension):
             monkeypatch.setattr(left_out, "module", None)
             monkeypatch.setattr(left_out, "_ready", False)
     elif program.extension.module is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,7 @@ from .audit import audited
 from .binding import Bindable
 from .cache import Cache, Found
 from .cache_entry import CacheEntry
-from .direct import Direct
+from .direct import REST, Direct
 from .keys import key_of, raws_of, settings
 from .limits import Limits
 from .plan import KernelFailed
@@ -73,13 +74,15 @@ class Compiled(Bindable, Reporting):
         self.recording = Lock()
         self.taped: Any = None  # the graphs for calls inside of gradient calls
         self._direct: Direct | None = None  # for the next call, if it is like the last
+        self._returns_at = 0  # the number of replays from which on that isn't used
         self._said: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or state.level is not None or state.overlay is not None:
             return self._inside(args, kwargs)
         direct = self._direct
-        if direct is not None and not kwargs and direct.settings == settings():
+        if direct is not None and not kwargs and direct.settings == settings() and (
+                self.statistics.replays < self._returns_at):
             out = direct.call(*args)
             if out is not None:
                 self.statistics.replays += 1
@@ -146,7 +149,7 @@ class Compiled(Bindable, Reporting):
             if entry is not found.entries[0] or seen is not values:  # the same compares faster
                 self.cache.put_first(found.key, CacheEntry(
                     guard, values, replay))  # type: ignore[arg-type]
-            if replay.execution.is_final and not kwargs and not audit_module.EVERY:
+            if replay.execution.rests and not kwargs and not audit_module.EVERY:
                 self._go_directly(replay, guard, values, args)
             outputs.assign(results)
             return replay, results
@@ -154,14 +157,20 @@ class Compiled(Bindable, Reporting):
 
     def _go_directly(self, replay: Replay, guard: Guard, seen: Any, args: tuple) -> None:
         """Let the next call use the short path in C++, if this graph still applies."""
-        known = replay.direct
-        if known.expected is not seen:
+        known, execution = replay.direct, replay.execution
+        if known.expected is not seen or known.run is not execution.only_run:
             known = replay.direct = Direct.of(replay, guard.fingerprint, seen, args)
         elif known.call is None and self._direct is None:
             return
         self._direct = None if known.call is None else known
         if self._direct is not None:
             replay.inputs.forget_data()
+            done = self.statistics.replays
+            if not execution.is_final:
+                self._returns_at = done + REST
+                execution.note_others(REST)
+            else:
+                self._returns_at = sys.maxsize
 
     def eagerly(self, args: tuple, kwargs: dict) -> Any:
         """Run the function itself."""

@@ -1,9 +1,10 @@
 """The short path: calls of small compiled functions in C++, from the guards to the result.
 
-`Compiled.__call__` takes some 8 µs beside the kernels. Most calls are like the one before: the same
-graph applies, its arguments are Tensors of the same forms, and it returns one new Tensor without
-side effects. Such a call is one function in C++ (`program.cpp`), which checks every guard. On a
-miss it has changed nothing, and `Compiled.__call__` continues.
+`Compiled.__call__` takes tens of microseconds beside the kernels. Most calls are like the one
+before: the same graph applies, its arguments are Tensors of the same forms, alone or in lists and
+tuples, and it returns new Tensors without side effects. Such a call is one function in C++
+(`program.cpp`), which checks every guard, and runs kernels or XLA's code. On a miss it has changed
+nothing, and `Compiled.__call__` continues.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from ..guards.kinds import ATOMS
+from ..tracing.results import New
 from .keys import settings
 from .program import extension
 
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     import torch
 
     from .replay import Replay
+
+
+REST = 256  # calls until the long path is taken again, if its graph may still become faster
 
 
 class Direct(NamedTuple):
@@ -30,11 +36,13 @@ class Direct(NamedTuple):
             does more than such a function can.
         expected: the fingerprint that it expects; the very object.
         settings: the settings that it holds for.
+        run: what runs the graph.
     """
 
     call: Any = None
     expected: Any = None
     settings: tuple[torch.device, bool] | None = None
+    run: Any = None
 
     @classmethod
     def of(cls, replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple) -> Direct:
@@ -46,23 +54,46 @@ class Direct(NamedTuple):
             expected: the object that `guards` must return.
             args: the arguments of the last call.
         """
-        return cls(_direct(replay, guards, expected, args), expected, settings())
+        return cls(_direct(replay, guards, expected, args), expected, settings(),
+                   replay.execution.only_run)
 
 
 def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
-            ) -> Callable[..., Tensor | None] | None:
-    plan, inputs, module = replay.execution.plan, replay.inputs, extension.module
-    if module is None or plan is None or len(plan.stages) != 1 or not replay.only_computes:
-        return None
-    if (plan.stages[0].backend != "replay" or plan.changing == 0 or plan.exchanges
-            or len(plan.results) != 1):
+            ) -> Callable[..., Any] | None:
+    execution, inputs, module = replay.execution, replay.inputs, extension.module
+    plan, run = execution.plan, execution.only_run
+    if module is None or plan is None or run is None or not replay.only_computes:
         return None
     constants = [*inputs.constants, *plan.constants]
-    result = plan.results[0] - inputs.arguments - len(inputs.held) - len(constants)
-    if result < 0 or len(args) != inputs.arguments:  # the result is an input; not only Tensors
+    first = inputs.arguments + len(inputs.held) + len(constants)
+    results = [number - first for number in plan.results]
+    structure, form = _structure(args), _form(replay.outputs.out_tree[0])
+    if structure is None or form is None or min(results, default=-1) < 0:  # or it gives an input
         return None
     try:
-        return module.make_direct(Tensor, Parameter, plan.stages[0].run, guards, expected, args,
-                                  inputs.held, constants, plan.stages[0].takes, result)
+        return module.make_direct(Tensor, Parameter, run, guards, expected, args, structure,
+                                  inputs.held, constants, plan.stages[0].takes, results, form)
     except (IndexError, RuntimeError, TypeError, ValueError):  # other kinds of arguments
         return None
+
+
+def _structure(args: Any) -> Any:
+    """A structure of Tensors as `program.cpp` reads it; None if there is anything else."""
+    if type(args) is Tensor:
+        return 0
+    if type(args) not in (tuple, list):
+        return None
+    parts = [_structure(part) for part in args]
+    return None if None in parts else (type(args).__name__, parts)
+
+
+def _form(form: Any) -> Any:
+    """The description of a result as `program.cpp` reads it; None for another one."""
+    if type(form) is New:
+        return None if form.own else form.number
+    if type(form) in ATOMS:
+        return "constant", form
+    if type(form) not in (tuple, list):
+        return None
+    parts = [_form(part) for part in form]
+    return None if None in parts else (type(form).__name__, parts)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import torch
 from torch.fx import GraphModule
 
 from ...core.forking import Lock
-from ...machine import background
+from ...machine import background, few_rows
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -21,15 +22,17 @@ from ..passes import improve, was_measured_before
 from ..passes.pools import pool_channels_last
 from ..tracing import outside
 from ..tracing.lines import Line
+from ..xla import client
 from .plan import Heat, Plan, is_forced
 from .program import extension
 
 HOT = 0.5  # seconds that a graph must have run before it is worth compiling
 WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small
-LEAST = 2e-4  # seconds of a run that such a compiler may shorten
+LEAST = 5e-5  # seconds of a run that such a compiler may shorten
 SMALL = 3e-5  # the most seconds of a small kernel, whose fixed cost counts
 FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
 SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
+PAUSE = 1e-3  # seconds of runs between two looks at what there is to do
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
 
@@ -48,6 +51,7 @@ class Execution:
         communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
         settled: whether the choice how it is run is final.
+        is_final: whether the choice by which executor is final, too.
         plan: how it is run now; None before the first run.
     """
 
@@ -62,10 +66,12 @@ class Execution:
         self.least = float("inf")
         self.runs = 0
         self.settled = not compile
+        self.is_final = False
         self._arguments = arguments
         self._settling = Lock()
         self._measured = self.communicates  # trials would repeat the collectives of one process
         self._tried = 0.0  # seconds
+        self._looks_at = 0.0  # seconds of runs after which there may be something to do
         self._lowered = False  # whether the choice of its executor is final
 
     def run(self, values: list[torch.Tensor]) -> list[torch.Tensor] | None:
@@ -79,9 +85,10 @@ class Execution:
         took = time.perf_counter() - start
         self.spent += took
         self.least = took if took < self.least else self.least
-        if not self.is_final and (
+        if (self.spent > self._looks_at or self.runs in (1, SOON)) and not self.is_final and (
                 self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
                     plan.waits and self._measured and self._lowered)):
+            self._looks_at = self.spent + min(PAUSE, HOT)
             self._settle(plan, values, count)
         return found
 
@@ -121,8 +128,7 @@ class Execution:
         try:
             heat = self._heat()
             hot = heat is Heat.HOT
-            if not self._lowered:
-                self._lower(plan, hot)
+            self._lower(plan, hot)
             self.settled |= self.runs == SOON and self.spent < SOON * TINY
             if self.settled:
                 return
@@ -141,6 +147,9 @@ class Execution:
                 raise
             self.settled = True
         finally:
+            self.is_final = self.settled and self._lowered and (
+                client.extension.is_finished or not any(
+                    stage.backend == "xla" for stage in plan.stages))
             self._settling.release()
 
     def _heat(self) -> Heat:
@@ -157,17 +166,18 @@ class Execution:
         return LEAST < self.least < SMALL * self.nodes
 
     def _lower(self, plan: Plan, hot: bool) -> None:
-        """Replay by the C++ executor once it is built, which a hot graph requests."""
+        """Replay, and call XLA's code, by C++ once that is built, which a hot graph requests."""
+        calls = client.extension
         if hot:
-            for wanted in (allocator, identity.extension, outside.extension, extension):
+            for wanted in (extension, identity.extension, allocator, outside.extension,
+                           *([calls] if client.available() else [])):
                 wanted.request()
         allocator.load()
         identity.extension.load()
-        known = extension.module  # used by the plan already, unless it is None
-        if extension.load() is not known:
+        known = extension.module, calls.module  # used by the plan already, unless they are None
+        if (extension.load(), calls.load()) != known:
             plan.lower()
-        self._lowered = (allocator.is_finished and identity.extension.is_finished
-                         and extension.is_finished)
+        self._lowered = all(one.is_finished for one in (allocator, identity.extension, extension))
 
     def _can_afford_a_trial(self) -> bool:
         """Whether a trial would stay within the share of time that trials may take."""
@@ -175,6 +185,8 @@ class Execution:
         cost = max(FEWEST * run, min(MOST * run, PATIENCE))
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         if not allocator.is_finished:  # without it a trial takes far more memory
+            return False
+        if few_rows.extension.is_awaited:  # a kernel that belongs into the trial
             return False
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()
@@ -191,9 +203,26 @@ class Execution:
         self._tried += time.perf_counter() - start
 
     @property
-    def is_final(self) -> bool:
-        """Whether the choices of how it is run, and by which executor, are final."""
-        return self.settled and self._lowered
+    def only_run(self) -> Any:
+        """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
+        plan = self.plan
+        if plan is None or len(plan.stages) != 1 or plan.changing == 0 or plan.exchanges or (
+                plan.checks or plan.input_guards):
+            return None
+        stage = plan.stages[0]
+        return stage.run if stage.backend in ("replay", "xla") and not stage.is_timed else None
+
+    @property
+    def rests(self) -> bool:
+        """Whether it runs as it will for a while, such as until Inductor has an answer."""
+        return self.is_final or (self.runs > SOON and self.plan is not None and len(
+            self.plan.stages) == 1 and self.plan.stages[0].backend == "xla"
+            and not self.plan.stages[0].is_timed)
+
+    def note_others(self, runs: int) -> None:
+        """Count runs that have taken the short path."""
+        self.runs += runs
+        self.spent += runs * self.least
 
     def failed_guard(self, lines: list[Line]) -> tuple[str, str, str] | None:
         """The guard that failed in the last run, its expected and its actual value, as text."""

@@ -55,6 +55,11 @@ class Outputs:
         """Whether it assigns other data to Tensors that it finds elsewhere than as arguments."""
         return bool(self._assigned)
 
+    @property
+    def only_gives(self) -> bool:
+        """Whether it returns new Tensors, and has no other effect in Python."""
+        return (self.gives_one or self.build is not None) and self.pattern is None
+
     def hold_for(self, args: tuple, kwargs: dict, reach: Reachable) -> bool:
         """Whether they are those for the objects among these arguments."""
         if self.pattern is None:

@@ -165,7 +165,7 @@ class Plan:
         return True
 
     def lower(self) -> None:
-        """Replay by the C++ executor, now that it is there."""
+        """Run by what is built in C++, now that it is there."""
         for stage in self.stages:
             stage.lower()
 
@@ -240,17 +240,24 @@ class Stage:
         """The part as a graph of its own."""
         return self.part.module
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether backends take turns now."""
+        return isinstance(self.run, Autotuner)
+
     def lower(self) -> None:
-        """Replay by the C++ executor."""
+        """Replay, and call XLA's code, by C++."""
         before, self.replay = self.replay, program(self.part)
         if self.run is before:
             self.run = self.replay
+        elif self.backend == "xla" and self.xla is not None and not self.is_timed:
+            self.run = self.xla.load() or self.run
 
     @property
     def waits(self) -> bool:
         """Whether there is nothing to do before a compilation has ended."""
         return any(code is not None and code.requested and not code.finished
-                   for code in (self.xla, self.native)) and not isinstance(self.run, Autotuner)
+                   for code in (self.xla, self.native)) and not self.is_timed
 
     def settle(self, values: list[torch.Tensor], heat: Heat,
                results: list[torch.Tensor] | None = None, prompt: bool = False) -> None:
@@ -264,7 +271,7 @@ class Stage:
             results: what it has made of them, if another run would make the same.
             prompt: whether a compiler that takes seconds need not yield to the program.
         """
-        if self.settled or isinstance(self.run, Autotuner):
+        if self.settled or self.is_timed:
             return
         if self.native is None:
             self._look_up(values)

@@ -133,11 +133,12 @@ std::vector<Argument> arguments_of(const py::handle& numbers) {
   return found;
 }
 
+// The program of a function that `make` gave; null for another function.
 const Program* program_of(const py::object& function) {
-  TORCH_CHECK_TYPE(PyCFunction_Check(function.ptr()), "no program");
-  auto* found = PyCapsule_GetPointer(PyCFunction_GET_SELF(function.ptr()), NAME);
-  if (!found) throw py::error_already_set();
-  return static_cast<const Program*>(found);
+  if (!PyCFunction_Check(function.ptr())) return nullptr;
+  PyObject* owner = PyCFunction_GET_SELF(function.ptr());
+  if (!owner || !PyCapsule_IsValid(owner, NAME)) return nullptr;
+  return static_cast<const Program*>(PyCapsule_GetPointer(owner, NAME));
 }
 
 // What a kernel can tell of a tensor besides its values.
@@ -183,8 +184,45 @@ struct Slot {
   }
 };
 
-// A whole call: guards, then a program, then a Tensor around its result. The interpreter's lock is
-// held until all tensors are taken. After a miss, nothing has happened.
+// A structure of lists and tuples; in an argument the leaves are Tensors, in a result constants or
+// Tensors of numbered results.
+struct Tree {
+  enum Kind : uint8_t { Leaf, Tuple, List, Constant } kind = Leaf;
+  std::vector<Tree> parts;
+  size_t number = 0;
+  py::object constant;
+
+  // Appends the leaves of an object; false if it has another structure.
+  bool leaves_of(PyObject* object, c10::SmallVectorImpl<PyObject*>& found) const {
+    if (kind == Leaf) {
+      found.push_back(object);
+      return true;
+    }
+    if (kind == List ? !PyList_CheckExact(object) : !PyTuple_CheckExact(object)) return false;
+    if (size_t(PySequence_Fast_GET_SIZE(object)) != parts.size()) return false;
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (!parts[i].leaves_of(PySequence_Fast_GET_ITEM(object, i), found)) return false;
+    return true;
+  }
+
+  static Tree of(const py::handle& given) {  // a number, (kind, parts), or ("constant", object)
+    Tree made;
+    if (PyLong_CheckExact(given.ptr())) {
+      made.number = given.cast<size_t>();
+      return made;
+    }
+    const auto pair = given.cast<py::tuple>();
+    const auto kind = pair[0].cast<std::string>();
+    made.kind = kind == "tuple" ? Tuple : kind == "list" ? List : Constant;
+    if (made.kind == Constant) made.constant = pair[1];
+    else for (const auto& part : pair[1]) made.parts.push_back(of(part));
+    return made;
+  }
+};
+
+// A whole call: guards, then a program or another function of tensors, then Tensors around its
+// results. The interpreter's lock is held until all tensors are taken. After a miss, nothing has
+// happened.
 struct Call {
   struct Held {
     py::object owner;  // a Tensor or a Parameter
@@ -192,59 +230,99 @@ struct Call {
     Form form;
   };
 
-  py::object tensor, parameter, function;  // two classes, and what `make` gave
-  const Program* program;
+  py::object tensor, parameter, function;  // two classes, and what runs
+  const Program* program;     // of the function, if it has one
   Slot made;                  // of a Tensor
   py::object guards, expected;  // a function, and the very object that it has to give
+  Tree structure;             // of all arguments
   std::vector<Form> arguments;
   std::vector<Held> held;
   std::vector<py::object> constants;
   std::vector<size_t> takes;  // numbers of arguments, then of what is held, then of constants
-  size_t result;              // which of the program's
+  std::vector<size_t> results;  // which of the function's
+  Tree form;                  // of the result
 
-  using Tensors = c10::SmallVector<at::Tensor, 8>;
+  using Tensors = c10::SmallVector<at::Tensor, 16>;
+  using Objects = c10::SmallVector<PyObject*, 16>;
 
   // Whether arguments are different Tensors of those forms, without attributes; and their data.
-  bool fit(PyObject* given, Tensors& found) const {
-    if (size_t(PyTuple_GET_SIZE(given)) != arguments.size()) return false;
+  bool fit(PyObject* given, Objects& leaves, Tensors& found) const {
+    if (!structure.leaves_of(given, leaves) || leaves.size() != arguments.size()) return false;
     for (size_t i = 0; i < arguments.size(); ++i) {
-      PyObject* object = PyTuple_GET_ITEM(given, i);
-      found.push_back(made.read(object, arguments[i]));
+      found.push_back(made.read(leaves[i], arguments[i]));
       if (!found[i].defined()) return false;
       for (size_t j = 0; j < i; ++j)
         if (found[j].is_same(found[i])) return false;
-      const auto own = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(object, nullptr));
+      const auto own = py::reinterpret_steal<py::object>(
+          PyObject_GenericGetDict(leaves[i], nullptr));
       if (!own || PyDict_GET_SIZE(own.ptr())) return false;
     }
     return true;
   }
 
-  bool take(PyObject* given, std::vector<IValue>& values) const {
+  bool take(PyObject* given, Tensors& values) const {
+    Objects leaves;
     Tensors found;
-    if (!fit(given, found)) return false;
+    if (!fit(given, leaves, found)) return false;
     const auto now = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(guards.ptr()));
     if (!now.is(expected)) return false;
     for (const auto& each : held) {
       found.push_back(each.slot.read(each.owner.ptr(), each.form));
       if (!found.back().defined()) return false;
     }
-    for (size_t i = 0; i < takes.size(); ++i)
-      values[i] = takes[i] < found.size()
-          ? found[takes[i]] : THPVariable_Unpack(constants[takes[i] - found.size()].ptr());
+    for (const size_t number : takes)
+      values.push_back(number < found.size()
+          ? found[number] : THPVariable_Unpack(constants[number - found.size()].ptr()));
     return true;
   }
 
-  // The Tensor that the call gives, or null: then an error is set, or this isn't such a call.
+  // The function's results, wrapped for Python; false if there is an error.
+  bool computed(Tensors& given, std::vector<THPObjectPtr>& found) const {
+    if (program) {
+      std::vector<IValue> values(program->registers);
+      for (size_t i = 0; i < given.size(); ++i) values[i] = std::move(given[i]);
+      at::AutoGradMode grad(true);  // nothing requires one; but some kernels keep less without
+      program->run(values);
+      for (const size_t which : results)
+        found.emplace_back(THPVariable_Wrap(
+            program->take(values, program->results[which]).toTensor()));
+    } else {
+      THPObjectPtr values(PyList_New(Py_ssize_t(given.size())));
+      for (size_t i = 0; i < given.size(); ++i)
+        PyList_SET_ITEM(values.get(), i, THPVariable_Wrap(given[i]));
+      THPObjectPtr all(PyObject_CallOneArg(function.ptr(), values.get()));
+      if (!all || !PyList_CheckExact(all.get())) return false;
+      for (const size_t which : results) {
+        if (which >= size_t(PyList_GET_SIZE(all.get()))) return false;
+        found.emplace_back(Py_NewRef(PyList_GET_ITEM(all.get(), which)));
+      }
+    }
+    return std::all_of(found.begin(), found.end(), [](const auto& each) { return bool(each); });
+  }
+
+  PyObject* built(const Tree& its, std::vector<THPObjectPtr>& raws) const {
+    if (its.kind == Tree::Constant) return its.constant.inc_ref().ptr();
+    if (its.kind == Tree::Leaf) {
+      PyObject* out = made.type->tp_alloc(made.type, 0);
+      if (out) made.in(out) = raws[its.number].release();
+      return out;
+    }
+    const auto count = Py_ssize_t(its.parts.size());
+    THPObjectPtr out(its.kind == Tree::List ? PyList_New(count) : PyTuple_New(count));
+    for (Py_ssize_t i = 0; out && i < count; ++i) {
+      PyObject* part = built(its.parts[i], raws);
+      if (!part) return nullptr;
+      if (its.kind == Tree::List) PyList_SET_ITEM(out.get(), i, part);
+      else PyTuple_SET_ITEM(out.get(), i, part);
+    }
+    return out.release();
+  }
+
+  // What the call gives, or null: then an error is set, or this isn't such a call.
   PyObject* run(PyObject* given) const {
-    std::vector<IValue> values(program->registers);
-    if (!take(given, values)) return nullptr;
-    at::AutoGradMode grad(true);  // nothing requires one; but some kernels keep less without
-    program->run(values);
-    THPObjectPtr raw(THPVariable_Wrap(program->take(values, program->results[result]).toTensor()));
-    if (!raw) return nullptr;
-    PyObject* out = made.type->tp_alloc(made.type, 0);
-    if (out) made.in(out) = raw.release();
-    return out;
+    Tensors values;
+    std::vector<THPObjectPtr> raws;
+    return take(given, values) && computed(values, raws) ? built(form, raws) : nullptr;
   }
 
   int visit(visitproc visit, void* arg) const {
@@ -305,7 +383,7 @@ PyType_Slot DIRECT_SLOTS[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(direct_traverse)},
     {Py_tp_clear, reinterpret_cast<void*>(direct_clear)},
     {Py_tp_dealloc, reinterpret_cast<void*>(direct_dealloc)},
-    {Py_tp_doc, const_cast<char*>("direct(*args): the Tensor that a call gives, or None.")},
+    {Py_tp_doc, const_cast<char*>("direct(*args): what a call gives, or None.")},
     {0, nullptr}};
 PyType_Spec DIRECT_SPEC = {
     "lamella_program.Direct", sizeof(Direct), 0,
@@ -316,19 +394,23 @@ PyTypeObject* direct_type = nullptr;
 py::object make_direct(const py::type& tensor, const py::type& parameter,
                        const py::object& function, const py::object& guards,
                        const py::object& expected, const py::tuple& arguments,
-                       const py::list& held, const py::list& constants,
-                       const std::vector<size_t>& takes, size_t result) {
+                       const py::object& structure, const py::list& held,
+                       const py::list& constants, const std::vector<size_t>& takes,
+                       const std::vector<size_t>& results, const py::object& form) {
   const Slot raw(tensor, "_raw"), data(parameter, "_data");
   auto call = std::make_unique<Call>(Call{
-      tensor, parameter, function, program_of(function), raw, guards, expected, {}, {}, {}, takes,
-      result});
+      tensor, parameter, function, program_of(function), raw, guards, expected,
+      Tree::of(structure), {}, {}, {}, takes, results, Tree::of(form)});
   const auto form_of = [](const py::handle& object, const Slot& slot) {
     TORCH_CHECK_TYPE(Py_IS_TYPE(object.ptr(), slot.type), "a Tensor of another class");
     return Form(py::handle(slot.in(object.ptr())).cast<at::Tensor>());
   };
-  for (const auto& each : arguments) call->arguments.push_back(form_of(each, raw));
+  Call::Objects leaves;
+  TORCH_CHECK_VALUE(call->structure.leaves_of(arguments.ptr(), leaves), "another structure");
+  for (PyObject* each : leaves) call->arguments.push_back(form_of(each, raw));
+  leaves.clear();
   Call::Tensors found;
-  TORCH_CHECK_VALUE(call->fit(arguments.ptr(), found), "other arguments");
+  TORCH_CHECK_VALUE(call->fit(arguments.ptr(), leaves, found), "other arguments");
   for (const auto& each : held) {
     const Slot& slot = Py_IS_TYPE(each.ptr(), data.type) ? data : raw;
     call->held.push_back({py::reinterpret_borrow<py::object>(each), slot, form_of(each, slot)});
@@ -338,7 +420,10 @@ py::object make_direct(const py::type& tensor, const py::type& parameter,
     call->constants.push_back(py::reinterpret_borrow<py::object>(each));
   }
   const size_t there = call->arguments.size() + call->held.size() + call->constants.size();
-  TORCH_CHECK_INDEX(takes.size() == call->program->inputs && result < call->program->results.size()
+  const auto* program = call->program;
+  TORCH_CHECK_INDEX((!program || (takes.size() == program->inputs &&
+                                  std::all_of(results.begin(), results.end(), [&](size_t which) {
+                                    return which < program->results.size(); })))
                     && std::all_of(takes.begin(), takes.end(),
                                    [there](size_t number) { return number < there; }),
                     "a program of other inputs");

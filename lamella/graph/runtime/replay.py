@@ -120,7 +120,7 @@ class Replay:
 
     @property
     def only_computes(self) -> bool:
-        """Whether it returns one Tensor, computed from arguments and from fixed objects."""
-        return self.outputs.gives_one and self.inputs.are_fixed and not (
+        """Whether it returns new Tensors, computed from arguments and from fixed objects."""
+        return self.outputs.only_gives and self.inputs.are_fixed and not (
             self.execution.expected or self.fresh or self.execution.streams
             or self.outputs.assigns or self.scalars)

@@ -13,21 +13,26 @@ import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import math
 import os
+import pathlib
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from ...core.forking import Lock
+from ...machine.extension import Extension
 
 ALIGNED = 64  # bytes: other memory is copied when it is imported
 PLACES = 16  # of one input that are kept
 SMALL = 2**20  # bytes of a copy whose memory is kept
 VERSIONS = ("0.10.",)  # of jaxlib
+extension = Extension("lamella_xla_call", pathlib.Path(__file__).with_name("call.cpp"))
 _making = Lock()
 _clients: list[Any] = []
 _forked: list[bool] = []
@@ -50,6 +55,21 @@ def version() -> str:
     return importlib.metadata.version("jaxlib")
 
 
+class Result(NamedTuple):
+    """Where a result lies in the arrays that XLA gives.
+
+    Attributes:
+        array: the number of the array.
+        offset: of its first element, if it is a part of that.
+        shape, strides: as PyTorch's kernel gave them.
+    """
+
+    array: int
+    offset: int | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
 class Executable:
     """Machine code of XLA, called with PyTorch's tensors.
 
@@ -60,15 +80,14 @@ class Executable:
     Args:
         code: the serialized executable.
         orders: for each input, its dimensions in the order in which they lie in memory.
-        results: the shape and the strides of each result.
+        results: where each result lies in what XLA gives.
         checks: for each of the last results, which tell whether a matrix was factorized, the name
             of the function and whether it is one matrix. They are checked, and not returned.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
     def __init__(self, code: bytes, orders: Sequence[Sequence[int] | None],
-                 results: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
-                 checks: Sequence[tuple[str, bool]],
+                 results: Sequence[Result], checks: Sequence[tuple[str, bool]],
                  otherwise: Callable[[list[torch.Tensor]], list[torch.Tensor]]):
         self._client = client()
         devices = self._client.local_devices()[:1]
@@ -88,6 +107,17 @@ class Executable:
         self._checks = list(checks)
         self._otherwise = otherwise
 
+    def in_cpp(self) -> Callable[[list[torch.Tensor]], list[torch.Tensor]]:
+        """The same in C++, where that has been built, which takes a third of the time."""
+        built = extension.load()
+        if built is None or self._checks:
+            return self
+        me = weakref.ref(self)  # it lives as long as the stage, of which C++ must not be a part
+        return built.make(self._run, self._wait, self._export,
+                          lambda number, value: me()._imported(number, value),  # type: ignore[union-attr]
+                          lambda values: me()._otherwise(values),  # type: ignore[union-attr]
+                          [order or [] for order in self._orders], self._results)
+
     def __call__(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """The results, in new memory.
 
@@ -99,13 +129,17 @@ class Executable:
         arrays = [kept.get(value.data_ptr()) for kept, value in zip(
             self._kept, values, strict=True)]
         if None in arrays:
-            arrays = [self._imported(i, value) if array is None else array
+            arrays = [self._known(i, value) if array is None else array
                       for i, (array, value) in enumerate(zip(arrays, values, strict=True))]
         found = self._run(arrays)
         self._wait(found[:1])  # afterwards the program may change what was read
+        wholes = [torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
+                  for array in found]
         results = []
-        for array, (shape, strides) in zip(found, self._results, strict=True):
-            raw = torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
+        for which, offset, shape, strides in self._results:
+            raw = wholes[which]
+            if offset is not None:  # with storage of its own
+                raw = raw.as_strided(shape, strides, offset).clone()
             results.append(raw if raw.stride() == strides and raw.shape == shape
                            else raw.as_strided(shape, strides))
         if self._checks:
@@ -115,29 +149,54 @@ class Executable:
             del results[proper:]
         return results
 
-    def _imported(self, number: int, value: torch.Tensor) -> Any:
-        """An array of an input's values: a name of its memory, or else a copy."""
-        order, kept, place = self._orders[number], self._kept[number], value.data_ptr()
-        raw = value.detach()
+    def _known(self, number: int, value: torch.Tensor) -> Any:
+        """An array of an input's values, which is kept, or memory for the next copy."""
+        copies: Any = self._copies.__dict__
+        if number in copies:
+            copy, array = copies[number]
+            order = self._orders[number]
+            copy.copy_(value.detach() if order is None else value.detach().permute(*order))
+            return array
+        array, copy = self._imported(number, value)
+        if copy is None:
+            kept = self._kept[number]
+            if len(kept) >= PLACES:
+                kept.clear()
+            kept[value.data_ptr()] = array
+        elif copy is not False:
+            copies[number] = copy, array
+        return array
+
+    def _imported(self, number: int, value: torch.Tensor) -> tuple[Any, Any]:
+        """An array of an input's values, and what it is: None if it names the input's memory;
+        the tensor that it names if that is a copy, for further copies; False if it is used once.
+        """
+        order, place, raw = self._orders[number], value.data_ptr(), value.detach()
         raw = raw if order is None else raw.permute(*order)
         # complex numbers may be kept as their conjugates, in the same memory
         if place % ALIGNED == 0 and raw.is_contiguous() and raw.numel() and not raw.is_complex():
-            if len(kept) >= PLACES:
-                kept.clear()
-            kept[place] = array = self._array(_named(raw))
-            return array
+            return self._array(_named(raw)), None
         if not 0 < raw.nbytes <= SMALL:
-            return self._array(raw.resolve_conj().contiguous())
-        copies: Any = self._copies.__dict__
-        if number not in copies:
-            copy = torch.empty(raw.shape, dtype=raw.dtype)
-            copies[number] = copy, self._array(copy)
-        copy, array = copies[number]
+            return self._array(raw.resolve_conj().contiguous()), False
+        copy = torch.empty(raw.shape, dtype=raw.dtype)
         copy.copy_(raw)
-        return array
+        return self._array(copy), copy
 
     def _array(self, dense: torch.Tensor) -> Any:
         return self._import(torch._C._to_dlpack(dense), self._device, None)  # type: ignore[attr-defined]
+
+
+def results_of(packs: Sequence[Sequence[int]], shapes: Sequence[Sequence[int]],
+               strides: Sequence[Sequence[int]]) -> list[Result]:
+    """Where results lie, by which of them are parts of each array, one after another."""
+    found: list[Any] = [None] * len(shapes)
+    for array, pack in enumerate(packs):
+        offset = 0
+        for i in pack:
+            found[i] = Result(array, offset if len(pack) > 1 else None,
+                              torch.Size(shapes[i]), tuple(strides[i]))
+            offset += math.prod(shapes[i])
+    return found
 
 
 def _named(dense: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ from .lowering.graph import compiled
 from .text import check, described, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 2  # of the files on disk; after a change the older ones are not used
+FORMAT = 3  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -36,7 +36,7 @@ class Native(MachineCode):
     def __init__(self, graph: GraphModule, text: str, otherwise: Run):
         self._module, self._graph = graph, None
         self._otherwise = otherwise
-        self._run: Run | None = None
+        self._run: client.Executable | None = None
         self._checks: list[tuple[str, bool]] = []
         self._is_refused = not client.available()
         has_name = text and not self._is_refused and cache.cache_folder() is not None
@@ -104,7 +104,7 @@ class Native(MachineCode):
 
     def load(self) -> Run | None:
         """The function that runs it, once that is there."""
-        return self._run
+        return self._run and self._run.in_cpp()
 
     def _make(self, text: str | None, prompt: float) -> None:
         try:
@@ -115,7 +115,7 @@ class Native(MachineCode):
             self.finished = True
             self._graph = None  # not needed any more
 
-    def _loaded(self) -> Run | None:
+    def _loaded(self) -> client.Executable | None:
         folder = self.entry()
         if folder is None or (folder / "failed").exists():
             return None
@@ -127,7 +127,6 @@ class Native(MachineCode):
             return None
 
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
-        results = [(torch.Size(shape), tuple(strides)) for shape, strides in zip(
-            found["shapes"], found["strides"], strict=True)]
+        results = client.results_of(found["packs"], found["shapes"], found["strides"])
         return client.Executable(code, found["places"], results, found["checks"],
                                  self._otherwise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -16,6 +17,7 @@ TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
          torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
          torch.complex128)
 
+MOST_PACKED = 4096  # elements of a result that is copied beside others
 
 # where matrix factorizations tell whether they have succeeded
 SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
@@ -51,8 +53,27 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
             "steps": steps,
             "results": [[numbers[n], repeated(form), order_of(form)]
                         for n, form in zip(results, ends, strict=True)],
+            "packs": packs([[_short(form), repeated(form)] for form in ends]),
             "strides": [list(form.stride) for form in ends],
             "shapes": [list(form.shape) for form in ends]}
+
+
+def packs(ends: list[Any]) -> list[list[int]]:
+    """The results that each array holds, one after another: each array costs microseconds.
+
+    Args:
+        ends: of each result its shape and type, and the dimensions that repeat.
+    """
+    found: list[list[int]] = []
+    together: dict[str, list[int]] = {}
+    for i, ((shape, dtype), repeats) in enumerate(ends):
+        if not repeats and 0 < math.prod(shape) <= MOST_PACKED:
+            if dtype not in together:
+                found.append(together.setdefault(dtype, []))
+            together[dtype].append(i)
+        else:
+            found.append([i])
+    return found
 
 
 def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:

@@ -136,7 +136,7 @@ def check(calls: list[tuple]) -> list[str]:
             if not all(_is_plain(x) for x in pytree.tree_leaves(made)):
                 continue
             text = described(graph, inputs)
-            run = function_of(text)
+            run = function_of({**text, "packs": [[i] for i in range(len(text["results"]))]})
             order = [x if o is None else x.permute(o)
                      for x, o in zip(inputs, text["places"], strict=True)]
             arrays = [jnp.asarray(_array(x)) for x in order]

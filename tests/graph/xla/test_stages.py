@@ -182,7 +182,7 @@ def test_random_numbers_stay_with_pytorch():
     assert engine(compiled) == ["replay"]
 
 
-def test_threads_call_at_once():
+def test_threads_call_at_once(executor):
     weights = [ms.Parameter(tensor(6, 6, seed=s), name=f"w{s}") for s in range(3)]
     compiled = Compiled(lambda x: ops.tanh(x @ weights[0]) @ weights[1] + weights[2])
     x = tensor(6, 6, seed=9)
@@ -206,7 +206,7 @@ def test_threads_call_at_once():
     assert not wrong and np.allclose(compiled(x).asnumpy(), wanted.asnumpy())
 
 
-def test_a_forked_process_replays():
+def test_a_forked_process_replays(executor):
     compiled = Compiled(lambda x: ops.exp(x) * 2 + ops.sin(x))
     x = tensor(30)
     for _ in range(3):
@@ -219,7 +219,7 @@ def test_a_forked_process_replays():
     np.testing.assert_allclose(compiled(x).asnumpy(), wanted, 1e-5)
 
 
-def test_arguments_in_other_memory_in_each_call():
+def test_arguments_in_other_memory_in_each_call(executor):
     """XLA's names of memory are kept by address: what lies there now is read."""
     def fn(x):
         return ops.tanh(x) * 2 + ops.exp(x).sum()
@@ -327,3 +327,77 @@ def test_a_graph_for_many_sizes_has_no_code_for_one():
         assert found.shape == shape
         np.testing.assert_allclose(found.asnumpy(), np.exp(np.sin(x * 2 + 1)), 2e-5)
     assert "replay" in engine(compiled)
+
+
+def test_results_that_lie_together_have_memory_of_their_own(executor):
+    """Small results come from XLA in one array."""
+    def fn(x):
+        y = ops.exp(x)
+        return (y, y.sum(), [x.T * 2, y > 1], (y.astype(ms.float64), x[:0] + 1, y.sum(0) + 1),
+                ops.arange(3) + 2, ops.ones((5000,)) * y.sum())
+
+    compiled, x = Compiled(fn), tensor(4, 6)
+    for call in range(4):
+        found, wanted = leaves(compiled(x * call)), leaves(fn(x * call))
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-5)
+        assert a._raw.untyped_storage().nbytes() == a.nbytes
+    before = [a.asnumpy().copy() for a in found]
+    compiled(x)
+    found[0].add_(1)
+    for a, b in list(zip(found, before, strict=True))[1:]:
+        np.testing.assert_array_equal(a.asnumpy(), b)
+    assert engine(compiled) == ["xla"]
+
+
+def leaves(value):
+    return [x for v in value for x in leaves(v)] if isinstance(value, (tuple, list)) else [value]
+
+
+def test_a_step_of_a_program_is_one_call_in_cpp(executor, monkeypatch):
+    """Its arguments and results are in lists; all guards hold as on the long path."""
+    scale = [2.0]
+
+    def fn(weights, x):
+        y = ops.tanh(x @ weights[0] + weights[1]) * scale[0]
+        return y.sum(), [y * w.sum() for w in weights]
+
+    weights = [tensor(3, 4), tensor(4, seed=1)]
+    compiled = Compiled(fn)
+    for seed in range(4):
+        compiled(weights, tensor(5, 3, seed=seed))
+    assert (compiled._direct is not None) == (executor == "C++")
+    seen, whole = [], compiled._replayed
+    monkeypatch.setattr(compiled, "_replayed", lambda *args: seen.append(1) or whole(*args))
+
+    def agree(weights, x):
+        found, wanted = compiled(weights, x), fn(weights, x)
+        assert type(found) is tuple and type(found[1]) is list
+        for a, b in zip(leaves(found), leaves(wanted), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-5, 1e-5)
+
+    for seed in range(5):
+        agree(weights, tensor(5, 3, seed=seed))
+    assert executor == "Python" or not seen
+    weights[1].add_(1)
+    agree(weights, tensor(5, 3))
+    agree([w + 1 for w in weights], tensor(5, 3))
+    assert executor == "Python" or not seen
+    agree(tuple(weights), tensor(5, 3))
+    agree(weights, tensor(7, 3))
+    agree([weights[0], weights[1][None]], tensor(5, 3))
+    scale[0] = 3.0
+    agree(weights, tensor(5, 3))
+
+
+def test_a_network_that_xla_runs_is_freed(executor):
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.Tanh(), nn.Dense(4, 2))
+    compiled = net.run = Compiled(net.construct)
+    for _ in range(5):
+        compiled(tensor(2, 3))
+    assert engine(compiled) == ["xla"]
+    gone = weakref.ref(net)
+    del net, compiled
+    gc.collect()
+    assert gone() is None

@@ -44,10 +44,18 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
         values = Values(list(arrays), described["orders"])
         for step in steps:
             run_step(values, step)
-        return [_in_memory(values[n], *places)
+        ends = [_in_memory(values[n], *places)
                 for n, (_, *places) in zip(results, described["results"], strict=True)]
+        return [_together([ends[i] for i in pack]) for pack in described["packs"]]
 
     return run
+
+
+def _together(pack: list[Any]) -> Any:
+    """Results one after another in an array; they are computed apart."""
+    if len(pack) == 1:
+        return pack[0]
+    return jnp.concatenate([x.ravel() for x in lax.optimization_barrier(pack)])
 
 
 def _in_memory(x: Any, repeated: list[int], order: list[int] | None) -> Any:
