@@ -210,14 +210,14 @@ class Vectors:
                 word, *values = line.rstrip().split(" ")
                 if number == 0 and len(values) == 1:
                     continue
+                if len(values) < 2:
+                    raise RuntimeError(f"{cls.__name__}: token with 1-dimensional vector. Line "
+                                       f"{number + 1} of {file_path} is {line!r}.")
                 if made.dim and len(values) != made.dim:
                     raise RuntimeError(
                         f"{cls.__name__}: all vectors must have the same number of dimensions, but "
                         f"got dim {len(values)} while expecting {made.dim} in line {number + 1} of "
                         f"{file_path}.")
-                if len(values) < 2:
-                    raise RuntimeError(f"{cls.__name__}: token with 1-dimensional vector. Line "
-                                       f"{number + 1} of {file_path} is {line!r}.")
                 made.dim = len(values)
                 made.vectors.setdefault(word, np.array(values, np.float32))
                 if max_vectors is not None and len(made.vectors) == max_vectors:
