@@ -87,7 +87,7 @@ $(DOCS_STAMP): $(STAMP)
 
 # the variable: no advertisement for MkDocs' successors
 docs: $(DOCS_STAMP)
-	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) REPO_URL=$(REPO_URL) $(BIN)/python -m mkdocs build --strict
 
 # the pictures of the examples, made by running them (some minutes); ARGS=spiking for one
 pictures: setup
