@@ -49,7 +49,9 @@ CURVES = {
          "--log_dir=logs")),
 }
 OWN = {"mnist_lenet": ("demo_out/training.png", "lenet.png"),
-       "digits_dcgan": ("dcgan_out/digits.png", "digits_dcgan.png")}
+       "digits_dcgan": ("dcgan_out/digits.png", "digits_dcgan.png"),
+       "pinn_burgers": ("pinn_out/burgers.png", "pinn_burgers.png"),
+       "maml_sines": ("maml_out/sines.png", "maml_sines.png")}
 
 
 def run(name: str, folder: pathlib.Path, before: tuple[str, ...] = ()) -> str:

@@ -31,6 +31,8 @@ EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "serve": ("A server with an API like OpenAI's, for many clients at once", ""),
     "sentiment_bert": ("A small BERT judges reviews", "sentiment_bert.png"),
     "digits_dcgan": ("A DCGAN draws digits", "digits_dcgan.png"),
+    "pinn_burgers": ("A network solves Burgers' equation", "pinn_burgers.png"),
+    "maml_sines": ("MAML: learning to learn from five points", "maml_sines.png"),
     "cartpole_a2c": ("A2C balances a pole", "cartpole_a2c.png"),
     "cartpole_ppo": ("PPO balances a pole", ""),
     "data_parallel_digits": ("Two processes learn digits together", "data_parallel_digits.png"),

