@@ -217,6 +217,7 @@ _LAZY_ROOMS = frozenset("""
     """.split()) | _public_paths.PLACES.keys()
 
 _LAZY_NAMES = {name: room for room, names in {
+    "commands.jupyter": "load_ipython_extension unload_ipython_extension",
     "communication.order": "comm_exec_order_check",
     "compat.jit_forbidden": "get_obj_module_and_name_info is_invalid_or_jit_forbidden_method "
                             "is_jit_forbidden_module",

@@ -57,6 +57,10 @@ SHOWN = {
         send send_object_list set_comm_ops_inplace
             """,
     },
+    "tensors": {"insight.notebook": "tensor_html"},
+    "nn": {"insight.notebook": "cell_html"},
+    "insight": {"insight.notebook": "summary_html"},
+    "graph": {"insight.compilation": "compilation_html compilation_page"},
     "parallel": {
         "train": """
         build_searched_strategy convert_checkpoint_by_rank convert_checkpoints
