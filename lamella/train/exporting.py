@@ -1,7 +1,7 @@
 """Networks as files that need no Python code: `export` and `load`.
 
 ``"MINDIR"`` is MindSpore's format (`mindir/`), ``"LAMELLA"`` one of Lamella's own that has a form
-of every operation (`network_file.py`). ``"ONNX"`` is for other runtimes.
+of every operation (`network_file.py`). ``"ONNX"`` is for other runtimes, ``"PACKAGE"`` for PyTorch.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .mindir import NoForm, read_mindir, write_mindir
 from .mindir import Unwritable as NotInMindIR
 from .network_file import Unwritable, read_network, write_network
 from .onnx_operators import sorted_in_onnx
+from .package import write_package
 from .recorded_network import line_of_operation, names_of, recorded
 
 __all__ = ["export", "load", "write_onnx"]
@@ -38,7 +39,9 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
             ``Tensor(shape=[None, 3], dtype=...)``.
         file_name: the file; its ending is added if it isn't there.
         file_format: ``"MINDIR"``, which MindSpore 2.10 loads, and `load` here; ``"LAMELLA"``, which
-            only `load` here reads, and which has a form of every operation; or ``"ONNX"``.
+            only `load` here reads, and which has a form of every operation; ``"ONNX"``; or
+            ``"PACKAGE"``, machine code for this kind of processor in a file ``.pt2``, which runs
+            with PyTorch and without Lamella, and takes half a minute or more to compile.
         **kwargs: options of MindSpore's for encryption and obfuscation must be None; others have no
             effect.
 
@@ -91,6 +94,11 @@ def _write_mindir(path: str, net: Cell, inputs: Sequence[Any]) -> None:
     except NotInMindIR as error:
         raise RuntimeError(f"For 'export', {type(net).__name__} can't be written as 'MINDIR': the "
                            f"format has no place for {error}.") from error
+
+
+def _write_package(path: str, net: Cell, inputs: Sequence[Any]) -> None:
+    program, _ = recorded(net, inputs)
+    write_package(path if path.endswith(".pt2") else f"{path}.pt2", program)
 
 
 def load(file_name: str, **kwargs: Any) -> Graph:
@@ -216,5 +224,5 @@ def _checked(net: Any, file_name: Any) -> str:
     return os.path.realpath(file_name)
 
 
-_WRITERS = {"MINDIR": _write_mindir, "LAMELLA": _write_own,
+_WRITERS = {"MINDIR": _write_mindir, "LAMELLA": _write_own, "PACKAGE": _write_package,
             "ONNX": lambda path, net, inputs: write_onnx(net, inputs, path)}
