@@ -13,6 +13,7 @@
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
 # make pictures   the pictures of the examples, made by running them
+# make notebooks  the tutorial as notebooks in build/notebooks, each run; ARGS=quickstart for one
 # make screenshots   the site's pages as a browser shows them, in build/screenshots
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
@@ -24,7 +25,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures screenshots rooms stubs wheel clean
+.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
 
 setup: $(STAMP)
 
@@ -86,11 +87,16 @@ $(DOCS_STAMP): $(STAMP)
 
 # the variable: no advertisement for MkDocs' successors
 docs: $(DOCS_STAMP)
-	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 SITE_URL=$(SITE_URL) REPO_URL=$(REPO_URL) $(BIN)/python -m mkdocs build --strict
 
 # the pictures of the examples, made by running them (some minutes); ARGS=spiking for one
 pictures: setup
 	$(BIN)/python docs/pictures.py $(ARGS)
+
+# installs the kernel beside this Python; each page has to print what stands on it (some minutes)
+notebooks: setup
+	$(BIN)/python -m lamella jupyter install --prefix $(abspath .venv)
+	$(BIN)/python docs/notebooks.py $(ARGS)
 
 # the site's pages in a browser, at two widths, light and dark, in OUT
 screenshots: docs

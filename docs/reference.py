@@ -28,6 +28,7 @@ EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "mnist_model": ("The same with Model: callbacks, and a run that survives", "mnist_model.png"),
     "spiking": ("A spiking network, with a surrogate gradient", "spiking.png"),
     "char_gpt": ("A small GPT writes text, character by character", "char_gpt.png"),
+    "serve": ("A server with an API like OpenAI's, for many clients at once", ""),
     "sentiment_bert": ("A small BERT judges reviews", "sentiment_bert.png"),
     "digits_dcgan": ("A DCGAN draws digits", "digits_dcgan.png"),
     "cartpole_a2c": ("A2C balances a pole", "cartpole_a2c.png"),

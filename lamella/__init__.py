@@ -217,10 +217,18 @@ _LAZY_ROOMS = frozenset("""
     """.split()) | _public_paths.PLACES.keys()
 
 _LAZY_NAMES = {name: room for room, names in {
+    "commands.jupyter": "load_ipython_extension unload_ipython_extension",
+    "communication.order": "comm_exec_order_check",
+    "compat.jit_forbidden": "get_obj_module_and_name_info is_invalid_or_jit_forbidden_method "
+                            "is_jit_forbidden_module",
+    "device.stress_detect": "stress_detect",
+    "insight.dispatch": "MsDispatchMode",
     "mindrecord": "Cifar100ToMR Cifar10ToMR CsvToMR FAILED FileReader FileWriter ImageNetToMR "
                   "MindPage MnistToMR SUCCESS TFRecordToMR set_dec_mode set_enc_key set_enc_mode",
-    "profiler": "Profiler",
+    "parallel.auto_parallel": "reshard",
+    "profiler": "EnvProfiler Profiler",
     "rewrite": "Node NodeType ScopedValue SymbolTree",
+    "train.callback.exit_by_request": "ExitByRequest TFTCommValue",
     "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
 }.items() for name in names.split()}
 

@@ -13,6 +13,7 @@ import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.common.initializer import HeNormal
 
 
 class Layers(nn.Cell):
@@ -57,6 +58,22 @@ def images() -> Tensor:
      "'keepdims' is called 'keepdim' here"),
     (lambda: ops.topk(ops.ones(3), 1, sortedd=True), TypeError,  # type: ignore[call-arg]
      "did you mean 'sorted'?"),
+    (lambda: ops.minimum(None, ops.ones(3)), TypeError,
+     "For 'minimum', 'input' must be a Tensor or a number, but got None"),
+    (lambda: ops.clamp(ops.ones(3), "abc", 6), TypeError, "'min' must not be of type str"),
+    (lambda: ms.numpy.ones("abc"), TypeError, "an int or a tuple or list of ints, but got 'abc'"),
+    (lambda: ops.make_range("a"), TypeError, "'args[0]' must be int, but got 'a'"),
+    (lambda: nn.Adam([w := ms.Parameter(ops.ones(1), name="w"), w]), ValueError, "got 'w' twice"),
+    (lambda: ms.dataset.vision.Resize(siz=1), TypeError,  # type: ignore[call-arg]
+     "For 'Resize', missing a required argument: 'size'"),
+    (lambda: ms.dataset.config.set_seed(1, 2), TypeError,  # type: ignore[call-arg]
+     "For 'set_seed', too many positional arguments: it takes at most 1, but got 2"),
+    (lambda: HeNormal(nothing=1), TypeError,  # type: ignore[call-arg]
+     "For 'HeNormal', got an unexpected keyword argument 'nothing'"),
+    (lambda: ms.amp.StaticLossScaler(), TypeError,  # type: ignore[call-arg]
+     "For 'StaticLossScaler', missing a required argument: 'scale_value'"),
+    (lambda: nn.DynamicLossScaleUpdateCell(2, None, 3), TypeError,  # type: ignore[arg-type]
+     "'scale_factor' must be"),
     (lambda: nn.Conv2d(3, 8, 3)(images()), ValueError,
      "the input must have 3 channels, in dimension 1, but its shape is (1, 32, 16, 3). Its "
      "channels seem to be last: x.transpose(0, 3, 1, 2) puts them there"),

@@ -9,7 +9,7 @@ import torch
 
 from ..autodiff.tree import map_tensors
 from ..core import dtype as mstype
-from ..core.errors import op
+from ..core.errors import explain_construction, op
 from ..nn.checks import of_type, positive_int
 from ..nn.wrap.loss_scale import has_overflow
 from ..tensors.parameter import Parameter
@@ -38,6 +38,11 @@ def all_finite(inputs: Any) -> Tensor:
 
 class LossScaler(ABC):
     """The base of loss scalers; a subclass defines `scale`, `unscale` and `adjust`."""
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let errors about the arguments of Lamella's own loss scalers name them."""
+        super().__init_subclass__(**given)
+        explain_construction(cls)
 
     @abstractmethod
     def scale(self, inputs: Any) -> Any:

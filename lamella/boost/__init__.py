@@ -1,9 +1,21 @@
-"""Ways of training that MindSpore keeps apart: gradients added up over several steps."""
+"""Ways of training that MindSpore keeps apart: gradients added up over several steps, frozen or
+centralized gradients, adaptive sums, steps in few dimensions, loss scales of groups."""
 
+from .adasum import AdaSum
+from .base import OptimizerProcess, ParameterProcess
+from .boost import AutoBoost
+from .boost_cell_wrapper import BoostTrainOneStepCell, BoostTrainOneStepWithLossScaleCell
+from .dim_reduce import DimReduce
 from .grad_accumulation import (
     GradientAccumulation,
     gradient_accumulation_op,
     gradient_clear_op,
 )
+from .grad_freeze import FreezeOpt, GradientFreeze, freeze_cell
+from .group_loss_scale_manager import GroupLossScaleManager
+from .less_batch_normalization import LessBN
 
-__all__ = ["GradientAccumulation", "gradient_accumulation_op", "gradient_clear_op"]
+__all__ = ["AdaSum", "AutoBoost", "BoostTrainOneStepCell", "BoostTrainOneStepWithLossScaleCell",
+           "DimReduce", "FreezeOpt", "GradientAccumulation", "GradientFreeze",
+           "GroupLossScaleManager", "LessBN", "OptimizerProcess", "ParameterProcess",
+           "freeze_cell", "gradient_accumulation_op", "gradient_clear_op"]

@@ -164,7 +164,27 @@ def _typer_app() -> Any:
         """Report the hardware and software of this machine, and what Lamella uses of it."""
         _doctor(json)
 
+    @app.command()
+    def jupyter(action: str = typer.Argument(help="'install' or 'uninstall'"),
+                prefix: str = typer.Option("", help="where, e.g. an environment's folder; "
+                                                    "default: this user's"),
+                name: str = typer.Option("lamella", help="the kernel's name")) -> None:
+        """Install a kernel for notebooks in which 'import mindspore' means Lamella."""
+        _jupyter(action, prefix, name)
+
     return app
+
+
+def _jupyter(action: str, prefix: str, name: str) -> None:
+    from .jupyter import install, uninstall  # asks for an optional package
+
+    if action not in ("install", "uninstall"):
+        _refuse(f"'lamella jupyter' can 'install' or 'uninstall', but got {action!r}.")
+    try:
+        done = install(name, prefix or None) if action == "install" else uninstall(name)
+    except (ImportError, ValueError, OSError) as error:
+        _refuse(str(error))
+    print(done)
 
 
 def _names(missing: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..core import dtype as mstype
-from ..core.errors import KERNEL_ERRORS, op_error
+from ..core.errors import KERNEL_ERRORS, explain_construction, op_error
 
 __all__ = ["Constant", "Dirac", "Identity", "Initializer", "One", "Zero"]
 
@@ -18,6 +18,7 @@ _INITIALIZER_ALIAS: dict[str, type[Initializer]] = {}
 _WIDE = (torch.float32, torch.float64)  # the types that are drawn in; others are converted to
 
 
+@explain_construction
 class Initializer:
     """Fills new data; the base of every initializer.
 
@@ -37,6 +38,11 @@ class Initializer:
         >>> print(initializer(Ramp(), (3,), ms.float32).init_data())
         [0.  0.5 1. ]
     """
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Let errors about the arguments of Lamella's own initializers name them."""
+        super().__init_subclass__(**given)
+        explain_construction(cls)
 
     def __init__(self, **kwargs: Any):
         self._kwargs = kwargs

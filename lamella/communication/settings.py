@@ -142,7 +142,8 @@ def _checked(key: str, value: Any) -> Any:
     if key == "dataset_strategy":
         return _dataset_strategy(value)
     if not isinstance(value, type(default)) or isinstance(value, bool) != isinstance(default, bool):
-        raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)}")
+        raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)} "
+                        f"({value!r}) in 'set_auto_parallel_context'.")
     if key in _CHOICES and value not in _CHOICES[key]:
         known = ", ".join(repr(choice) for choice in _CHOICES[key])
         raise ValueError(f"For 'set_auto_parallel_context', the context configuration "
@@ -189,7 +190,8 @@ def _optimizer_config(value: Any) -> dict[str, Any]:
 
 def _merged(key: str, value: Any, known: tuple[str, ...], before: dict) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise TypeError(f"The parameter '{key}' must be {dict}, but got {type(value)}")
+        raise TypeError(f"The parameter '{key}' must be {dict}, but got {type(value)} "
+                        f"({value!r}) in 'set_auto_parallel_context'.")
     unknown = [name for name in value if name not in known]
     if unknown:
         kind = KeyError if key == "comm_fusion" else ValueError

@@ -23,6 +23,8 @@ _PLACES: dict[str, str] = {
     "nn.wrap,nn,nn.wrap.micro_batch": "nn.wrap.cell_wrapper",
     "train._utils,train.redundancy,train": "train._utils",
     "train.node_strategy": "train.node_strategy_pb2",
+    "ops.primitives.generator_state,ops,ops.primitive,":
+        "ops.auto_generate.gen_ops_prim ops.operations._inner_ops",
     "parallel.local_norm": "ops._grad_experimental ops._grad_experimental.grad_comm_ops",
     "ops": """
         ops.functional ops.functional_overload ops.deprecated
@@ -43,10 +45,10 @@ _PLACES: dict[str, str] = {
         ops.operations.inner_ops ops.operations.linalg_ops ops.operations.math_ops
         ops.operations.nn_ops ops.operations.other_ops ops.operations.random_ops
         ops.operations.sparse_ops ops.operations.spectral_ops ops.operations._grad_ops
-        ops.operations._infer_ops ops.operations._inner_ops ops.operations._quant_ops
+        ops.operations._infer_ops ops.operations._quant_ops
         ops.operations._rl_inner_ops ops.operations._scalar_ops ops.operations._sequence_ops
         ops.operations.manually_defined ops.operations.manually_defined.ops_def
-        ops.auto_generate.gen_ops_prim ops.auto_generate.pyboost_inner_prim""",
+        ops.auto_generate.pyboost_inner_prim""",
     "nn.math,nn": "nn.layer nn.layer.math",
     "nn": """
         nn.layer.basic nn.layer.channel_shuffle nn.layer.combined
@@ -98,7 +100,17 @@ _PLACES: dict[str, str] = {
     "train,": "train.serialization",
     "conversion,,device.stress_detect": "utils",
     "conversion,": "utils.dlpack",
-    "device.stress_detect": "utils.stress_detect",
+    "device.stress_detect": "utils.stress_detect tools tools.stress_detect",
+    "experimental.map_parameter": "experimental.map_parameter",
+    "insight.dispatch": "utils.ms_dispatch",
+    "insight.dryrun": "utils.dryrun",
+    "communication.order": "utils.runtime_execution_order_check",
+    "ops.arg_dtype_cast": "ops._utils.arg_dtype_cast",
+    "compat.arg_handler": "ops._utils.arg_handler",
+    "ops.arg_dtype_cast,compat.arg_handler": "ops._utils",
+    "compat.default_config": "default_config",
+    "compat.jit_forbidden": "graph._utils graph._utils.check_jit_forbidden_api",
+    "core.context,device.runtime": "device_manager",
     "amp,amp.autocast,amp.build,amp.mixed_precision,train": "train.amp",
     "amp.autocast": "_c_expression.amp",
     "communication,communication.groups": """
@@ -126,7 +138,7 @@ _PLACES: dict[str, str] = {
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
     "dataset.browsing": "dataset.utils",
-    "dataset.vision.video": "dataset.vision.utils",
+    "dataset.vision.video,dataset.vision.argument_checks": "dataset.vision.utils",
     "ops.primitive,ops": "ops.primitive ops.signature scipy.ops",
     "parallel,communication,": "parallel.auto_parallel",
     "dataset.dataloader": "dataset.dataloader._utils",
@@ -181,7 +193,7 @@ _PRIMITIVES = tuple(f"ops.primitives.{file}" for file in """
     gradients gradients_layers recurrent_gradients gradients_positions gradients_norms
     factorizations fourier cosines scalars python_sequences sparse_segments sparse_matrices
     sparse_coordinates sets faces testing embedding_cache resizing derivatives experts
-    quantized optimizer_sparse
+    quantized optimizer_sparse neighbours
     """.split())
 
 # Further names of a path, imported only when they are used
@@ -189,9 +201,11 @@ LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
     ops ops.auto_generate.gen_ops_def ops.function ops.function.array_func
     ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
     """.split(), ("mint.extended",)),
-    **{path: _PRIMITIVES for path, places in SOURCES.items() if places[:2] == (
-        "ops", "ops.primitive")},
-    "ops.auto_generate": ("mint.extended", *_PRIMITIVES)}
+    **{path: _PRIMITIVES for path, places in SOURCES.items()
+       if "ops.primitive" in places and places[-1] == ""},
+    **dict.fromkeys(("ops.operations._map_tensor_ops", "ops.operations._grad_ops"),
+                    (*_PRIMITIVES, "experimental.map_parameter")),
+    "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state")}
 
 # Functions that MindSpore shows where it has a file of the same name.
 FUNCTIONS = frozenset(
@@ -211,4 +225,7 @@ INNER = {
     **{f"ops.{name}": f"ops.auto_generate.{name}" for name in (
         "gen_extend_func", "gen_ops_def", "gen_ops_prim", "pyboost_inner_prim")},
     "dataset.transforms.transforms.vision": "dataset.vision",
+    "dryrun": "utils.dryrun",
+    **{path: f"ops._utils.{path.rpartition('.')[2]}" for path in (
+        "arg_dtype_cast", "arg_handler", "ops.arg_dtype_cast", "ops.arg_handler")},
 }

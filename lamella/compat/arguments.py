@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -59,7 +59,7 @@ def of_mismatch(name: str, function: Callable[..., Any] | inspect.Signature, arg
         bound = "self" in taken
         places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
                      for p in taken.values()) - bound
-        said = (f"at most {places} arguments can be given by position, but got "
+        said = (f"too many positional arguments: it takes at most {places}, but got "
                 f"{len(args) - bound}")
     return TypeError(f"For '{name}', {said}{'; ' + hint if hint else ''}"
                      f"{'' if hint.endswith('?') else '.'} "
@@ -92,7 +92,21 @@ def culprit(function: Callable[..., Any], given: dict[str, Any]) -> str:
             continue  # it may take anything
         if _is_strange(value) or value is None:
             return f"'{name}' must not be {_kind(value)}."
-    return ""
+    suspects = list(_suspects(parameters, given))
+    return f"'{suspects[0][0]}' must not be {_kind(suspects[0][1])}." if len(suspects) == 1 else ""
+
+
+def _suspects(parameters: Mapping[str, inspect.Parameter],
+              given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Texts, objects and None where a function may take anything, but has no such default."""
+    for name, value in given.items():
+        parameter = parameters[name]
+        if "str" in str(parameter.annotation) or "Callable" in str(parameter.annotation):
+            continue
+        parts = value if isinstance(value, tuple) else (value,)
+        for place, part in enumerate(parts):
+            if (_is_strange(part) or part is None) and type(part) is not type(parameter.default):
+                yield (f"{name}[{place}]" if isinstance(value, tuple) else name), part
 
 
 def _is_strange(value: Any) -> bool:

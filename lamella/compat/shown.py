@@ -39,6 +39,13 @@ SHOWN = {
         scalar_pow scalar_sub scalar_uadd scalar_usub shape_mul string_concat string_eq switch
         switch_layer tail tuple_div tuple_equal tuple_reversed tuple_setitem
             """,
+        "ops.arg_dtype_cast": "DtypeToEnum",
+        "ops.tensor_operators": "tensor_operator_registry",
+        "parallel.auto_parallel": "reshard",
+        "ops.graph_functions": """
+        PyExecute Reusing UpdateState embed env_get environ_add environ_create environ_get
+        environ_set iter_converter ms_hasnext ms_next recompute_block ref_to_embed zip_operation
+            """,
         "mint.distributed.in_place": """
         P2POp TCPStore all_gather all_gather_into_tensor all_gather_into_tensor_uneven
         all_gather_object all_reduce all_to_all all_to_all_single all_to_all_v_c barrier
@@ -50,6 +57,10 @@ SHOWN = {
         send send_object_list set_comm_ops_inplace
             """,
     },
+    "tensors": {"insight.notebook": "tensor_html"},
+    "nn": {"insight.notebook": "cell_html"},
+    "insight": {"insight.notebook": "summary_html"},
+    "graph": {"insight.compilation": "compilation_html compilation_page"},
     "parallel": {
         "train": """
         build_searched_strategy convert_checkpoint_by_rank convert_checkpoints

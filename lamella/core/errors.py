@@ -16,6 +16,7 @@ from ..compat.arguments import culprit, of_mismatch
 from .kernel_messages import VAGUE, error_type, is_failure, meaning, of_vmap, without_prefix
 
 _OWN = __name__.partition(".")[0] + "."
+_NOT_DATA = "For 'Tensor', the type of 'input_data' should be"
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
 # what kernels raise, and Python for an argument of a wrong type
 KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
@@ -290,6 +291,11 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         return of_mismatch(name, function, args, mismatch)
     given = {k: v for k, v in bound.arguments.items()
              if k != "self" or hasattr(getattr(v, "_raw", None), "shape")}
+    if name != "Tensor" and str(error).startswith(_NOT_DATA):  # an argument that was made a Tensor
+        found = culprit(function, given)
+        return TypeError(f"For '{name}', {found} Arguments: "
+                         f"{', '.join(f'{k}={describe(v)}' for k, v in given.items())}."
+                         ) if found else error
     explained = op_error(name, error, **given)
     vague = next((words for words in VAGUE if words in str(explained)), "")
     named = culprit(function, given) if vague and explained is not error else ""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..compat.arguments import of_mismatch
 from .argument_rules import RULE, check_rule, within
 from .checks import of_type
 
@@ -141,7 +142,7 @@ def checked_call(owner: str) -> Callable[[_Called], _Called]:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            check_arguments(room, name, bound(signature, args, kwargs))
+            check_arguments(room, name, bound(name, signature, args, kwargs))
             return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]
@@ -149,14 +150,17 @@ def checked_call(owner: str) -> Callable[[_Called], _Called]:
     return decorate
 
 
-def bound(signature: inspect.Signature, args: tuple[Any, ...],
+def bound(owner: str, signature: inspect.Signature, args: tuple[Any, ...],
           kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name.
 
     Raises:
-        TypeError: if one is missing, or isn't known; in the words of `inspect`, as MindSpore's.
+        TypeError: if one is missing, or isn't known; it has the words of `inspect`, as MindSpore's.
     """
-    found = signature.bind(*args, **kwargs).arguments
+    try:
+        found = signature.bind(*args, **kwargs).arguments
+    except TypeError as mismatch:
+        raise of_mismatch(owner, signature, args, mismatch) from None
     for name, parameter in signature.parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             found = {**found, **found.get(name, {})}

@@ -18,7 +18,7 @@ class Described:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """The object, with the arguments that ``__init__`` is going to get."""
-        cls._check_arguments(bound(_signature(cls), (None, *args), kwargs))
+        cls._check_arguments(bound(cls.__name__, _signature(cls), (None, *args), kwargs))
         made = super().__new__(cls)
         if not cls.in_memory:
             made._made_with = args, kwargs

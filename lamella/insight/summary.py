@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..core.elsewhere import found_elsewhere
 from ..core.require import of_type
 from ..core.structures import leaves
 from ..nn.cell import Cell
@@ -57,22 +58,33 @@ class Summary:
     layers: list[LayerSummary]
     deepest: int
 
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table: what its columns are called, and a row for each layer."""
+        return [("layer", "output", "parameters", "MFLOP", "ms"),
+                *(_row(layer) for layer in self.layers if layer.depth <= self.deepest)]
+
+    def total(self) -> str:
+        """The sums, as a sentence."""
+        whole = self.layers[0]
+        inner = sum(layer.output_bytes for layer in self.layers if self._is_leaf(layer))
+        return (f"{whole.parameters:,} parameters, {whole.trainable:,} of them trained; "
+                f"{whole.flops / 1e6:,.2f} MFLOP forward; results of layers take "
+                f"{inner / 2 ** 20:,.2f} MiB")
+
     def __str__(self) -> str:
-        rows = [("layer", "output", "parameters", "MFLOP", "ms")]
-        rows += [_row(layer) for layer in self.layers if layer.depth <= self.deepest]
+        rows = self.rows()
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         lines = ["  ".join((row[0].ljust(widths[0]), row[1].ljust(widths[1]), *(
             text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True))))
             for row in rows]
-        whole = self.layers[0]
-        inner = sum(layer.output_bytes for layer in self.layers if self._is_leaf(layer))
-        return "\n".join([
-            lines[0], "-" * len(lines[0]), *lines[1:], "-" * len(lines[0]),
-            f"{whole.parameters:,} parameters, {whole.trainable:,} of them trained; "
-            f"{whole.flops / 1e6:,.2f} MFLOP forward; results of layers take "
-            f"{inner / 2 ** 20:,.2f} MiB"])
+        rule = "-" * len(lines[0])
+        return "\n".join([lines[0], rule, *lines[1:], rule, self.total()])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return found_elsewhere("insight", "summary_html")(self)
 
     def _is_leaf(self, layer: LayerSummary) -> bool:
         start = f"{layer.name}." if layer.name else ""

@@ -103,7 +103,7 @@ def _is_private(group: int) -> bool:
 
 def machine() -> str:
     """The machine that compiled code and measurements hold for: PyTorch, CPU, threads."""
-    parts = [torch.__version__, torch.backends.cpu.get_cpu_capability(), _processor(),
+    parts = [torch.__version__, torch.backends.cpu.get_cpu_capability(), processor(),
              str(torch.get_num_threads())]
     device = context.current_device()
     if device.type != "cpu":
@@ -112,7 +112,8 @@ def machine() -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _processor() -> str:
+def processor() -> str:
+    """This processor, and what it can do; empty if that isn't known."""
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
         return "".join(sorted({line for line in file
                                if line.startswith(("model name", "flags", "Features"))}))

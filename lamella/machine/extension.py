@@ -27,15 +27,17 @@ class Extension:
     Args:
         name: of the module.
         source: the file.
+        for_this_processor: whether it uses all that this processor can do, and threads.
 
     Attributes:
         module: the module; None as long as it isn't loaded.
         is_finished: whether it won't be built any more in this process, or is there.
     """
 
-    def __init__(self, name: str, source: pathlib.Path):
+    def __init__(self, name: str, source: pathlib.Path, for_this_processor: bool = False):
         self.name = name
         self.source = source
+        self.for_this_processor = for_this_processor
         self.module: ModuleType | None = None
         self.is_finished = False
         self._requested = False
@@ -60,6 +62,11 @@ class Extension:
             self.is_finished = True
         else:
             background.submit(lambda: self.build(background.run))
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether it is being built."""
+        return self._requested and not self.is_finished
 
     def leave_out(self) -> None:
         """Do without it in this process."""
@@ -112,13 +119,15 @@ class Extension:
         return cache.key_of_code(
             self.name, self.source.read_text(encoding="utf-8"), torch.__version__,
             torch.version.git_version, sysconfig.get_config_var("SOABI"),
-            sysconfig.get_platform(), compiler())
+            sysconfig.get_platform(), compiler(),
+            *([cache.processor()] if self.for_this_processor else []))
 
     def _command(self, folder: pathlib.Path) -> list[str]:
         headers, libraries = TORCH / "include", TORCH / "lib"
         places = [headers, headers / "torch/csrc/api/include", sysconfig.get_paths()["include"]]
         shared = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
-        return [str(compiler()), "-O2", "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
+        kernels = ["-O3", "-march=native", "-fopenmp"] if self.for_this_processor else ["-O2"]
+        return [str(compiler()), *kernels, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
                 *shared, *(f"-I{place}" for place in places), str(self.source),
                 "-o", str(folder / "module.so"), f"-L{libraries}",
                 "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]

@@ -32,10 +32,10 @@ def max_pool2d(raw: torch.Tensor, kernel: Any, stride: Any = None, padding: Any 
                dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """`torch.nn.functional.max_pool2d` by the faster kernel.
 
-    A compiled function chooses its layouts itself.
+    A compiled function chooses its layouts itself, and sizes that may vary decide nothing.
     """
-    if (not suits(raw.shape, raw.dtype, raw.device) or not raw.is_contiguous()
-            or hasattr(raw, "device_mesh") or not is_plain_run()):
+    if (type(raw) is not torch.Tensor or not suits(raw.shape, raw.dtype, raw.device)
+            or not raw.is_contiguous() or not is_plain_run()):
         return F.max_pool2d(raw, kernel, stride, padding, dilation, ceil_mode, return_indices)
     sizes = [_pair(size) for size in (kernel, stride or kernel, padding, dilation)]
     found = _MaxPool.apply(raw, *sizes, ceil_mode)

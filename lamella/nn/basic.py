@@ -8,8 +8,8 @@ from typing import Any
 from .. import ops
 from ..core import dtype as mstype
 from ..core.require import one_of
+from ..ops.patches import extract_image_patches
 from ..ops.primitive import Primitive
-from ..ops.windows import same_padding
 from ..tensors.tensor import Tensor
 from . import checks
 from .cell import Cell
@@ -305,16 +305,8 @@ class Unfold(Cell):
 
     def construct(self, input_x: Tensor) -> Tensor:
         checks.rank(input_x.shape, (4,), type(self).__name__)
-        if self.padding == "same":
-            pairs = same_padding(input_x.shape[2:], self._kernel, self._stride, self._rate)
-            input_x = ops.pad(input_x, (*pairs[1], *pairs[0]))
-        n, c, *size = input_x.shape
-        out = [(length - (k - 1) * d - 1) // s + 1 for length, k, s, d in
-               zip(size, self._kernel, self._stride, self._rate, strict=True)]
-        patches = ops.unfold(input_x, self._kernel, self._rate, 0, self._stride)
-        # (N, C k k, H' W') -> (N, k k, C, ...)
-        k = self._kernel[0] * self._kernel[1]
-        return patches.reshape(n, c, k, -1).swapaxes(1, 2).reshape(n, k * c, *out)
+        return extract_image_patches(input_x, self._kernel, self._stride, self._rate,
+                                     self.padding.upper())
 
 
 class Norm(Cell):

@@ -13,6 +13,7 @@ from ..autodiff.recompute import checkpointed
 from ..core import dtype as mstype
 from ..core.declared import without_caches
 from ..core.dtype import to_raw
+from ..core.elsewhere import found_elsewhere
 from ..core.errors import KERNEL_ERRORS, describe, explain_construction
 from ..core.state import state
 from ..tensors.tensor import Tensor
@@ -334,6 +335,10 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         lines += [f"({name}): {cell!r}" for name, cell in self._cells.items()]
         inner = "\n".join(lines).replace("\n", "\n  ")
         return f"{type(self).__name__}(\n  {inner}\n)"
+
+    def _repr_html_(self) -> str:
+        """The Cell in a notebook."""
+        return found_elsewhere("nn", "cell_html")(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return without_caches(self)

@@ -36,6 +36,20 @@ class CellCompile(CellTree):
 
     __caches__ = (*COMPILED_FORMS, "_recorded")  # and the last run after `set_grad`
 
+    @property
+    def compiled(self) -> bool:
+        """Whether there is a compiled form of the Cell.
+
+        Examples:
+            >>> import lamella as ms
+            >>> net = ms.nn.ReLU()
+            >>> before = net.compiled
+            >>> net.compile(ms.ops.ones(3))
+            >>> before, net.compiled
+            (False, True)
+        """
+        return any(form in self.__dict__ for form in COMPILED_FORMS)
+
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the graph for such inputs now, without changing anything.
 

@@ -160,6 +160,19 @@ class CellMarks(CellTree):
         "pipeline_segment", "With the scheduler ``\"zero_bubble_v\"``: 0 on the way from the first "
         "stage to the last, 1 on the path back.")
 
+    @property
+    def cell_init_args(self) -> str:
+        """What the Cell was made with, as text, where `cell_attr_register` keeps it."""
+        try:
+            return self.__dict__["_cell_init_args"]
+        except KeyError:
+            raise AttributeError(f"The '{type(self).__name__}' object has no attribute "
+                                 f"'cell_init_args'.") from None
+
+    @cell_init_args.setter
+    def cell_init_args(self, value: str) -> None:
+        self.__dict__["_cell_init_args"] = value
+
     def update_cell_type(self, cell_type: Any) -> None:
         """Set `cell_type`."""
         self.cell_type = cell_type

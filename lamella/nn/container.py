@@ -246,7 +246,8 @@ class CellList(_Numbered):
         return len(self._cells) != 0
 
     def construct(self, *inputs: Any) -> Any:
-        raise NotImplementedError("A CellList can't be called; call the Cells in it.")
+        raise NotImplementedError(
+            "For 'CellList', a call isn't defined: call the Cells in it, or use nn.SequentialCell.")
 
 
 class CellDict(Cell):

@@ -22,7 +22,7 @@ def _parts(arrays: Any, where: str, name: str) -> list[Tensor]:
         raise TypeError(f"For '{where}', '{name}' must be a Tensor, or a tuple or list of Tensors, "
                         f"but got {arrays!r} of type {type(arrays).__name__}.")
     if not arrays:
-        raise ValueError(f"For '{where}', '{name}' must hold at least one Tensor.")
+        raise ValueError(f"For '{where}', '{name}' must hold at least one Tensor, but it is empty.")
     parts = [as_tensor(a, where, name) for a in arrays]
     kind = functools.reduce(promoted, [p.dtype for p in parts])
     return [cast(p, kind) for p in parts]

@@ -30,12 +30,14 @@ from .dropout import *
 from .elementary import *
 from .elsewhere import name_of_another_room as __getattr__
 from .embedding import *
+from .expert_exchange import *
 from .experts import *
 from .extrema import *
 from .flash_attention import *
 from .fourier import *
 from .fourier_axes import *
 from .gather import *
+from .gathered_products import *
 from .image import *
 from .inplace import *
 from .interpolation import *
@@ -43,9 +45,11 @@ from .join import *
 from .linalg import *
 from .loss import *
 from .margin_loss import *
+from .native_sparse_attention import *
 from .norm import *
 from .normalization import *
 from .padding import *
+from .partial_attention import *
 from .piecewise import *
 from .pooling import *
 from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer
@@ -54,13 +58,16 @@ from .primitives.array import *
 from .primitives.assign import *
 from .primitives.attention import *
 from .primitives.boxes import *
+from .primitives.cache_index import *
 from .primitives.colors import *
 from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.data_format import *
 from .primitives.debug import *
+from .primitives.depthwise import *
 from .primitives.detection import *
 from .primitives.dropout_mask import *
+from .primitives.experts import GroupTopk
 from .primitives.extended import *
 from .primitives.grouped import *
 from .primitives.image import *
@@ -68,6 +75,7 @@ from .primitives.linalg import *
 from .primitives.loss import *
 from .primitives.math import *
 from .primitives.messages import *
+from .primitives.neighbours import *
 from .primitives.nn import *
 from .primitives.optimizer import *
 from .primitives.optimizer_adaptive import *
@@ -96,6 +104,7 @@ from .select import *
 from .shape import *
 from .slicing import *
 from .sorting import *
+from .sparse_attention import *
 from .special import *
 from .split import *
 from .statistics import *

@@ -34,6 +34,9 @@ def as_ints(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
         value = numbers(raw)
     if isinstance(value, (tuple, list)):
         return tuple([v if type(v) is int else as_int(v, where, name) for v in value])
+    if isinstance(value, (str, bytes)) or value is None:
+        raise TypeError(f"For '{where}', '{name}' must be an int or a tuple or list of ints, "
+                        f"but got {value!r} of type {type(value).__name__}.")
     return (as_int(value, where, name),)
 
 

@@ -177,4 +177,4 @@ def _assign_value(self: Tensor, value: Tensor) -> Tensor:
     return self
 
 
-tensor_methods(assign_value=_assign_value)
+tensor_methods(assign_value=_assign_value, assign_value_cpp=_assign_value)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..compat.arguments import of_mismatch
+from ..core import checks
 from ..core import dtype as mstype
 from ..core.dtype import Type, get_py_obj_dtype, to_raw
 from ..core.errors import describe, op
@@ -376,6 +377,8 @@ def make_range(*args: int) -> tuple[int, ...]:
         >>> ms.ops.make_range(3)
         (0, 1, 2)
     """
+    for place, number in enumerate(args):
+        checks.check_is_int(number, f"args[{place}]", "make_range")
     return tuple(builtins.range(*args))
 
 

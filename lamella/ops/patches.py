@@ -26,6 +26,23 @@ def _windows(raw: torch.Tensor, kernel: tuple[int, ...], stride: tuple[int, ...]
 
 
 @op
+def extract_image_patches(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...],
+                          rate: tuple[int, ...], pad_mode: str) -> Tensor:
+    """The windows of images as channels.
+
+    Args:
+        input: shape (N, C, H, W).
+        kernel, stride, rate: for (H, W).
+        pad_mode: ``'VALID'`` or ``'SAME'``, which pads with zeros.
+
+    Returns:
+        Tensor of shape (N, kH kW C, H_out, W_out), the channel last.
+    """
+    found = _windows(input._raw, kernel, stride, rate, pad_mode, 0)
+    return wrap(found.permute(0, 4, 5, 1, 2, 3).flatten(1, 3))
+
+
+@op
 def extract_volume_patches(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...],
                            pad_mode: str) -> Tensor:
     """The windows of volumes as channels.

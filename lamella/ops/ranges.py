@@ -24,7 +24,7 @@ def _number(value: Any, where: str, name: str) -> Any:
     raw = getattr(value, "_raw", None)
     if raw is not None:
         value = raw.item()
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, torch.SymInt)):
         return value
     raise TypeError(f"For '{where}', '{name}' must be a number or a Tensor of one, "
                     f"but got {value!r}.")

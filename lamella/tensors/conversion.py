@@ -389,6 +389,21 @@ def from_dlpack(dlpack_object: Any) -> Tensor:
     return wrap(torch.from_dlpack(dlpack_object))
 
 
+def _is_init(self: Tensor) -> bool:
+    """What `set_init_flag` was given; False before."""
+    return self.__dict__.get("_init_flag", False)
+
+
+def _set_init_flag(self: Tensor, flag: bool) -> None:
+    """Note whether a program has made the data, which nothing here asks."""
+    self.__dict__["_init_flag"] = bool(flag)
+
+
+def _no_path(self: Tensor) -> str:
+    """The file that `offload` wrote the data to: none, as it stays in memory."""
+    return ""
+
+
 tensor_methods(
     astype=astype, to=to, type=_type, type_as=_type_as, set_dtype=_set_dtype,
     half=_as(torch.float16), float=_as(torch.float32), double=_as(torch.float64),
@@ -408,6 +423,8 @@ tensor_methods(
     init_finished=property(lambda self: self.init is None),
     is_meta=property(lambda self: self._raw.is_meta),
     symbolic_shape=None, param_info=None, parent_tensor_=None, _dtensor_info=None,
+    index_of_parent_=None, virtual_flag=False, delta_seed=0, offload_file_path=_no_path,
+    init_flag=property(_is_init), is_init=_is_init, set_init_flag=_set_init_flag,
 )
 
 

@@ -439,7 +439,7 @@ class ParameterTuple(tuple):
             other = named.setdefault(parameter.name, parameter)
             if other is not parameter:
                 raise ValueError(f"For 'ParameterTuple', the names must differ, "
-                                 f"but '{parameter.name}' comes twice.")
+                                 f"but got '{parameter.name}' twice.")
         return super().__new__(cls, parameters)
 
     def clone(self, prefix: str, init: Any = "same") -> ParameterTuple:

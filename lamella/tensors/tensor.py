@@ -20,6 +20,7 @@ import torch
 from ..compat.missing import attribute_of
 from ..core import context, cuts
 from ..core.dtype import Type, from_raw, is_inexact
+from ..core.elsewhere import found_elsewhere
 from ..core.errors import op
 from ..core.require import of_type
 from ..core.state import numbers, state
@@ -316,6 +317,10 @@ class Tensor(TensorMethods):
         if state.trace is not None:
             state.trace.refuse("makes text of a tensor")
         return printing.to_repr(self._raw, self.dtype)
+
+    def _repr_html_(self) -> str:
+        """The tensor in a notebook."""
+        return found_elsewhere("tensors", "tensor_html")(self)
 
     # -- as a Python value -----------------------------------------------------------------------
 

@@ -26,8 +26,9 @@ from .serialization import (
 LAZY = {name: room for room, names in {
     "callback": """BackupAndRestore Callback CheckpointConfig EarlyStopping
         FlopsUtilizationCollector History LambdaCallback LearningRateScheduler LossMonitor
-        ModelCheckpoint OnRequestExit ReduceLROnPlateau ProgressBar RunCheckpoint RunContext
-        SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance WeightAveraging""",
+        MLflowLogger ModelCheckpoint OnRequestExit ReduceLROnPlateau ProgressBar RunCheckpoint
+        RunContext SummaryCollector SummaryLandscape TimeMonitor TrainFaultTolerance WandbLogger
+        WeightAveraging""",
     "distributed_loading": """get_ckpt_path_with_strategy load_distributed_checkpoint
         load_segmented_checkpoints""",
     "exporting": "export load",

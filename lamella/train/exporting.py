@@ -1,12 +1,12 @@
 """Networks as files that need no Python code: `export` and `load`.
 
-``"MINDIR"`` is a format of Lamella's own (`network_file.py`). ``"ONNX"`` is for other runtimes.
+``"MINDIR"`` is MindSpore's format (`mindir/`), ``"LAMELLA"`` one of Lamella's own that has a form
+of every operation (`network_file.py`). ``"ONNX"`` is for other runtimes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import os
 import re
@@ -16,21 +16,15 @@ from typing import Any
 
 import torch
 
-from ..autodiff.tree import map_tensors
-from ..compat.arguments import plain_signature
-from ..core import dtype as mstype
 from ..core.require import of_type, one_of
-from ..graph.tracing.lines import line_of
-from ..machine.products import routes
 from ..nn.cell import Cell
 from ..nn.graph_cell import Graph
-from ..nn.wrap import functional_call
-from ..tensors.parameter import Parameter
-from ..tensors.tensor import Tensor, wrap
 from .atomic_file import replacing
-from .mindir import read_mindir
+from .mindir import NoForm, read_mindir, write_mindir
+from .mindir import Unwritable as NotInMindIR
 from .network_file import Unwritable, read_network, write_network
-from .onnx_operators import LinesOf, sorted_in_onnx
+from .onnx_operators import sorted_in_onnx
+from .recorded_network import line_of_operation, names_of, recorded
 
 __all__ = ["export", "load", "write_onnx"]
 
@@ -43,15 +37,16 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         *inputs: an example of each input. Where a size may vary give
             ``Tensor(shape=[None, 3], dtype=...)``.
         file_name: the file; its ending is added if it isn't there.
-        file_format: ``"MINDIR"``, which `load` reads (a format of Lamella's own, not MindSpore's),
-            or ``"ONNX"``.
+        file_format: ``"MINDIR"``, which MindSpore 2.10 loads, and `load` here; ``"LAMELLA"``, which
+            only `load` here reads, and which has a form of every operation; or ``"ONNX"``.
         **kwargs: options of MindSpore's for encryption and obfuscation must be None; others have no
             effect.
 
     Raises:
         TypeError: if an argument is of the wrong type.
         ValueError: for an unknown `file_format`.
-        RuntimeError: if the network can't be recorded, such as when it needs a Tensor's value.
+        RuntimeError: if the network can't be recorded, such as when it needs a Tensor's value, or
+            has an operation that the format has no form of; it is named, with its line.
 
     Examples:
         >>> import os, tempfile
@@ -65,31 +60,48 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         (3, 1)
     """
     path = _checked(net, file_name)
-    one_of(file_format, ("MINDIR", "ONNX"), "file_format", "export")
+    one_of(file_format, tuple(_WRITERS), "file_format", "export")
     for name in ("enc_key", "obf_config"):
         if kwargs.get(name) is not None:
             raise ValueError(f"For 'export', '{name}' must be None: encryption and obfuscation are "
                              f"not supported.")
-    if file_format == "ONNX":
-        write_onnx(net, inputs, path)
-        return
-    program, parameters = _recorded(net, inputs)
-    path = path if path.endswith(".mindir") else f"{path}.mindir"
+    _WRITERS[file_format](path, net, inputs)
+
+
+def _write_own(path: str, net: Cell, inputs: Sequence[Any]) -> None:
+    program, parameters = recorded(net, inputs)
+    path = path if path.endswith(".lamella") else f"{path}.lamella"
     try:
         write_network(path, program, parameters)
     except Unwritable as error:
+        raise RuntimeError(f"For 'export', {type(net).__name__} can't be written as 'LAMELLA': the "
+                           f"format has no place for {error}.") from error
+
+
+def _write_mindir(path: str, net: Cell, inputs: Sequence[Any]) -> None:
+    program, parameters = recorded(net, inputs)
+    path = path if path.endswith(".mindir") else f"{path}.mindir"
+    try:
+        write_mindir(path, program, parameters, names_of(net, inputs))
+    except NoForm as error:
+        name, line = line_of_operation(net, program, error.node)
+        raise RuntimeError(f"For 'export', MindIR has no form of the operator '{name}'{line}: "
+                           f"{error}. Write that line with other operators, or export to "
+                           f"'LAMELLA' or 'ONNX'.") from error
+    except NotInMindIR as error:
         raise RuntimeError(f"For 'export', {type(net).__name__} can't be written as 'MINDIR': the "
                            f"format has no place for {error}.") from error
 
 
 def load(file_name: str, **kwargs: Any) -> Graph:
-    """Read a network that `export` has written as ``"MINDIR"``, here or in MindSpore.
+    """Read a network that `export` has written as ``"MINDIR"``, here or in MindSpore, or as
+    ``"LAMELLA"``.
 
     `nn.GraphCell` runs it. A file that isn't trusted runs no code, neither when it is read nor when
     the network runs.
 
     Args:
-        file_name: the file, which ends in ``.mindir``.
+        file_name: the file, which ends in ``.mindir`` or ``.lamella``.
         **kwargs: options of MindSpore's for decryption must be None.
 
     Raises:
@@ -100,13 +112,14 @@ def load(file_name: str, **kwargs: Any) -> Graph:
         >>> ms.load("net.ckpt")
         Traceback (most recent call last):
             ...
-        ValueError: For 'load', 'file_name' must end in '.mindir', but got 'net.ckpt'.
+        ValueError: For 'load', 'file_name' must end in '.mindir' or '.lamella', but got 'net.ckpt'.
     """
     if not isinstance(file_name, (str, os.PathLike)):
         raise TypeError(f"For 'load', 'file_name' must be a str, but got {file_name!r}.")
     path = os.fspath(file_name)
-    if not path.endswith(".mindir"):
-        raise ValueError(f"For 'load', 'file_name' must end in '.mindir', but got {path!r}.")
+    if not path.endswith((".mindir", ".lamella")):
+        raise ValueError(f"For 'load', 'file_name' must end in '.mindir' or '.lamella', but got "
+                         f"{path!r}.")
     if kwargs.get("dec_key") is not None:
         raise ValueError("For 'load', 'dec_key' must be None: encryption is not supported.")
     if not os.path.isfile(path):
@@ -116,7 +129,7 @@ def load(file_name: str, **kwargs: Any) -> Graph:
     if head.startswith(b"PK"):
         raise ValueError(f"For 'load', '{path}' is an archive of PyTorch's, which could run code "
                          f"when it is read. Export the network again with this version.")
-    own = head[8:] == b"{"
+    own = head[8:] == b"{"  # also a `.mindir` that Lamella 0.1 wrote
     try:
         return read_network(path) if own else read_mindir(path)
     except ValueError as error:
@@ -150,12 +163,12 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
                                   f"pip install 'lamella[onnx]'.", name=error.name) from error
     path = _checked(net, file_name)
     path = path if path.endswith(".onnx") else f"{path}.onnx"
-    names = list(input_names or _names_of(net, inputs))
+    names = list(input_names or names_of(net, inputs))
     if len(names) != len(inputs):
         raise ValueError(f"For 'export', 'input_names' must name {len(inputs)} inputs, "
                          f"but got {names}.")
     open_axes = [set((dynamic_axes or {}).get(name, ())) for name in names]
-    program, _ = _recorded(net, inputs, open_axes)
+    program, _ = recorded(net, inputs, open_axes, stateful=False)
     with _quiet(), replacing(path) as new:
         try:
             made: Any = torch.onnx.export(
@@ -167,25 +180,6 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
         made.save(new)
 
 
-def _names_of(net: Cell, inputs: Sequence[Any]) -> list[str]:
-    """What `construct` calls the inputs; those that it takes together are numbered."""
-    names: list[str] = []
-    try:
-        bound = inspect.signature(net.construct).bind(*inputs)
-    except TypeError as mismatch:
-        raise _mismatch(net, mismatch) from None
-    parameters = bound.signature.parameters
-    for name, value in bound.arguments.items():
-        several = parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-        names += [f"{name}{i}" for i in range(len(value))] if several else [name]
-    return names
-
-
-def _mismatch(net: Cell, mismatch: TypeError) -> TypeError:
-    return TypeError(f"For 'export', {mismatch}: give an example of each input after the network; "
-                     f"{type(net).__name__} takes {plain_signature(net.construct)}.")
-
-
 def _not_in_onnx(error: Exception, net: Cell, program: Any) -> RuntimeError:
     """The error for an operator that PyTorch's exporter can't write."""
     found = re.search(r"target=torch\.ops\.(\w+\.\w+\.\w+)", str(error))
@@ -194,13 +188,10 @@ def _not_in_onnx(error: Exception, net: Cell, program: Any) -> RuntimeError:
         return RuntimeError(f"For 'export', the network can't be written as ONNX: {first}")
     every: Any = torch._decomp  # type: ignore[attr-defined]
     parts = program.run_decompositions(dict(every.decomposition_table))
-    name = next((str(node.meta["original_aten"]) for node in parts.graph.nodes
-                 if str(node.target) == found[1] and node.meta.get("original_aten")), found[1])
-    lines = LinesOf(name)
-    with torch.no_grad(), lines:
-        net(*[wrap(x) if isinstance(x, torch.Tensor) else x for x in program.example_inputs[0]])
-    return RuntimeError(f"For 'export', ONNX has no form of the operator '{name.split('.')[1]}'"
-                        f"{lines.first}. Write that line with other operators, or export to "
+    node = next(node for node in parts.graph.nodes if str(node.target) == found[1])
+    name, line = line_of_operation(net, program, node)
+    return RuntimeError(f"For 'export', ONNX has no form of the operator '{name}'"
+                        f"{line}. Write that line with other operators, or export to "
                         f"'MINDIR'.")
 
 
@@ -225,55 +216,5 @@ def _checked(net: Any, file_name: Any) -> str:
     return os.path.realpath(file_name)
 
 
-class _Module(torch.nn.Module):
-    """A Cell as PyTorch's exporter takes it: its Parameters are buffers p0, p1, ..."""
-
-    def __init__(self, net: Cell, parameters: list[Parameter]):
-        super().__init__()
-        self.net, self.names = net, [p.name for p in parameters]
-        for i, parameter in enumerate(parameters):
-            self.register_buffer(f"p{i}", parameter.init_data()._data.detach())
-
-    def forward(self, *inputs: Any) -> Any:
-        values = {name: wrap(getattr(self, f"p{i}")) for i, name in enumerate(self.names)}
-        given = tuple(wrap(x) if isinstance(x, torch.Tensor) else x for x in inputs)
-        return map_tensors(lambda t: t._raw, functional_call(self.net, values, given))
-
-
-def _recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = ()
-              ) -> tuple[Any, list[Parameter]]:
-    """The network's program, and the Parameters it reads, in the order of its buffers."""
-    _names_of(net, inputs)
-    parameters = [p for _, p in net.parameters_and_names()]
-    examples, shapes = [], []
-    for i, value in enumerate(inputs):
-        sizes = list(value.__dict__.get("sizes", value.shape)) if isinstance(value, Tensor) else []
-        for axis in open_axes[i] if i < len(open_axes) else ():
-            sizes[axis] = None
-        is_open = None in sizes
-        if isinstance(value, Tensor):
-            # open sizes aren't 1, which is a case of its own, and equal in one dimension, where
-            # inputs often have to agree
-            example = torch.ones([3 + 2 * d if n is None else n for d, n in enumerate(sizes)],
-                                 dtype=mstype.to_raw(value.dtype), device=value._raw.device) \
-                if is_open else value._raw.detach()
-            examples.append(example)
-        else:
-            examples.append(value)
-        shapes.append({d: torch.export.Dim.AUTO for d, n in enumerate(sizes) if n is None}
-                      if is_open else None)
-    enabled, routes.enabled = routes.enabled, False  # timing products belongs to no program
-    try:
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = torch.export.export(
-                _Module(net, parameters), tuple(examples), strict=False,
-                dynamic_shapes={"inputs": tuple(shapes)} if any(shapes) else None)
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise RuntimeError(f"For 'export', {type(net).__name__} can't be recorded"
-                           f"{line_of(error)}: {lines[0]} A network that is exported must "
-                           f"not make Python values of Tensors.") from error
-    finally:
-        routes.enabled = enabled
-    return program, parameters
+_WRITERS = {"MINDIR": _write_mindir, "LAMELLA": _write_own,
+            "ONNX": lambda path, net, inputs: write_onnx(net, inputs, path)}

@@ -20,6 +20,7 @@ from ..tensors.tensor import Tensor
 from .callback import Callback, ModelCheckpoint, RunCheckpoint, RunContext
 from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
+from .callback.progress import with_progress
 from .feeding import Endless, check_dataset, check_run, release, row_of
 from .fitting import check_columns, check_parts, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
@@ -189,7 +190,7 @@ class Model:
 
     def train(self, epoch: int, train_dataset: Any, callbacks: Any = None,
               dataset_sink_mode: bool = False, sink_size: int = -1,
-              initial_epoch: int = 0) -> None:
+              initial_epoch: int = 0, *, progress: bool | None = None) -> None:
         """Train.
 
         Args:
@@ -201,6 +202,8 @@ class Model:
             sink_size: with `dataset_sink_mode`, the steps of an epoch; the next goes on in the
                 dataset where this stopped. -1 for the dataset's size.
             initial_epoch: how many epochs have been trained before.
+            progress: whether to show a `ProgressBar`; default: on a terminal and in a notebook,
+                unless a callback prints losses or times, or is a bar itself.
 
         Raises:
             TypeError, ValueError: if an argument is of the wrong type or out of range.
@@ -208,18 +211,19 @@ class Model:
         given = (epoch, train_dataset, dataset_sink_mode, sink_size, initial_epoch)
         self._check_run("Model.train", *given)
         check_methods(callbacks, "train")
+        callbacks = with_progress(as_list(callbacks), progress, "Model.train")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch)
 
     def fit(self, epoch: int, train_dataset: Any, valid_dataset: Any = None,
             valid_frequency: int | list[int] = 1, callbacks: Any = None,
             dataset_sink_mode: bool = False, valid_dataset_sink_mode: bool = False,
-            sink_size: int = -1, initial_epoch: int = 0) -> None:
+            sink_size: int = -1, initial_epoch: int = 0, *, progress: bool | None = None) -> None:
         """Train, and evaluate after epochs.
 
         Args:
-            epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch: as for
-                `train`.
+            epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch, progress:
+                as for `train`.
             valid_dataset: the dataset to evaluate with; None for no evaluation.
             valid_frequency: after how many epochs, or a list of those after which.
             valid_dataset_sink_mode: accepted as MindSpore does.
@@ -235,6 +239,7 @@ class Model:
             raise ValueError("For 'Model.fit', with a 'valid_dataset' the Model must be made with "
                              "'metrics'.")
         check_methods(callbacks, "fit")
+        callbacks = with_progress(as_list(callbacks), progress, "Model.fit")
         self._train(epoch, train_dataset, callbacks=callbacks, dataset_sink_mode=dataset_sink_mode,
                     sink_size=sink_size, initial_epoch=initial_epoch, valid_dataset=valid_dataset,
                     valid_frequency=valid_frequency)

@@ -1,4 +1,4 @@
-"""The `.mindir` files of `export`: a network as a list of PyTorch's operations, and its tensors.
+"""The `.lamella` files of `export`: a network as a list of PyTorch's operations, and its tensors.
 
 A file is a safetensors file. Its texts describe the operations, as JSON; its tensors are the
 Parameters and constants. Nothing in it is Python: an operation is a name of PyTorch's dispatcher,

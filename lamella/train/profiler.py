@@ -6,6 +6,7 @@ __outside__ = True  # what it asks of the system counts as the program's: see `c
 
 import enum
 import itertools
+import json
 import os
 import socket
 import time
@@ -16,11 +17,13 @@ from typing import Any
 import torch
 
 from ..core import checks as check
+from ..core.log import warning
 from ._utils import _make_directory
+from .callback.base import Callback, RunContext
 
-__all__ = ["AicoreMetrics", "ExportType", "HostSystem", "Profiler", "ProfilerActivity",
-           "ProfilerLevel", "_ExperimentalConfig", "mstx", "profile", "schedule",
-           "tensorboard_trace_handler"]
+__all__ = ["AicoreMetrics", "DynamicProfilerMonitor", "EnvProfiler", "ExportType", "HostSystem",
+           "Profiler", "ProfilerActivity", "ProfilerLevel", "_ExperimentalConfig", "mstx",
+           "profile", "schedule", "tensorboard_trace_handler"]
 
 
 class ProfilerLevel(enum.Enum):
@@ -307,3 +310,137 @@ class mstx:
         if range_id not in cls._open:
             raise ValueError(f"For 'mstx.range_end', there is no open range {range_id}.")
         cls._open.pop(range_id).__exit__(None, None, None)
+
+
+_RECORDED = ("with_stack", "profile_memory", "record_shapes")  # options of a recording
+
+
+class EnvProfiler:
+    """A `Profiler` by the environment variable ``MS_PROFILER_OPTIONS``, a JSON object.
+
+    Its ``"start"`` says whether to record at all; ``"output_path"``, ``"with_stack"``,
+    ``"profile_memory"`` and ``"record_shapes"`` are those of `Profiler`. Others are accepted as
+    MindSpore does.
+
+    Attributes:
+        profiler: the profiler; None until `init_profiler` has started one.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> folder = tempfile.mkdtemp()
+        >>> os.environ["MS_PROFILER_OPTIONS"] = '{"start": true, "output_path": "%s"}' % folder
+        >>> ms.EnvProfiler.init_profiler()
+        >>> ms.EnvProfiler().analyse()
+        >>> os.listdir(folder)
+        ['trace.json']
+        >>> del os.environ["MS_PROFILER_OPTIONS"]
+    """
+
+    profiler: Profiler | None = None
+
+    @classmethod
+    def init_profiler(cls) -> None:
+        """Start to record if the variable says so."""
+        text = os.environ.get("MS_PROFILER_OPTIONS")
+        if not text:
+            return
+        try:
+            options = json.loads(text)
+        except json.JSONDecodeError as error:
+            options = error
+        if not isinstance(options, dict):
+            warning(f"MS_PROFILER_OPTIONS must be a JSON object, but got {text!r}; nothing is "
+                    f"recorded.")
+        elif options.get("start"):
+            cls.profiler = Profiler(output_path=options.get("output_path") or "./data",
+                                    **{name: bool(options.get(name)) for name in _RECORDED})
+
+    def analyse(self) -> None:
+        """End the recording, and write ``OUTPUT_PATH/trace.json``."""
+        if self.profiler is not None:
+            self.profiler.analyse()
+
+
+class DynamicProfilerMonitor(Callback):
+    """Records steps of a running training that a file names, which may change meanwhile.
+
+    The file is ``CFG_PATH/profiler_config.json``, made if there is none: an object with
+    ``"start_step"`` and ``"stop_step"``, the first step and the last one, counted from 1 (-1 for
+    none), and ``"with_stack"``, ``"profile_memory"``, ``"record_shapes"`` and ``"prof_path"``, a
+    folder in place of `output_path`. Others are accepted as MindSpore does.
+
+    Args:
+        cfg_path: the folder with the file.
+        output_path: a folder; a recording goes to ``rank0_start3_stop5/trace.json`` in it.
+        poll_interval: after how many seconds the file is read again.
+
+    Raises:
+        TypeError, ValueError: if an argument is of another type, or out of range.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella as ms
+        >>> folder = tempfile.mkdtemp()
+        >>> monitor = ms.profiler.DynamicProfilerMonitor(folder, os.path.join(folder, "out"))
+        >>> os.listdir(folder)
+        ['profiler_config.json']
+    """
+
+    def __init__(self, cfg_path: str | None = None, output_path: str = "./dyn_profile_data",
+                 poll_interval: int = 2, **kwargs: Any):
+        name = type(self).__name__
+        for what, given in (("cfg_path", cfg_path), ("output_path", output_path)):
+            check.check_value_type(what, given, str, name)
+        check.check_positive_int(poll_interval, "poll_interval", name)
+        folder = _make_directory(str(cfg_path), "cfg_path")
+        self._file = os.path.join(folder, "profiler_config.json")
+        self._output, self._interval = output_path, poll_interval
+        self._options: dict[str, Any] = {"start_step": -1, "stop_step": -1,
+                                         **dict.fromkeys(_RECORDED, False)}
+        if not os.path.exists(self._file):
+            with open(self._file, "w", encoding="utf-8") as file:
+                json.dump(self._options, file, indent=2)
+        self._read_at, self._step = float("-inf"), 0
+        self._running: Profiler | None = None
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Start a recording if this is its first step."""
+        self._step += 1
+        if time.monotonic() - self._read_at >= self._interval:
+            self._read()
+        first, last = self._options["start_step"], self._options["stop_step"]
+        if self._running is None and first == self._step <= last:
+            rank = os.environ.get("RANK_ID") or os.environ.get("RANK") or "0"
+            folder = self._options.get("prof_path") or self._output
+            self._last = last
+            self._running = Profiler(
+                output_path=os.path.join(folder, f"rank{rank}_start{first}_stop{last}"),
+                **{name: bool(self._options.get(name)) for name in _RECORDED})
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Write the recording after its last step."""
+        if self._running is not None and self._step >= self._last:
+            self._end()
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Write a recording that wasn't at its end."""
+        if self._running is not None:
+            self._end()
+
+    def _end(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.analyse()
+
+    def _read(self) -> None:
+        """Take over what the file says; one that can't be read changes nothing."""
+        self._read_at = time.monotonic()
+        try:
+            with open(self._file, encoding="utf-8") as file:
+                found = json.load(file)
+            numbers = [int(found[name]) for name in ("start_step", "stop_step")]
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            warning(f"DynamicProfilerMonitor can't use {self._file!r}: {error!r}.")
+            return
+        self._options = {**found, "start_step": numbers[0], "stop_step": numbers[1]}

@@ -117,17 +117,24 @@ def _packed_ints(content: Any, wire: int, name: str) -> list[int]:
 
 
 def write(message: Message, fields: Fields) -> bytes:
-    """A message of ints, texts and messages in its wire format."""
+    """A message in its wire format; a field that it doesn't have is left out."""
     found = []
     for number, (name, kind, repeats) in fields.items():
-        value = message.__dict__[name]
-        for each in value if repeats else [] if value is None else [value]:
-            if kind == "int":
-                found.append(varint_field(number, each))
-            else:
-                found.append(bytes_field(number, each.encode() if kind == "str"
-                                         else write(each, kind)))
+        value = message.__dict__.get(name)
+        for each in [] if value is None else value if repeats else [value]:
+            found.append(_written(number, kind, each))
     return b"".join(found)
+
+
+def _written(number: int, kind: Any, value: Any) -> bytes:
+    if kind == "int":
+        return varint_field(number, value)
+    if isinstance(kind, str) and kind in _FIXED:
+        form, wire = _FIXED[kind]
+        return _varint_bytes(number << 3 | wire) + struct.pack(form, value)
+    if isinstance(kind, dict):
+        return bytes_field(number, write(value, kind))
+    return bytes_field(number, value.encode() if kind == "str" else value)
 
 
 def varint_field(number: int, value: int) -> bytes:

@@ -100,9 +100,8 @@ def test_scatter():
         scatter(x, 1, index, src, "max")
 
 
-def test_kernels_between_devices_say_what_does_the_same():
-    with pytest.raises(RuntimeError, match="a kernel of Ascend's only"):
-        named("ops.auto_generate", "MoeDistributeCombine")()
+def test_what_needs_graphs_of_mindspores_says_what_does_the_same():
+    assert named("ops.auto_generate", "MoeDistributeCombine")().name == "MoeDistributeCombine"
     with pytest.raises(RuntimeError, match="'summary' those of each layer"):
         named("common.api", "flops_collection")("train")
 

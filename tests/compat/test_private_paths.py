@@ -8,9 +8,11 @@ import pytest
 import lamella as ms
 from lamella.common._stub_tensor import StubTensor
 from lamella.common.api import _pynative_executor
+from lamella.compat import arg_handler, jit_forbidden
 from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
 from lamella.core.settings import FAMILIES
+from lamella.ops import arg_dtype_cast
 
 
 def test_what_a_cell_was_made_with_is_kept_as_text():
@@ -106,3 +108,76 @@ def test_the_number_of_a_tensor():
     assert found == [3, 2.5, True, 1] and isinstance(found[2], bool)
     with pytest.raises(ValueError, match=r"must have one element.*\[2\]"):
         to_scalar(ms.Tensor([1, 2]))
+
+
+# what 2.10 gives
+@pytest.mark.parametrize(("name", "given", "want"), [
+    ("to_pair", 3, (3, 3)), ("to_pair", 2.5, (2.5, 2.5)), ("to_pair", [1, 2], [1, 2]),
+    ("to_pair", (1, 2, 3, 4), (1, 2, 3, 4)), ("to_kernel_size", (1, 2, 3, 4), (3, 4)),
+    ("to_strides", True, (True, True)), ("to_strides", (1, 2, 3), (1, 2, 3)),
+    ("to_2d_paddings", (1, 2, 3, 4), (1, 2, 3, 4)), ("to_output_padding", 2, (2, 2)),
+    ("to_kernel_size", 2.5, None), ("to_pair", "x", None), ("to_rates", None, None)])
+def test_forms_of_an_argument(name, given, want):
+    function = getattr(arg_handler, name)
+    if want is None:
+        with pytest.raises(ValueError, match=f"For 'Op', the value of 'arg' is invalid: '{given}'"):
+            function("Op", "arg", given)
+    else:
+        assert function("Op", "arg", given) == want
+
+
+def test_conversions_of_arguments():
+    cast = arg_dtype_cast
+    names = "bool_ int8 int64 uint8 float16 float64 bfloat16 complex128 string"
+    assert [ms.ops.DtypeToEnum()("op", "arg", getattr(ms, name)) for name in names.split()] == [
+        30, 32, 35, 37, 42, 44, 45, 52, 12]
+    with pytest.raises(TypeError, match="should be mindspore dtype, but got 3"):
+        ms.ops.DtypeToEnum()("op", "arg", 3)
+    tensor = cast.type_it("op", "arg", (1, 2), cast.DT_TUPLE_INT_VAL, cast.DT_TENSOR_VAL)
+    assert tensor.tolist() == [1, 2]
+    assert cast.type_it("op", "arg", tensor, cast.DT_TENSOR_VAL, cast.DT_LIST_INT_VAL) == [1, 2]
+    assert cast.type_it("op", "arg", 3, cast.DT_INT_VAL, cast.DT_FLOAT_VAL) == 3.0
+    assert cast.type_it("op", "arg", ms.Tensor(4), cast.DT_TENSOR_VAL, cast.DT_INT_VAL) == 4
+    with pytest.raises(TypeError, match=r"'\[int, tuple of int\]', but got <class 'str'>"):
+        cast.type_it("op", "arg", "x", cast.DT_INT_VAL, cast.DT_TUPLE_INT_VAL)
+
+
+def test_what_graphs_refuse_in_mindspore(monkeypatch):
+    def save():
+        return 1
+
+    assert jit_forbidden.jit_forbidden_register(save) is save
+
+    class Holder:
+        method = staticmethod(save)
+
+    assert jit_forbidden.is_invalid_or_jit_forbidden_method(Holder, "Holder", "method")
+    with pytest.raises(AttributeError, match="'Holder' object has no attribute 'none'"):
+        jit_forbidden.is_invalid_or_jit_forbidden_method(Holder, "Holder", "none")
+    assert jit_forbidden.get_obj_module_and_name_info(save) == (
+        __name__, save.__qualname__, "method or function")
+    assert jit_forbidden.get_obj_module_and_name_info(3) is None
+    jit_forbidden.add_jit_forbidden_module("one")
+    assert jit_forbidden.is_jit_forbidden_module("one")
+    jit_forbidden.remove_jit_forbidden_module("one")
+
+
+def test_environments_and_loops_of_the_compiler():
+    w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    env = ms.ops.environ_set(ms.ops.environ_create(), ms.ops.embed(w), ms.Tensor([2.0]))
+    assert ms.ops.env_get(ms.ops.environ_add(env, env), w).tolist() == [4.0]
+
+    def total(xs):
+        left, found = ms.ops.iter_converter(xs), ms.Tensor(0.0)
+        while ms.ops.ms_hasnext(left):
+            x, left = ms.ops.ms_next(left)
+            found = found + x
+        return found
+
+    x = ms.Tensor([1.0, 2.0, 4.0])
+    assert float(total(x)) == float(ms.jit(total)(x)) == 7.0
+    assert ms.ops.zip_operation(x, (1, 2))[1][1] == 2
+    with pytest.raises(StopIteration):
+        ms.ops.ms_next(())
+    with pytest.raises(TypeError, match="no loop over"):
+        ms.ops.iter_converter(3)

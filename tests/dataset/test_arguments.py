@@ -38,7 +38,7 @@ NUMBER = r"\[<class 'int'>, <class 'float'>\]"
     (lambda: vision.RandomColor((2, 1)), ValueError, r"should be in \(min,max\) format. Got"),
     (lambda: vision.HWC2CHW()(np.ones((1, 1, 3)), np.ones((1, 1, 3))), RuntimeError,
      "The op is OneToOne, can only accept one tensor as input."),
-    (lambda: text.CaseFold()(b"bytes"), RuntimeError, "type of input should be string"),
+    (lambda: text.CaseFold()(b"bytes"), RuntimeError, "input is not string datatype"),
     (lambda: text.Vocab().tokens_to_ids("a"), RuntimeError, "has not been initialized"),
     (lambda: text.Vocab.from_list("a"), TypeError, r"Argument word_list with value a is not of"),
     (lambda: ds.config.set_seed("a"), TypeError, "seed isn't of type int."),

@@ -187,8 +187,7 @@ def _example(folder: Path) -> Any:
     (folder / "z.tfrecord").write_bytes(gzip.compress(whole * 3))
     ds.MnistDataset(str(folder / "mnist")).batch(2).to_json(str(folder / "pipeline.json"))
     net = _damaged_net().set_train(False)
-    export(nn.Dense(3, 2), ops.ones((1, 3)), file_name=str(folder / "a.mindir"),
-           file_format="MINDIR")
+    export(nn.Dense(3, 2), ops.ones((1, 3)), file_name=str(folder / "a"), file_format="LAMELLA")
     shutil.copy(RECORDED / "branches.mindir", folder / "b.mindir")
     save_run(str(folder / "run.ckpt"), net, number=3)
     save_sharded(str(folder / "sharded"), net, number=3)
@@ -211,7 +210,7 @@ def formats(count: int, draw: random.Random, folder: Path) -> Outcome:
     files = {"TFRecordDataset": "a.tfrecord"}
     record, mnist = str(folder / "a.mindrecord"), str(folder / "mnist")
     readers: dict[str, Callable[[], Any]] = {
-        "a.mindir": lambda: load(str(folder / "a.mindir")),
+        "a.lamella": lambda: load(str(folder / "a.lamella")),
         "b.mindir": lambda: load(str(folder / "b.mindir")),
         "run.ckpt": lambda: load_run(str(folder / "run.ckpt"), net),
         "sharded/current": lambda: load_sharded(str(folder / "sharded"), net),

@@ -115,9 +115,10 @@ def test_half_precision_and_complex_numbers() -> None:
 
 
 def test_a_network_from_a_file_says_what_it_was_given(tmp_path) -> None:  # noqa: ANN001
-    path = str(tmp_path / "net.mindir")
-    ms.export(nn.Dense(2, 1), ops.ones((1, 2)), file_name=path, file_format="MINDIR")
-    net = nn.GraphCell(ms.load(path))
-    for given in (3, ops.ones((5, 7)), Tensor(1.0), Tensor):
-        with pytest.raises((TypeError, ValueError), match="For 'GraphCell', the inputs must be"):
-            net(given)
+    for kind, message in (("MINDIR", "input 0 must be"), ("LAMELLA", "the inputs must be")):
+        path = str(tmp_path / "net")
+        ms.export(nn.Dense(2, 1), ops.ones((1, 2)), file_name=path, file_format=kind)
+        net = nn.GraphCell(ms.load(f"{path}.{kind.lower()}"))
+        for given in (3, ops.ones((5, 7)), Tensor(1.0), Tensor):
+            with pytest.raises((TypeError, ValueError), match=f"For 'GraphCell', {message}"):
+                net(given)

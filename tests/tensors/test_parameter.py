@@ -299,7 +299,7 @@ def test_parameter_tuple():
 
 
 @pytest.mark.parametrize("items, error, match", [
-    ([two(name="a"), two(name="a")], ValueError, "'a' comes twice"), ([1], TypeError, "int"),
+    ([two(name="a"), two(name="a")], ValueError, "got 'a' twice"), ([1], TypeError, "int"),
     (two(), TypeError, "Tensor"), ({"a": two()}, TypeError, "str")])
 def test_wrong_parameter_tuples(items, error, match):
     with pytest.raises(error, match=match):

@@ -1,4 +1,4 @@
-"""Files of `export` as `MINDIR`: what they can hold, and what they can't do."""
+"""Files of `export` as `LAMELLA`: what they can hold, and what they can't do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Many(nn.Cell):
 
 
 def exported(path: Path, net: nn.Cell, *inputs: Any) -> Path:
-    export(net, *inputs, file_name=str(path), file_format="MINDIR")
+    export(net, *inputs, file_name=str(path), file_format="LAMELLA")
     return path
 
 
@@ -50,7 +50,7 @@ def numbers(value: Any) -> Any:
 
 def test_structures_constants_and_sizes(tmp_path: Path) -> None:
     net = Many().set_train(False)
-    path = exported(tmp_path / "a.mindir", net, Tensor(shape=[None, 2], dtype=ms.float32), 2,
+    path = exported(tmp_path / "a.lamella", net, Tensor(shape=[None, 2], dtype=ms.float32), 2,
                     *(Tensor(shape=[None, size], dtype=ms.float32) for size in (4, 3)))
     run = nn.GraphCell(load(str(path)))
     for n in (1, 3, 4):
@@ -78,7 +78,7 @@ class Layers(nn.Cell):
 
 def test_larger_layers(tmp_path: Path) -> None:
     net, words = Layers().set_train(False), Tensor([[1, 2, 6], [0, 3, 3]], ms.int32)
-    run = nn.GraphCell(load(str(exported(tmp_path / "a.mindir", net, words))))
+    run = nn.GraphCell(load(str(exported(tmp_path / "a.lamella", net, words))))
     for got, want in zip(run(words)[1], net(words)[1], strict=True):
         np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(run(words)[0].asnumpy(), net(words)[0].asnumpy(), rtol=1e-4,
@@ -95,7 +95,7 @@ class Complex(nn.Cell):
 
 
 def test_complex_numbers(tmp_path: Path) -> None:
-    run = nn.GraphCell(load(str(exported(tmp_path / "a.mindir", Complex(), ops.ones(2)))))
+    run = nn.GraphCell(load(str(exported(tmp_path / "a.lamella", Complex(), ops.ones(2)))))
     assert numbers(run(ops.ones(2))) == [1 + 2j, 3 - 1j]
 
 
@@ -111,10 +111,10 @@ class Writes:
 
 def test_an_archive_of_pytorchs_is_not_read(tmp_path: Path) -> None:
     program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),))
-    path = tmp_path / "a.mindir"
+    path = tmp_path / "a.lamella"
     with open(path, "wb") as file:
         torch.export.save(program, file, extra_files={"lamella_parameters.json": "[]"})
-    bad = tmp_path / "b.mindir"
+    bad = tmp_path / "b.lamella"
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(bad, "w") as new:
         for info in old.infolist():
             data = old.read(info)
@@ -178,7 +178,7 @@ CHANGES: list[Any] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=range(len(CHANGES)))
 def test_changed_networks_are_broken(change: Any, tmp_path: Path) -> None:
-    path = exported(tmp_path / "a.mindir", nn.Dense(2, 1), ops.ones((1, 2)))
+    path = exported(tmp_path / "a.lamella", nn.Dense(2, 1), ops.ones((1, 2)))
     values = read_safetensors(str(path))
     about = json.loads(str(values["network"]))
     change(about)
@@ -189,14 +189,14 @@ def test_changed_networks_are_broken(change: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000, '{"version": 1}', "null"])
 def test_other_texts_are_broken(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.mindir"
+    path = tmp_path / "a.lamella"
     write_safetensors(str(path), {"p0": torch.ones(1), "network": text})
     with pytest.raises(ValueError, match="is broken"):
         load(str(path))
 
 
 def test_checkpoints_are_no_networks(tmp_path: Path) -> None:
-    path = tmp_path / "a.mindir"
+    path = tmp_path / "a.lamella"
     write_safetensors(str(path), {"p0": torch.ones(1)})
     with pytest.raises(ValueError, match="holds tensors, but no network"):
         load(str(path))

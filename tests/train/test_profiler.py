@@ -57,3 +57,36 @@ def test_profiler_and_marks(tmp_path):
         profiler.mstx.range_end(number)
     with pytest.raises(ValueError, match="active"):
         profiler.schedule(wait=1, active=0)
+
+
+def test_steps_that_a_file_names(tmp_path):
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "profiler_config.json").write_text('{"start_step": 2, "stop_step": 3}')
+    net = ms.nn.Dense(2, 1)
+    model = ms.Model(net, ms.nn.MSELoss(), ms.nn.SGD(net.trainable_params(), 0.1))
+    data = ms.dataset.NumpySlicesDataset(
+        (np.ones((6, 2), np.float32), np.ones((6, 1), np.float32)), shuffle=False).batch(1)
+    monitor = ms.profiler.DynamicProfilerMonitor(str(config), str(tmp_path / "out"))
+    model.train(1, data, callbacks=[monitor])
+    assert (tmp_path / "out" / "rank0_start2_stop3" / "trace.json").stat().st_size > 100
+    (config / "profiler_config.json").write_text("{")  # nothing is recorded by what can't be read
+    monitor = ms.profiler.DynamicProfilerMonitor(str(config), str(tmp_path / "second"))
+    model.train(1, data, callbacks=[monitor])
+    assert not (tmp_path / "second").exists()
+    for wrong, error in (((None,), TypeError), ((str(config), 3), TypeError),
+                         ((str(config), "x", 0), ValueError)):
+        with pytest.raises(error):
+            ms.profiler.DynamicProfilerMonitor(*wrong)
+
+
+def test_a_profiler_by_the_environment(tmp_path, monkeypatch):
+    monkeypatch.delenv("MS_PROFILER_OPTIONS", raising=False)
+    monkeypatch.setattr(ms.EnvProfiler, "profiler", None)
+    ms.EnvProfiler.init_profiler()
+    ms.EnvProfiler().analyse()
+    assert ms.EnvProfiler.profiler is None
+    for text in ("no JSON", "[]", '{"start": false}'):
+        monkeypatch.setenv("MS_PROFILER_OPTIONS", text)
+        ms.EnvProfiler.init_profiler()
+        assert ms.EnvProfiler.profiler is None

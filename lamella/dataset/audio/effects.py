@@ -221,7 +221,7 @@ class SlidingWindowCmn(AudioOperation):
     def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False,
                  norm_vars: bool = False):
         self.cmn_window = integer(self, "cmn_window", cmn_window, 1)
-        self.min_cmn_window = integer(self, "min_cmn_window", min_cmn_window, 1)
+        self.min_cmn_window = integer(self, "min_cmn_window", min_cmn_window, 0)
         self.center, self.norm_vars = center, norm_vars
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:

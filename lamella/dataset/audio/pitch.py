@@ -213,9 +213,12 @@ class GriffinLim(AudioOperation):
         self.n_iter = integer(self, "n_iter", n_iter, 1)
         self.power = number(self, "power", power, 0, above=True)
         self.momentum = number(self, "momentum", momentum, 0)
+        if momentum >= 1:
+            raise RuntimeError(f"GriffinLim: momentum equal to or greater than 1 can be unstable, "
+                               f"but got: {momentum:f}")
         self.length = None if not length else integer(self, "length", length, 1)
         self.rand_init = boolean(self, "rand_init", rand_init)
-        self._spectrum = Spectrogram(n_fft, win_length, hop_length, window=choice(
+        self._spectrum = Spectrogram(n_fft, win_length or None, hop_length or None, window=choice(
             self, "window_type", window_type, WindowType), power=0)
 
     def run(self, values: Values, streams: Streams) -> Values:
@@ -228,9 +231,6 @@ class GriffinLim(AudioOperation):
         if shape[-2] != of.n_fft // 2 + 1:
             raise RuntimeError(f"GriffinLim: the frequency of the input should equal to n_fft / 2 "
                                f"+ 1, {of.n_fft // 2 + 1}, but got {shape[-2]}.")
-        if self.momentum >= 1:
-            raise RuntimeError(f"GriffinLim: momentum equal to or greater than 1 can be unstable, "
-                               f"but got: {self.momentum:f}")
         whole_sound, asked = (InverseSpectrogram(length, of.n_fft, of.win_length, of.hop_length,
                                                  window=of.window)
                               for length in (None, self.length))

@@ -41,6 +41,12 @@ def melscale_fbanks(n_freqs: int, f_min: float, f_max: float, n_mels: int, sampl
         norm: how they are scaled.
         mel_type: which mel scale.
     """
+    return mel_filters(n_freqs, f_min, f_max, n_mels, sample_rate, norm, mel_type)
+
+
+def mel_filters(n_freqs: int, f_min: float, f_max: float, n_mels: int, sample_rate: int,
+                norm: NormType, mel_type: MelType) -> np.ndarray:
+    """`melscale_fbanks`, whose frequencies may begin below 0, as those of `MelScale` may."""
     def mel(hertz: float) -> float:
         if mel_type is MelType.HTK:
             return 2595 * math.log10(1 + hertz / 700)
@@ -121,8 +127,9 @@ class Spectrogram(AudioOperation):
             flat = torch.from_numpy(np.pad(
                 flat.numpy(), room, self.pad_mode.value))  # type: ignore[arg-type]
         if flat.shape[-1] < self.n_fft:
-            raise RuntimeError(f"{type(self).__name__}: the sound has {signal.shape[-1]} samples, "
-                               f"but 'n_fft' is {self.n_fft}.")
+            raise RuntimeError(f"{type(self).__name__}: n_fft should be more than 0 and less than "
+                               f"{flat.shape[-1]}, but got n_fft: {self.n_fft}. The sound has "
+                               f"{signal.shape[-1]} samples.")
         window = window_of(self.window, self.win_length).to(flat.dtype)
         out = torch.stft(flat, self.n_fft, self.hop_length, self.win_length, window, center=False,
                          onesided=self.onesided, return_complex=True)
@@ -163,9 +170,9 @@ class MelScale(AudioOperation):
             raise ValueError(f"For '{type(self).__name__}', 'f_max' must be larger than 'f_min', "
                              f"{f_min}, but got {f_max}.")
         self.n_mels, self.n_stft = n_mels, n_stft
-        self._banks = melscale_fbanks(n_stft, f_min, top, n_mels, sample_rate,
-                                      choice(self, "norm", norm, NormType),
-                                      choice(self, "mel_type", mel_type, MelType))
+        self._banks = mel_filters(n_stft, f_min, top, n_mels, sample_rate,
+                                  choice(self, "norm", norm, NormType),
+                                  choice(self, "mel_type", mel_type, MelType))
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         if signal.shape[-2] != self.n_stft:

@@ -9,23 +9,39 @@ import numpy as np
 from ..checks import boolean
 from ..transforms.operation import Streams, TensorOperation, Values
 
+# MindSpore's sentences about inputs that aren't texts, and the operations that have each
+_SENTENCES = {name: sentence for sentence, names in {
+    "input tensor type should be string.": "ToVectors AddToken",
+    "input is not string datatype.": "Lookup CaseFold NormalizeUTF8 RegexReplace",
+    "input is not of type string.": "FilterWikipediaXML",
+    "input should be string datatype.": "ToNumber",
+    "input is not a 1D data with string datatype.": "Ngram",
+    "the input should be of type string.": "BasicTokenizer BertTokenizer",
+    "The input shape should be 1D scalar the input datatype should be string.":
+        "WordpieceTokenizer",
+    "the input shape should be scalar and the input datatype should be string.":
+        "UnicodeCharTokenizer WhitespaceTokenizer RegexTokenizer UnicodeScriptTokenizer",
+}.items() for name in names.split()}
+_ANY = "the input shape should be scalar and the type of input should be string."
+
 
 class TextTensorOperation(TensorOperation):
     """The base of text operations."""
+
+    def _refused(self, what: str) -> RuntimeError:
+        """The error for an input that is no text, in MindSpore's words."""
+        name = type(self).__name__
+        return RuntimeError(f"{name}: {_SENTENCES.get(name, _ANY)} What was given is {what}.")
 
     def accept(self, value: Any) -> Any:
         """The input, a string or an array of strings.
 
         Raises:
-            TypeError: if it is neither.
-            RuntimeError: if it is bytes.
+            TypeError: if it can't be an array.
+            RuntimeError: if it is bytes or a number.
         """
-        if not isinstance(value, (str, bytes, list, tuple, np.ndarray, np.generic)):
-            raise TypeError(f"Input should be 1-D list or string or array of strings, got "
-                            f"{type(value)}. For '{type(self).__name__}', a text is expected.")
-        if isinstance(value, (bytes, np.bytes_)):
-            raise RuntimeError(f"{type(self).__name__}: the input shape should be scalar and the "
-                               f"type of input should be string, but got bytes.")
+        if isinstance(value, (bytes, np.bytes_, bool, int, float)):
+            raise self._refused(f"of {type(value)}")
         array = np.asarray(value)
         if array.dtype == object:
             raise TypeError(f"Invalid user input. Got {type(value)}: {value}, cannot be converted "
@@ -43,8 +59,7 @@ class TextTensorOperation(TensorOperation):
             RuntimeError: if there are several, or it is none.
         """
         if value.ndim and value.size != 1 or value.dtype.kind not in "US":
-            raise RuntimeError(f"{type(self).__name__}: the input must be one string, but got "
-                               f"{value.dtype} with the shape {list(value.shape)}.")
+            raise self._refused(f"of {value.dtype} with the shape {list(value.shape)}")
         return _decoded(value.reshape(-1)[0])
 
     def texts(self, value: np.ndarray) -> list[str]:
@@ -54,8 +69,7 @@ class TextTensorOperation(TensorOperation):
             RuntimeError: if it has others than strings.
         """
         if value.dtype.kind not in "US":
-            raise RuntimeError(f"{type(self).__name__}: the input must be strings, but got "
-                               f"{value.dtype}.")
+            raise self._refused(f"of {value.dtype}")
         return [_decoded(word) for word in value.reshape(-1)]
 
 

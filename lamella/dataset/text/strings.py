@@ -144,6 +144,9 @@ class Lookup(TextTensorOperation):
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The numbers."""
+        if self.data_type is types.string:
+            raise RuntimeError(f"Lookup : The parameter data_type must be numeric including bool. "
+                               f"What was given is {self.data_type}.")
         other = None if self.unknown_token is None else self._ids[self.unknown_token]
         out = []
         for word in self.texts(value):
@@ -210,8 +213,8 @@ class ToVectors(TextTensorOperation):
         self._other = np.zeros(vectors.dim, np.float32) if not unk_init else np.array(
             unk_init, np.float32)
         if self._other.shape != (vectors.dim,):
-            raise ValueError(f"For 'ToVectors', 'unk_init' must have {vectors.dim} numbers, but "
-                             f"has {self._other.size}.")
+            raise RuntimeError(f"ToVectors: unk_init must be the same length as vectors, but got "
+                               f"unk_init: {self._other.size} and vectors: {vectors.dim}")
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The vectors."""
@@ -244,8 +247,10 @@ class Ngram(TextTensorOperation):
         if not isinstance(sizes, list) or not sizes or any(
                 isinstance(s, bool) or not isinstance(s, int) for s in sizes):
             raise TypeError(f"For 'Ngram', 'n' must be an int or a list of ints, but got {n!r}.")
-        if any(s <= 0 for s in sizes):
-            raise ValueError(f"For 'Ngram', 'n' must be positive, but got {n!r}.")
+        for place, size in enumerate(sizes):
+            if size <= 0:
+                raise ValueError(f"gram_{place} must be greater than 0. For 'Ngram', 'n' must be "
+                                 f"positive, but got {n!r}.")
         for name, pad in (("left_pad", left_pad), ("right_pad", right_pad)):
             if not isinstance(pad, tuple) or len(pad) != 2 or not isinstance(
                     pad[0], str) or not isinstance(pad[1], int):

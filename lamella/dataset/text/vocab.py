@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+import fnmatch
 import os
 from typing import Any
 
 import numpy as np
 
 from ..arguments import checked_call
-from ..checks import LARGEST, existing_file, in_interval, of_type
+from ..checks import LARGEST, in_interval, of_type
 from ..node import Dataset
 
 
@@ -183,6 +184,8 @@ class Vectors:
     Each line has a word and its numbers; a first line of two numbers is a header (fastText).
     """
 
+    _files = ""  # what the names of its files look like
+
     def __init__(self) -> None:
         self.vectors: dict[str, np.ndarray] = {}
         self.dim = 0
@@ -197,15 +200,19 @@ class Vectors:
             max_vectors: read at most this many.
 
         Raises:
-            RuntimeError: if lines have different counts of numbers.
+            RuntimeError: if there is no such file, it is empty or of another name, or its lines
+                have different counts of numbers, or one only.
         """
-        existing_file(file_path)
+        cls._check_file(file_path)
         made = cls()
         with open(file_path, encoding="utf-8") as opened:
             for number, line in enumerate(opened):
                 word, *values = line.rstrip().split(" ")
                 if number == 0 and len(values) == 1:
                     continue
+                if len(values) < 2:
+                    raise RuntimeError(f"{cls.__name__}: token with 1-dimensional vector. Line "
+                                       f"{number + 1} of {file_path} is {line!r}.")
                 if made.dim and len(values) != made.dim:
                     raise RuntimeError(
                         f"{cls.__name__}: all vectors must have the same number of dimensions, but "
@@ -217,17 +224,35 @@ class Vectors:
                     break
         return made
 
+    @classmethod
+    def _check_file(cls, path: str) -> None:
+        """Check that there is a file, with something in it, of the name that the class asks for."""
+        name, pattern = cls.__name__, cls._files
+        if not os.path.isfile(path):
+            what = f"invalid file, failed to open {name} file." if pattern else \
+                f"get real path failed, path: {path}"
+            raise RuntimeError(f"{name}: {what} There is no file {path!r}.")
+        if pattern and not fnmatch.fnmatch(os.path.basename(path), pattern):
+            raise RuntimeError(f"{name}: invalid file, can not find file '{pattern}', but got: "
+                               f"{path}")
+        if os.path.getsize(path) == 0:
+            raise RuntimeError(f"{name}: invalid file, file is empty. It is {path!r}.")
+
     def vector(self, word: str) -> np.ndarray | None:
         """The vector of a word, if it has one."""
         return self.vectors.get(word)
 
 
 class GloVe(Vectors):
-    """Vectors of GloVe's files (Pennington et al. 2014)."""
+    """Vectors of GloVe's files ``glove.6B.*.txt`` (Pennington et al. 2014)."""
+
+    _files = "glove.6B.*.txt"
 
 
 class FastText(Vectors):
-    """Vectors of fastText's files (Bojanowski et al. 2016)."""
+    """Vectors of fastText's files ``*.vec`` (Bojanowski et al. 2016)."""
+
+    _files = "*.vec"
 
 
 class CharNGram(Vectors):

@@ -241,8 +241,10 @@ class PadToSize(ImageOperation):
                                f"{list(image.shape)}.")
         top, left = self._offset or (down // 2, across // 2)
         if top > down or left > across:
-            raise RuntimeError(f"PadToSize: with the offset {self._offset} the image of shape "
-                               f"{list(image.shape)} is not inside of {self._size}.")
+            raise RuntimeError(f"PadToSize: the sum of offset and original image size should be no "
+                               f"more than the target size to pad, but with the offset "
+                               f"{self._offset} the image of shape {list(image.shape)} is not "
+                               f"inside of {self._size}.")
         return kernels.padded(image, left, top, across - left, down - top, self._fill,
                               self.padding_mode)
 

@@ -117,6 +117,10 @@ class RandomCrop(RandomImageOperation):
 
     def _room(self, height: int, width: int) -> tuple[int, int, int, int]:
         left, top, right, bottom = self._padding
+        if max(top, bottom) > 3 * height or max(left, right) > 3 * width:
+            raise RuntimeError(f"{type(self).__name__}: padding size is three times bigger than "
+                               f"the image size: the padding {self._padding} of an image "
+                               f"{(height, width)}.")
         down = self._size[0] - (height + top + bottom)
         across = self._size[1] - (width + left + right)
         if self.pad_if_needed:

@@ -136,6 +136,9 @@ def write_jpeg(filename: str, image: Any, quality: int = 75) -> None:
 
 def write_png(filename: str, image: Any, compression_level: int = 6) -> None:
     """Write an image to a PNG file."""
+    if not isinstance(image, (np.ndarray, Tensor)):
+        raise TypeError(f"The input image is not of type {np.ndarray} or {Tensor}, but got: "
+                        f"{type(image)}.")
     write_file(filename, encode_png(image, compression_level))
 
 

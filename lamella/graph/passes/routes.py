@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from ...machine import few_rows
 from ...machine.products import available, routes
 from ..ir.forms import Form, form_of
 from ..ir.lazy_module import copied
@@ -39,15 +40,28 @@ def route(graph: Graph, measure: bool) -> int:
             continue
         a, b, bias = factors
         left, right = form_of(a), form_of(b)
-        if not _fits(left, right, bias):
+        if left is None or right is None or not _fits(left, right, bias):
             continue
-        assert left is not None and right is not None
-        kernel = routes.fastest((left.shape, left.stride), (right.shape, right.stride),
-                                 bias is not None, measure)
+        kernel = _fastest(left, right, bias is not None, measure)
         if kernel == "onednn":
             _replace(graph, node, a, b, bias)
-            count += 1
+        elif kernel == "rows":
+            _replace_by_rows(graph, node, a, b, bias)
+        count += kernel != "torch"
     return count
+
+
+def _fastest(left: Form, right: Form, bias: bool, measure: bool) -> str:
+    """The name of the fastest kernel for a product."""
+    (rows, width), (_, columns) = left.shape, right.shape
+    if (rows <= few_rows.MOST and left.stride == (width, 1) and right.stride[0] == 1
+            and right.stride[1] >= width > 0):
+        found = few_rows.fastest(rows, width, columns, bias, left.dtype, measure)
+        if found is not None:
+            return found
+    if left.dtype is not torch.float32:
+        return "torch"
+    return routes.fastest((left.shape, left.stride), (right.shape, right.stride), bias, measure)
 
 
 def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
@@ -61,13 +75,14 @@ def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
     return None
 
 
-def _fits(left: Form | None, right: Form | None, bias: Node | None) -> bool:
-    if left is None or right is None or left.dtype is not torch.float32:
+def _fits(left: Form, right: Form, bias: Node | None) -> bool:
+    if left.dtype not in few_rows.TYPES or right.dtype is not left.dtype:
         return False
     if left.device.type != "cpu" or right.device.type != "cpu":
         return False
     added = form_of(bias)
     return bias is None or (added is not None and added.shape == right.shape[1:]
+                            and added.dtype is left.dtype
                             and added.stride == (1,))  # the kernel reads it as if it were
 
 
@@ -87,6 +102,15 @@ def _replace(graph: Graph, node: Node, a: Node, b: Node, bias: Node | None) -> N
         graph.erase_node(node)
 
 
+def _replace_by_rows(graph: Graph, node: Node, a: Node, b: Node, bias: Node | None) -> None:
+    with graph.inserting_before(node):
+        routed = graph.call_function(torch.ops.lamella.few_rows.default,
+                                     (a, _transposed(graph, b), bias))
+    routed.meta.update(node.meta)
+    node.replace_all_uses_with(routed)
+    graph.erase_node(node)
+
+
 def _transposed(graph: Graph, node: Node) -> Node:
     if node.target is aten.t.default:
         return node.args[0]  # type: ignore[return-value]
@@ -97,13 +121,20 @@ def _transposed(graph: Graph, node: Node) -> Node:
     return turned
 
 
+def _is_routed(node: Node) -> bool:
+    """Whether a node is another product than PyTorch's own."""
+    return node.op == "call_function" and str(node.target) in (
+        "mkldnn._linear_pointwise.default", "lamella.few_rows.default")
+
+
 def plain(graph: GraphModule) -> GraphModule:
-    """The graph with PyTorch's own products, for a compiler that has no rule for oneDNN's."""
+    """The graph with PyTorch's own products, for a compiler that has no rule for others."""
     found = copied(graph)
     for node in list(found.graph.nodes):
-        if node.target is not torch.ops.mkldnn._linear_pointwise.default:
+        if not _is_routed(node):
             continue
-        a, weight, bias, ending, _, form = node.args
+        a, weight, bias = node.args[:3]
+        ending, form = (node.args[3], node.args[5]) if len(node.args) == 6 else ("none", "")
         with found.graph.inserting_before(node):
             turned = found.graph.call_function(aten.t.default, (weight,))
             out = (found.graph.call_function(aten.mm.default, (a, turned)) if bias is None

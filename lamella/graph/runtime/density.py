@@ -11,7 +11,7 @@ from torch.fx import GraphModule, Interpreter, Node
 RUNS = 3  # the shortest time of each kernel counts, since other programs disturb the rest
 
 _DENSE = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
-          "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise",
+          "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise", "few_rows",
           "_convolution_pointwise")
 
 

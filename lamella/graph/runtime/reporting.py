@@ -7,6 +7,7 @@ from typing import Any
 from .cache import Cache
 from .recompilations import Recompilations
 from .replay import Replay
+from .report import CompilationReport, described
 
 
 class Statistics:
@@ -26,29 +27,34 @@ class Statistics:
 class Reporting:
     """The part of a `Compiled` that reports; its calls inside of gradient calls count, too."""
 
+    name: str
     cache: Cache
     statistics: Statistics
     recompilations: Recompilations
     taped: Any
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> CompilationReport:
         """How the function has been run.
 
         Returns:
-            The numbers of traces, replays, guard misses and recorded graphs; for each
+            A dict: the numbers of traces, replays, guard misses and recorded graphs; for each
             recompilation the guard that failed, and its line; the reasons why calls run eagerly.
+            Printed, it says so in words, with what to do; ``save("report.html")`` writes a page.
         """
         graphs = self._graphs()
         every = (self,) if self.taped is None else (self, self.taped)
-        return {"traces": sum(one.statistics.traces for one in every),
-                "replays": sum(one.statistics.replays for one in every),
-                "guard_misses": sum(one.statistics.misses for one in every),
-                "graphs": len(graphs),
-                "backends": [one.execution.backend for one in graphs],
-                "kernels": [one.execution.nodes for one in graphs],
-                "recompilations": [str(found) for one in every
-                                   for found in one.recompilations.noted.copy()],
-                "eager": sorted({reason for one in every for reason in one.cache.reasons()})}
+        found = CompilationReport({
+            "traces": sum(one.statistics.traces for one in every),
+            "replays": sum(one.statistics.replays for one in every),
+            "guard_misses": sum(one.statistics.misses for one in every),
+            "graphs": len(graphs),
+            "backends": [one.execution.backend for one in graphs],
+            "kernels": [one.execution.nodes for one in graphs],
+            "recompilations": [str(found) for one in every
+                               for found in one.recompilations.noted.copy()],
+            "eager": sorted({reason for one in every for reason in one.cache.reasons()})})
+        found.name, found.details = self.name, [described(one) for one in graphs]
+        return found
 
     def _graphs(self) -> list[Replay]:
         """All recorded graphs."""

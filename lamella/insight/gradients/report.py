@@ -102,6 +102,10 @@ class GradientReport(Findings):
         """Write everything as one HTML file that needs nothing else; returns its path."""
         return page(self).write(path)
 
+    def _repr_html_(self) -> str:
+        """The page in a notebook."""
+        return page(self).inline()
+
     def __repr__(self) -> str:
         odd = [f"{n}: {m}" for n in self._known if (m := self.mark(n)) and m not in HARMLESS]
         shown = f", {len(odd)} odd ({', '.join(odd[:3])}{', ...' if len(odd) > 3 else ''})"

@@ -117,6 +117,15 @@ class Page:
             *(f"<script>\n{_script(source)}</script>" for source in scripts), "</body>", "</html>",
             ""])
 
+    def inline(self, height: int = 640) -> str:
+        """The page within a notebook, in a frame of its own.
+
+        Args:
+            height: of the frame, in pixels.
+        """
+        return (f"<iframe srcdoc=\"{html.escape(self.html())}\" sandbox='allow-scripts' "
+                f"style='width:100%;height:{height}px;border:0'></iframe>")
+
     def write(self, path: str | os.PathLike[str]) -> pathlib.Path:
         """Write the page to a file, whole or not at all; returns its path."""
         target = pathlib.Path(path)

@@ -83,9 +83,9 @@ _WORDS_AFTER = (("_copy", "movement"), ("pad1d", "movement"), ("pad2d", "movemen
                 ("_backward", "elementwise"))  # a gradient of something elementwise is that, too
 # names without the "_" of changes in place
 _NAMES = {
-    "product": {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_linear_pointwise", "mv", "addmv",
-                "dot", "vdot", "addr", "_scaled_mm", "_int_mm", "_grouped_mm", "_addmm_activation",
-                "linear", "matmul"},
+    "product": {"mm", "addmm", "bmm", "baddbmm", "addbmm", "_linear_pointwise", "few_rows", "mv",
+                "addmv", "dot", "vdot", "addr", "_scaled_mm", "_int_mm", "_grouped_mm",
+                "_addmm_activation", "linear", "matmul"},
     "movement": {"clone", "copy", "_to_copy", "cat", "stack", "constant_pad_nd", "repeat", "flip",
                  "roll", "zeros", "zeros_like", "new_zeros", "zero", "ones", "ones_like",
                  "new_ones", "full", "full_like", "new_full", "fill", "scalar_tensor",
@@ -167,6 +167,7 @@ def _rnn_layer(args: tuple, kwargs: dict) -> float:
 
 
 _FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
+    "few_rows": lambda args, _: 2.0 * args[0].numel() * args[1].shape[0],
     "_linear_pointwise": lambda args, _: 2.0 * args[0].numel() * args[1].shape[0],
     "mv": lambda args, _: 2.0 * args[0].numel(),
     "addmv": lambda args, _: 2.0 * args[1].numel(),

@@ -44,5 +44,9 @@ class Report(Figures):
         assert isinstance(file, io.StringIO)
         return file.getvalue().rstrip()
 
+    def _repr_html_(self) -> str:
+        """The page in a notebook."""
+        return page_of(self).inline()
+
     def __repr__(self) -> str:
         return f"<Report of {self.name}: {self.seconds:.3g} s, {len(self.kernels)} kernels>"

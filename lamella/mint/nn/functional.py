@@ -333,7 +333,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
             input._raw, size, scale_factor, mode, align_corners, recompute_scale_factor))
     except NotImplementedError as error:
         raise ValueError(f"For 'interpolate', 'mode' {mode!r} doesn't fit an input of shape "
-                         f"{input.shape}.") from error
+                         f"{input.shape}, but one of rank 3 to 5.") from error
 
 
 upsample = adapted(interpolate, "input, size=None, scale_factor=None, mode='nearest', "

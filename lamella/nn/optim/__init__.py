@@ -5,6 +5,7 @@ from .adadelta import Adadelta
 from .adafactor import AdaFactor
 from .adam import Adam, AdamOffload, AdamWeightDecay
 from .adamax import AdaMax
+from .adasum import AdaSumByDeltaWeightWrapCell, AdaSumByGradWrapCell
 from .asgd import ASGD
 from .ftrl import FTRL
 from .lamb import Lamb
@@ -19,4 +20,4 @@ from .sgd import SGD
 
 __all__ = ["Optimizer", "Momentum", "LARS", "Adam", "AdamWeightDecay", "LazyAdam", "AdamOffload",
            "Lamb", "SGD", "ASGD", "Rprop", "FTRL", "RMSProp", "ProximalAdagrad", "Adagrad",
-           "AdaFactor", "AdaMax", "Adadelta"]
+           "AdaFactor", "AdaMax", "Adadelta", "AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"]

@@ -34,6 +34,7 @@ from .settings import (
     _IteratorLearningRate,
     _WrappedWeightDecay,
     as_list,
+    check_named_once,
     checked_group,
     in_order,
     opt_init_args_register,
@@ -130,6 +131,7 @@ class Optimizer(Cell):
 
     def _set_single_decay(self, parameters: list[Any], weight_decay: Any) -> None:
         decay = self._checked_decay(weight_decay)
+        check_named_once(parameters)
         self.parameters: Any = ParameterTuple(parameters)
         self.decay_flags = tuple("beta" not in p.name and "gamma" not in p.name for p in parameters)
         self.dynamic_decay_flags: Any = isinstance(decay, Cell)

@@ -78,10 +78,20 @@ def as_list(parameters: Any, name: str) -> list[Any]:
                         f"but got {type(parameters).__name__}.")
     listed = list(parameters)
     if not listed:
-        raise ValueError(f"For 'Optimizer', '{name}' must not be empty. A network finds layers "
-                         f"that are its attributes, or in an nn.CellList; not those in a Python "
-                         f"list.")
+        raise ValueError(f"For 'Optimizer', '{name}' must not be empty, but got an empty list. "
+                         f"A network finds layers that are its attributes, or in an nn.CellList; "
+                         f"not those in a Python list.")
     return listed
+
+
+def check_named_once(parameters: list[Parameter]) -> None:
+    """Refuse a Parameter, or a name, that is there twice: states are found by names."""
+    seen: set[str] = set()
+    for parameter in parameters:
+        if parameter.name in seen:
+            raise ValueError(f"For 'Optimizer', the names of 'parameters' must differ, "
+                             f"but got '{parameter.name}' twice.")
+        seen.add(parameter.name)
 
 
 def checked_group(group: dict[str, Any]) -> dict[str, Any]:

@@ -80,6 +80,9 @@ class DynamicLossScaleUpdateCell(Cell):
 
     def __init__(self, loss_scale_value: float, scale_factor: float, scale_window: int):
         super().__init__()
+        for name, value, kinds in (("scale_factor", scale_factor, (int, float)),
+                                   ("scale_window", scale_window, int)):
+            of_type(value, kinds, name, "DynamicLossScaleUpdateCell")
         self.scale_window = Tensor(scale_window, mstype.int32)
         self.scale_factor = Tensor(scale_factor, mstype.float32)
         self.loss_scale_value = loss_scale_value

@@ -8,11 +8,12 @@ import torch
 
 from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
-from .. import experts
+from .. import expert_exchange, experts
 from ..arguments import require
-from ..primitive import Primitive
+from ..assign import assign
+from ..primitive import Primitive, primitive
 
-__all__ = ["FusedAddTopKDiv", "MoeDistributeCombine", "MoeDistributeDispatch",
+__all__ = ["FusedAddTopKDiv", "GroupTopk", "MoeDistributeCombine", "MoeDistributeDispatch",
            "MoeFinalizeRouting", "MoeInitRoutingV2", "MoeTokenUnpermute"]
 
 
@@ -161,22 +162,49 @@ def _chosen_experts(x: Tensor, add_num: Tensor, group_num: int, group_topk: int,
     return wrap(weights * scale), wrap(chosen.int())
 
 
-class _BetweenDevices(Primitive):
-    """Refuses: a kernel of Ascend's that exchanges tokens between devices while it computes.
+class GroupTopk(Primitive):
+    """Sets the probabilities of all but the best groups of experts to 0, in place.
+
+    Inputs:
+        - **token** - the probabilities, Tensor (tokens, experts), which is changed.
+        - **idx_arr** - accepted for MindSpore's sake.
+        - **group_num** - how many groups there are.
+        - **k** - how many groups stay: those with the greatest sums.
+        - **k_inner** - of how many of its greatest probabilities a group's sum is.
+
+    Outputs:
+        `token`.
 
     Raises:
-        RuntimeError: always; `ops.AlltoAllV` with `ops.moe_token_permute` does the same.
+        ValueError: if a number is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> token = ms.Tensor([[0.1, 0.3, 0.2, 0.4]])
+        >>> print(ms.ops.GroupTopk()(token, ms.ops.arange(4), 2, 1, 1))
+        [[0.  0.  0.2 0.4]]
     """
 
     def __init__(self):
-        name = type(self).__name__
-        raise RuntimeError(f"'{name}' is a kernel of Ascend's only. `ops.AlltoAllV` with "
-                           f"`ops.moe_token_permute` and `ops.moe_token_unpermute` does the same.")
+        super().__init__("GroupTopk")
+
+    def __call__(self, token: Tensor, idx_arr: Any, group_num: int, k: int, k_inner: int) -> Tensor:
+        return _best_groups(token, group_num, k, k_inner)
 
 
-class MoeDistributeDispatch(_BetweenDevices):
-    __doc__ = _BetweenDevices.__doc__
+@op
+def _best_groups(token: Tensor, group_num: int, k: int, k_inner: int) -> Tensor:
+    width = token.shape[-1]
+    require(group_num > 0 and width % group_num == 0 and 0 < k <= group_num
+            and 0 < k_inner <= width // group_num, ValueError,
+            f"For 'GroupTopk', 'group_num' must divide the {width} experts, 'k' be in [1, "
+            f"group_num] and 'k_inner' in [1, experts of a group], but got {group_num}, {k} and "
+            f"{k_inner}.")
+    groups = token._raw.unflatten(-1, (group_num, -1))
+    best = groups.topk(k_inner, -1)[0].sum(-1).topk(k, -1)[1]
+    stays = torch.zeros_like(groups[..., 0], dtype=torch.bool).scatter(-1, best, True)
+    return assign(token, wrap((groups * stays.unsqueeze(-1)).flatten(-2)))
 
 
-class MoeDistributeCombine(_BetweenDevices):
-    __doc__ = _BetweenDevices.__doc__
+MoeDistributeDispatch = primitive("MoeDistributeDispatch", expert_exchange.moe_distribute_dispatch)
+MoeDistributeCombine = primitive("MoeDistributeCombine", expert_exchange.moe_distribute_combine)

@@ -13,13 +13,14 @@ from .. import loss as fn
 from .. import margin_loss
 from ..arguments import indices_of, raw_of, require_values
 from ..primitive import primitive
+from ..transducer import rnnt_loss
 from .attributed import Attributed
 
 __all__ = [
     "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits",
     "SigmoidCrossEntropyWithLogits", "BinaryCrossEntropy", "BCEWithLogitsLoss", "SmoothL1Loss",
     "L2Loss", "KLDivLoss", "NLLLoss", "MultiMarginLoss", "MultilabelMarginLoss", "SoftMarginLoss",
-    "TripletMarginLoss", "CTCLoss", "CTCLossV2", "CTCGreedyDecoder",
+    "TripletMarginLoss", "CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "RNNTLoss",
 ]
 
 
@@ -410,3 +411,41 @@ class CTCGreedyDecoder(Attributed):
 
     def __call__(self, inputs: Any, sequence_length: Any) -> Any:
         return fn.ctc_greedy_decoder(inputs, sequence_length, self.merge_repeated)
+
+
+class RNNTLoss(Attributed):
+    """The loss of a recurrent neural network transducer (Graves, 2012), and its gradient.
+
+    Args:
+        blank_label: the number of the blank.
+
+    Inputs:
+        - **acts** - logits, of float16 or float32, Tensor (B, T, U, V).
+        - **labels** - int32, Tensor (B, U - 1).
+        - **input_lengths** - how many of the T steps count, int32, Tensor (B,).
+        - **label_lengths** - how many labels count, int32, Tensor (B,).
+
+    Outputs:
+        The losses, Tensor (B,), and their gradients by `acts`.
+
+    Raises:
+        ValueError: if shapes don't fit, or a number is out of range.
+
+    Examples:
+        >>> import lamella as ms
+        >>> one = ms.Tensor([1], ms.int32)
+        >>> cost, grad = ms.ops.RNNTLoss()(ms.ops.zeros((1, 1, 2, 4)), ms.Tensor([[2]], ms.int32),
+        ...                                one, one)
+        >>> print(cost, grad.sum())  # two steps of probability 1/4 each
+        [2.7725887] 0.0
+    """
+
+    def __init__(self, blank_label: int = 0):
+        super().__init__(blank_label=blank_label)
+        if not isinstance(blank_label, int) or isinstance(blank_label, bool):
+            raise TypeError(f"For 'RNNTLoss', 'blank_label' must be an int, but got "
+                            f"{type(blank_label).__name__}.")
+
+    def __call__(self, acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor
+                 ) -> tuple[Tensor, Tensor]:
+        return rnnt_loss(acts, labels, input_lengths, label_lengths, self.blank_label)

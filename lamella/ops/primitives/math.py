@@ -113,6 +113,12 @@ def make_complex(real: Tensor, imag: Tensor) -> Tensor:
 
 
 @op
+def rounded(input: Tensor, decimals: int = 0) -> Tensor:
+    """`ops.round`, with the number of decimals by position."""
+    return elementary.round(input, decimals=decimals)
+
+
+@op
 def rint(input_x: Tensor) -> Tensor:
     """The nearest integer, of two the even one."""
     return elementary.round(input_x)
@@ -219,7 +225,7 @@ Real = primitive("Real", complex_numbers.real)
 RealDiv = primitive("RealDiv", division.tensor_div)
 Reciprocal = primitive("Reciprocal", arithmetic.reciprocal)
 RightShift = primitive("RightShift", bitwise.bitwise_right_shift)
-Round = primitive("Round", elementary.round)
+Round = primitive("Round", rounded)
 Rsqrt = primitive("Rsqrt", arithmetic.rsqrt)
 Sign = primitive("Sign", arithmetic.sign)
 Sin = primitive("Sin", trigonometry.sin)

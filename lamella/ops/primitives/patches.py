@@ -11,11 +11,11 @@ from ...tensors.tensor import Tensor, wrap
 from ..arguments import FLOATS, require, typed
 from ..composite import prim_attr_register
 from ..convolution import deformable_columns
-from ..patches import dilation2d, extract_volume_patches
+from ..patches import dilation2d, extract_image_patches, extract_volume_patches
 from ..primitive import Primitive
 from ..windows import each
 
-__all__ = ["DeformableOffsets", "Dilation2D", "ExtractVolumePatches"]
+__all__ = ["DeformableOffsets", "Dilation2D", "ExtractImagePatches", "ExtractVolumePatches"]
 
 _REAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, *FLOATS)
 
@@ -23,6 +23,45 @@ _REAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, *FLOATS
 def _pad_mode(value: Any, where: str, name: str) -> str:
     mode = value.upper() if isinstance(value, str) else value
     return one_of(mode, ("VALID", "SAME"), name, where)
+
+
+class ExtractImagePatches(Primitive):
+    """The windows of images as channels.
+
+    Args:
+        ksizes, strides, rates: an int, two for (H, W), or four that begin with two ones.
+        padding: ``'VALID'``, or ``'SAME'``, which pads with zeros.
+
+    Inputs:
+        input_x: shape (N, C, H, W).
+
+    Outputs:
+        Tensor of shape (N, kH kW C, H_out, W_out).
+
+    Raises:
+        ValueError: if an argument is out of range, or the window larger than the image.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.arange(4.0).reshape((1, 1, 2, 2))
+        >>> print(ms.ops.ExtractImagePatches(2, 1, 1)(x).reshape((4,)))
+        [0. 1. 2. 3.]
+    """
+
+    @prim_attr_register
+    def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "VALID"):
+        for argument in ("ksizes", "strides", "rates"):
+            self.add_prim_attr(argument, each(self.name, argument, getattr(self, argument), 2))
+        self.add_prim_attr("padding", _pad_mode(padding, self.name, "padding"))
+
+    def __call__(self, input_x: Tensor) -> Tensor:
+        raw = typed(input_x, self.name, "input_x", _REAL, 4)
+        reach = [(k - 1) * rate + 1 for k, rate in zip(self.ksizes, self.rates, strict=True)]
+        require(self.padding == "SAME" or all(
+            n >= k for n, k in zip(raw.shape[2:], reach, strict=True)), ValueError,
+            f"For '{self.name}', the window {tuple(reach)} must fit into the image "
+            f"{tuple(raw.shape[2:])} where 'padding' is 'VALID'.")
+        return extract_image_patches(input_x, self.ksizes, self.strides, self.rates, self.padding)
 
 
 class ExtractVolumePatches(Primitive):

@@ -11,7 +11,7 @@ from ...core import context
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
-__all__ = ["CudnnGRU", "DynamicGRUV2", "DynamicRNN", "LSTM"]
+__all__ = ["BasicLSTMCell", "CudnnGRU", "DynamicGRUV2", "DynamicRNN", "LSTM"]
 
 
 def _check_only(name: str, **choices: Any) -> None:
@@ -318,3 +318,59 @@ class CudnnGRU(Packed):
     def __call__(self, input: Tensor, h: Tensor, w: Tensor) -> tuple[Tensor, ...]:
         return (*self._run(torch._VF.gru, 3, input, w, h=h),  # type: ignore
                 *self._unused())
+
+
+class BasicLSTMCell(Attributed):
+    """One step of LSTM (Hochreiter and Schmidhuber, 1997), with what its gates were.
+
+    Args:
+        keep_prob: must be 1.
+        forget_bias: added to the forget gate.
+        state_is_tuple: must be True.
+        activation: must be ``"tanh"``.
+
+    Inputs:
+        - **x** - Tensor (N, I).
+        - **h**, **c** - the state and the memory, Tensors (N, H).
+        - **w** - Tensor (I + H, 4 H): for the input and the state, the gates' weights in the order
+          input, new value, forget, output.
+        - **b** - Tensor (4 H,).
+
+    Outputs:
+        Tensors (N, H): the memory, the state, the input gate, the new value, the forget gate, the
+        output gate, tanh of the memory.
+
+    Raises:
+        ValueError: if an attribute has another value, or shapes don't fit.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x, zero = ms.ops.ones((1, 2)), ms.ops.zeros((1, 3))
+        >>> out = ms.ops.BasicLSTMCell()(x, zero, zero, ms.ops.zeros((5, 12)), ms.ops.zeros(12))
+        >>> print(len(out), out[2])
+        7 [[0.5 0.5 0.5]]
+    """
+
+    def __init__(self, keep_prob: float = 1.0, forget_bias: float = 1.0,
+                 state_is_tuple: bool = True, activation: str = "tanh"):
+        super().__init__(keep_prob=keep_prob, forget_bias=forget_bias,
+                         state_is_tuple=state_is_tuple, activation=activation)
+        _check_only(self.name, keep_prob=(keep_prob, 1.0), state_is_tuple=(state_is_tuple, True),
+                    activation=(activation, "tanh"))
+
+    def __call__(self, x: Tensor, h: Tensor, c: Tensor, w: Tensor, b: Tensor
+                 ) -> tuple[Tensor, ...]:
+        width = c.shape[-1]
+        if (x.ndim, h.shape, w.shape, b.shape) != (
+                2, c.shape, (x.shape[-1] + width, 4 * width), (4 * width,)):
+            raise ValueError(f"For '{self.name}', the shapes must be (N, I), (N, H), (N, H), "
+                             f"(I + H, 4 H) and (4 H,), but got {x.shape}, {h.shape}, {c.shape}, "
+                             f"{w.shape} and {b.shape}.")
+        gates = torch.cat((x._raw, h._raw), 1) @ w._raw + b._raw
+        enter, new, keep, leave = gates.chunk(4, 1)
+        enter, new, leave = enter.sigmoid(), new.tanh(), leave.sigmoid()
+        keep = (keep + self.forget_bias).sigmoid()
+        memory = keep * c._raw + enter * new
+        seen = memory.tanh()
+        return tuple([wrap(part) for part in (memory, leave * seen, enter, new, keep, leave,
+                                              seen)])

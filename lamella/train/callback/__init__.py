@@ -17,12 +17,14 @@ from .progress import ProgressBar
 from .run_checkpoint import RunCheckpoint
 from .stopping import EarlyStopping
 from .summary_collector import SummaryCollector
+from .tracking import MLflowLogger, WandbLogger
 from .utilization import FlopsUtilizationCollector
 from .weight_averaging import WeightAveraging
 
 __all__ = ["BackupAndRestore", "Callback", "CheckpointConfig", "EarlyStopping",
            "FlopsUtilizationCollector", "History",
-           "LambdaCallback", "LearningRateScheduler", "LossMonitor", "ModelCheckpoint",
+           "LambdaCallback", "LearningRateScheduler", "LossMonitor", "MLflowLogger",
+           "ModelCheckpoint",
            "OnRequestExit", "ProgressBar", "ReduceLROnPlateau", "RunCheckpoint", "RunContext",
            "SummaryCollector", "SummaryLandscape", "TimeMonitor", "TrainFaultTolerance",
-           "WeightAveraging"]
+           "WandbLogger", "WeightAveraging"]

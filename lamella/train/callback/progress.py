@@ -1,22 +1,70 @@
-"""ProgressBar: how far an epoch is."""
+"""ProgressBar: how far an epoch is, and when a Model shows one without being asked."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from ...core import checks as check
 from ...core.errors import describe
+from ...core.notebook import in_notebook
 from .base import Callback, RunContext, _handle_loss, parameters_of
+from .monitors import LossMonitor, TimeMonitor
 
-__all__ = ["ProgressBar"]
+__all__ = ["ProgressBar", "with_progress"]
+
+
+def with_progress(callbacks: list[Any], progress: Any, where: str) -> list[Any]:
+    """Callbacks, and a bar where one is wanted.
+
+    Args:
+        callbacks: the program's.
+        progress: whether to show a bar; None: on a terminal and in a notebook, in the first
+            process, unless one of the callbacks tells how far the training is.
+        where: whose argument it is.
+
+    Raises:
+        TypeError: if `progress` is no bool and not None.
+    """
+    if progress is not None:
+        check.check_bool(progress, "progress", where)
+    elif any(isinstance(each, (ProgressBar, LossMonitor, TimeMonitor)) for each in callbacks):
+        return callbacks
+    else:
+        first = os.environ.get("RANK_ID", "0") in ("", "0")
+        progress = first and (in_notebook() or _is_terminal(sys.stderr))
+    return [*callbacks, ProgressBar()] if progress else callbacks
+
+
+def _is_terminal(file: Any) -> bool:
+    try:
+        return file is not None and file.isatty()
+    except (AttributeError, ValueError):  # replaced or closed by the program
+        return False
+
+
+def _bar_class(file: Any) -> Any:
+    """The class of bars: a widget in a notebook that can show it, else text."""
+    if file is None and in_notebook():
+        try:
+            import ipywidgets  # noqa: F401
+            from tqdm.notebook import tqdm
+            return tqdm
+        except ImportError:
+            pass
+    from tqdm import tqdm
+    return tqdm
 
 
 class ProgressBar(Callback):
     """A bar of tqdm's for each epoch of a training, with the loss and what `Model.fit` evaluated.
 
+    `Model.train` and `Model.fit` show one without being asked on a terminal and in a notebook.
+
     Args:
-        file: where it is drawn, an object with a method ``write``; default: the standard error.
+        file: where it is drawn, an object with a method ``write``; default: the standard error, or
+            a widget in a notebook where the package ipywidgets is installed.
         leave: whether the bars of epochs that are over stay.
 
     Raises:
@@ -48,13 +96,11 @@ class ProgressBar(Callback):
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Draw an empty bar."""
-        from tqdm import tqdm
-
         params = parameters_of(run_context, self)
         self._close()
-        self._bar = tqdm(total=params.batch_num, leave=self._leave, unit="step",
-                         desc=f"epoch {params.cur_epoch_num} of {params.epoch_num}",
-                         file=self._file or sys.stderr)
+        self._bar = _bar_class(self._file)(
+            total=params.batch_num, leave=self._leave, unit="step", file=self._file or sys.stderr,
+            desc=f"epoch {params.cur_epoch_num} of {params.epoch_num}")
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Move on by a step."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..wire_format import Fields
 
-__all__ = ["ENUMERATIONS", "MODEL", "TENSORS", "TYPES", "TYPE_INPUTS"]
+__all__ = ["ENUMERATIONS", "MODEL", "OF_OPERATORS", "TENSORS", "TYPES", "TYPE_INPUTS"]
 
 TENSOR: Fields = {
     1: ("dims", "int", True), 2: ("data_type", "int", False), 3: ("float_data", "float", True),
@@ -39,9 +39,10 @@ PRIMITIVE: Fields = {1: ("name", "str", False), 2: ("op_type", "str", False),
                      3: ("attribute", ATTRIBUTE, True), 5: ("prim_type", "int", False)}
 
 MODEL: Fields = {1: ("ir_version", "str", False), 2: ("producer_name", "str", False),
-                 3: ("producer_version", "str", False), 7: ("graph", GRAPH, False),
-                 8: ("functions", GRAPH, True), 9: ("preprocessor", {}, False),
-                 10: ("little_endian", "int", False), 12: ("primitives", PRIMITIVE, True)}
+                 3: ("producer_version", "str", False), 5: ("model_version", "str", False),
+                 7: ("graph", GRAPH, False), 8: ("functions", GRAPH, True),
+                 9: ("preprocessor", {}, False), 10: ("little_endian", "int", False),
+                 12: ("primitives", PRIMITIVE, True), 13: ("mind_ir_version", "int", False)}
 
 # the types of tensors, by their numbers
 TENSORS = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64",
@@ -49,8 +50,9 @@ TENSORS = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int
            15: "complex128", 16: "bfloat16", 17: "float64"}
 
 # the types of attributes, by their numbers
-FLOAT, STRING, BOOL, DOUBLE = 1, 8, 9, 11
-TENSOR_VALUE, SOME_TENSORS, TUPLE, LIST, UMONAD, IOMONAD, NONE = 17, 19, 20, 21, 23, 24, 25
+FLOAT, INT64, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
+TENSOR_VALUE, SOME_TENSORS, TUPLE, LIST = 17, 19, 20, 21
+UMONAD, IOMONAD, NONE, SCALAR = 23, 24, 25, 39
 WHOLE = frozenset((2, 3, 4, 5, 6, 7, 12, 13))  # numbers of 8 to 64 bits
 
 # numbers by which graphs name what Python's code names by texts: by an argument's default
@@ -65,6 +67,9 @@ ENUMERATIONS: dict[str, dict[int, str]] = {
     **dict.fromkeys(("align_corners", "half_pixel", "asymmetric"),
                     {0: "asymmetric", 1: "align_corners", 2: "half_pixel"}),
 }
+
+# those of attributes whose default names another
+OF_OPERATORS = {("TensorScatterElements", "reduction"): {0: "none", 1: "add"}}
 
 # numbers by which graphs name types
 TYPES = {30: "bool_", 32: "int8", 33: "int16", 34: "int32", 35: "int64", 37: "uint8", 38: "uint16",

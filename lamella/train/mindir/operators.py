@@ -12,7 +12,7 @@ from ...compat.alias_paths import LATER
 from ...core import dtype as mstype
 from ...core.primitive import Primitive
 from ..wire_format import Message
-from .messages import ENUMERATIONS, TYPE_INPUTS, TYPES
+from .messages import ENUMERATIONS, OF_OPERATORS, TYPE_INPUTS, TYPES
 from .values import MONAD, Weights, value
 
 __all__ = ["STRUCTURE", "operator_of"]
@@ -128,13 +128,16 @@ def _made(name: str, kind: type[Primitive], signature: inspect.Signature, given:
           ) -> Primitive:
     parameters = signature.parameters
     try:
-        return kind(**{key: _named(parameters[key].default, each) for key, each in given.items()})
+        return kind(**{key: _named(name, key, parameters[key].default, each)
+                       for key, each in given.items()})
     except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"its operator {name!r} has wrong attributes: {error}") from error
 
 
-def _named(default: Any, given: Any) -> Any:
+def _named(operator: str, name: str, default: Any, given: Any) -> Any:
     """An attribute's value, by its name where the graph has a number for it."""
+    if (operator, name) in OF_OPERATORS:
+        return OF_OPERATORS[operator, name].get(given, given)
     if type(given) is int and isinstance(default, str):
         return ENUMERATIONS.get(default, {}).get(given, given)
     if type(given) is int and isinstance(default, mstype.Type):

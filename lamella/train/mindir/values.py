@@ -15,7 +15,7 @@ from ...tensors.tensor import wrap
 from ..wire_format import Message
 from . import messages as of
 
-__all__ = ["MONAD", "Weights", "raw_type", "value"]
+__all__ = ["MONAD", "Weights", "contents", "raw_type", "value"]
 
 MONAD = object()  # by passing it on, nodes with side effects say what they come after
 
@@ -78,6 +78,11 @@ def raw_type(number: int) -> torch.dtype:
     if number not in of.TENSORS:
         raise ValueError(f"it has tensors of type {number}, which is not known")
     return getattr(torch, of.TENSORS[number])
+
+
+def contents(raw: torch.Tensor) -> memoryview:
+    """A tensor's elements as the file has them."""
+    return flat_bytes(raw.cpu()).numpy().data
 
 
 def value(attribute: Message, weights: Weights) -> Any:

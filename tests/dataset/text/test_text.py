@@ -80,7 +80,7 @@ def test_vocabularies(tmp_path):
 
 
 def test_vectors(tmp_path):
-    path = tmp_path / "vectors.txt"
+    path = tmp_path / "vectors.vec"
     path.write_text("2 3\nok 1 2 3\nno 4 5 6\n")
     vectors = T.FastText.from_file(str(path))
     out = T.ToVectors(vectors, lower_case_backup=True)(["OK", "?"])
@@ -113,10 +113,29 @@ def test_jieba_and_sentencepiece(tmp_path):
     (lambda: T.Lookup({}), TypeError, "'vocab' must be a Vocab, but got dict"),
     (lambda: T.ToNumber(ms.int8)(["300"]), RuntimeError, "out of bounds if cast to int8"),
     (lambda: T.ToNumber(ms.int8)(["x"]), RuntimeError, 'it is invalid to convert "x" to'),
-    (lambda: T.WhitespaceTokenizer()(["a", "b"]), RuntimeError, "must be one string"),
+    (lambda: T.WhitespaceTokenizer()(["a", "b"]), RuntimeError,
+     "the input shape should be scalar and the input datatype should be string"),
+    (lambda: T.Lookup(VOCAB)(1.0), RuntimeError, "input is not string datatype"),
+    (lambda: T.WhitespaceTokenizer()(None), TypeError, "cannot be converted into tensor"),
     (lambda: T.Ngram(0), ValueError, "'n' must be positive"),
     (lambda: T.JiebaTokenizer("none", "none"), ValueError, "does not exist"),
 ])
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# what is written to a file of this name, the class, and MindSpore's words about it
+@pytest.mark.parametrize("name, text, kind, message", [
+    ("a.txt", "", T.Vectors, "Vectors: invalid file, file is empty"),
+    ("a.txt", "one 1\ntwo 2\nthree 3\n", T.Vectors, "token with 1-dimensional vector"),
+    ("glove.txt", "one 1 2\n", T.GloVe, r"can not find file 'glove.6B.\*.txt'"),
+    ("fast.txt", "one 1 2\n", T.FastText, r"can not find file '\*.vec'"),
+    (None, "", T.CharNGram, "get real path failed"),
+    (None, "", T.GloVe, "GloVe: invalid file, failed to open GloVe file"),
+])
+def test_files_of_vectors_that_are_none(tmp_path, name, text, kind, message):
+    if name is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(RuntimeError, match=message):
+        kind.from_file(str(tmp_path / (name or "none")))

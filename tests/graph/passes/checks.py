@@ -30,7 +30,8 @@ def recorded(function: Callable, *inputs: torch.Tensor) -> GraphModule:
 def count(graph: GraphModule, *names: str) -> int:
     """How many operations have one of these names, such as "mm"."""
     return sum(str(n.target).split(".")[1] in names for n in graph.graph.nodes
-               if n.op == "call_function" and str(n.target).startswith(("aten.", "mkldnn.")))
+               if n.op == "call_function" and str(n.target).startswith(
+                   ("aten.", "mkldnn.", "lamella.")))
 
 
 def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],

@@ -342,7 +342,7 @@ ERRORS = [
     (lambda w: nn.Momentum([{"lr": 1.0}], 0.1, 0.9), KeyError, "'params'"),
     (lambda w: nn.Momentum([{"params": [w]}, {"params": [w]}], 0.1, 0.9), RuntimeError,
      "'w' is in the groups twice"),
-    (lambda w: nn.Momentum([w, w], 0.1, 0.9), ValueError, "'moments.w' comes twice"),
+    (lambda w: nn.Momentum([w, w], 0.1, 0.9), ValueError, "got 'w' twice"),
     (lambda w: nn.Momentum([w], ms.Tensor([[0.1]]), 0.9), ValueError, r"shape \(1, 1\)"),
     (lambda w: nn.Momentum([{"params": [w], "lr": [0.1]},
                             {"params": [parameter([1.0], "b")], "lr": [0.1, 0.2]}], 0.1, 0.9),

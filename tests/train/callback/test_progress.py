@@ -42,3 +42,34 @@ def test_vision_is_reached_by_transforms_too():
 def test_wrong_arguments(arguments, message):
     with pytest.raises(TypeError, match=message):
         ProgressBar(**arguments)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("terminal", "callbacks", "progress", "shows"), [
+    (True, None, None, True), (False, None, None, False), (True, None, False, False),
+    (False, None, True, True), (True, [ms.train.LossMonitor(9)], None, False),
+    (True, ms.train.History(), None, True)])
+@pytest.mark.parametrize("method", ["train", "fit"])
+def test_a_bar_by_default_on_a_terminal(terminal, callbacks, progress, shows, method, monkeypatch):
+    screen = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr("sys.stderr", screen)
+    drawn(lambda model, data, _: getattr(model, method)(1, data, callbacks=callbacks,
+                                                        progress=progress))
+    assert ("epoch 1 of 1" in screen.getvalue()) is shows
+
+
+def test_only_the_first_process_shows_one(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("RANK_ID", "1")
+    drawn(lambda model, data, _: model.train(1, data))
+    assert not screen.getvalue()
+
+
+def test_progress_must_be_a_bool():
+    with pytest.raises(TypeError, match="'progress' must be bool"):
+        drawn(lambda model, data, _: model.train(1, data, progress="yes"))

@@ -1,0 +1,1 @@
+"""Generation beside transformers: ``python -m benchmarks.generation``."""

@@ -1,0 +1,136 @@
+"""Generation beside transformers: ``python -m benchmarks.generation [--tiny] [--rows 1,8]``.
+
+Each framework writes tokens with the same decoder (random weights of GPT-2's and Llama's shapes) in
+a process of its own; the processes take turns. Tokens have to agree in float32. transformers is
+left out if it isn't installed. The limit is the time in which the weights are read from memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import torch
+
+from .decoders import SHAPES, in_lamella
+
+PROMPT, TOKENS, WARM = 128, 16, 24
+FRAMEWORKS = ("lamella", "transformers", "transformers compiled")
+
+
+class Worker:
+    """A process that answers requests (`worker.py`)."""
+
+    def __init__(self, *arguments: str, threads: int):
+        env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", f"{__package__}.worker", *arguments], text=True, env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self._answer()
+
+    def ask(self, request: str) -> Any:
+        """The answer to a request."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{request}\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker ended with status {self.process.wait()}")
+        return json.loads(line)
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.communicate()
+
+
+class Result(NamedTuple):
+    """What one framework takes: seconds to the first token and of one step, and bytes."""
+
+    first: float
+    step: float
+    memory: int
+    tokens: list[int]
+
+
+def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> dict[str, Result]:
+    """The results of each framework, which take turns."""
+    workers, failed = {}, []
+    for framework in FRAMEWORKS:
+        if framework != "lamella" and importlib.util.find_spec("transformers") is None:
+            continue
+        try:
+            workers[framework] = Worker(framework, shape, dtype, str(rows), threads=given.threads)
+            workers[framework].ask(f"prefill {PROMPT}")
+            workers[framework].ask(f"decode {WARM}")
+        except RuntimeError as error:
+            failed.append(f"{framework}: {error}")
+    times: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in workers}
+    for _ in range(given.rounds):
+        for name, worker in workers.items():
+            times[name][0].append(worker.ask(f"prefill {PROMPT}"))
+            times[name][1].append(worker.ask(f"decode {TOKENS}") / TOKENS)
+    found = {name: Result(min(times[name][0]), min(times[name][1]), worker.ask("memory"),
+                          worker.ask("tokens")) for name, worker in workers.items()}
+    for worker in workers.values():
+        worker.end()
+    print(*failed, sep="\n", end="\n" if failed else "", file=sys.stderr)
+    return found
+
+
+def bytes_of(shape: str, dtype: str) -> int:
+    """What one token reads of the weights: all but tables of which it needs a row."""
+    net = in_lamella(SHAPES[shape]._replace(layers=1), "float32")
+    more = in_lamella(SHAPES[shape]._replace(layers=2), "float32")
+    one, two = (sum(p.size for p in n.get_parameters()) for n in (net, more))
+    tables = {"embed_tokens.embedding_table", "wpe.embedding_table"}
+    unread = sum(p.size for p in net.get_parameters() if p.name in tables)
+    count = one + (SHAPES[shape].layers - 1) * (two - one) - unread
+    return count * getattr(torch, dtype).itemsize
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tiny", action="store_true", help="small shapes, to see that it works")
+    parser.add_argument("--only", default="", help="shapes that contain this")
+    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--rows", default="1", help="sequences at once, such as 1,8")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    memory = Worker("memory", "", "", "0", threads=given.threads)
+    shapes = [s for s in SHAPES if s.endswith("tiny") == given.tiny and given.only in s]
+    print(f"{given.threads} threads, prompts of {PROMPT} tokens, PyTorch {torch.__version__}; "
+          "the least of each framework's rounds.\n")
+    print("| decoder | type | rows | framework | first token | a step | tokens/s "
+          "| GB/s of weights | step / limit | peak memory |\n" + "| --- " * 4 + "| ---: " * 6 + "|")
+    for shape in shapes:
+        for dtype in given.dtypes.split(","):
+            for rows in map(int, given.rows.split(",")):
+                found = compared(shape, dtype, rows, given)
+                speed, read = memory.ask("bandwidth"), bytes_of(shape, dtype)
+                for name, result in found.items():
+                    print(f"| {shape} | {dtype} | {rows} | {name} | {1e3 * result.first:.0f} ms | "
+                          f"{1e3 * result.step:.2f} ms | {rows / result.step:.1f} | "
+                          f"{read / result.step / 1e9:.1f} | {result.step * speed / read:.2f} | "
+                          f"{result.memory / 2**20:.0f} MiB |", flush=True)
+                if dtype == "float32":
+                    count = min(len(r.tokens) for r in found.values())
+                    assert len({tuple(r.tokens[:count]) for r in found.values()}) == 1, found
+                print(f"| {shape} | {dtype} | {rows} | reading the weights, {speed / 1e9:.1f} GB/s "
+                      f"| | {1e3 * read / speed:.2f} ms | {rows * speed / read:.1f} | | 1.00 | |",
+                      flush=True)
+    memory.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The kernel for products of few rows, against PyTorch's in double precision."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lamella.graph.passes import improve, plain
+from lamella.machine import few_rows
+from tests.graph.conftest import _built  # noqa: F401  (a fixture)
+from tests.graph.passes.checks import check_same, count, recorded
+
+
+@pytest.fixture
+def kernel():
+    """The kernel, built once for all tests."""
+    if few_rows.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+    return torch.ops.lamella.few_rows.default
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 4, 5, 7, 8, 13, 17])
+@pytest.mark.parametrize("width, columns", [(0, 3), (1, 1), (15, 4), (64, 33), (100, 7),
+                                            (515, 130)])
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-6), (torch.bfloat16, 4e-3)])
+@pytest.mark.parametrize("bias", [True, False])
+def test_products(kernel, rows, width, columns, dtype, tolerance, bias):
+    torch.manual_seed(rows + width)
+    x, weight = torch.randn(rows, width).to(dtype), torch.randn(columns, width).to(dtype)
+    added = torch.randn(columns).to(dtype) if bias else None
+    expected = x.double() @ weight.double().t() + (added.double() if added is not None else 0)
+    scale = x.double().abs() @ weight.double().abs().t() + 4
+    got = kernel(x, weight, added)
+    assert got.dtype is dtype and got.shape == expected.shape
+    assert ((got.double() - expected).abs() <= tolerance * scale).all()
+
+
+def test_a_part_of_a_matrix_and_values_that_are_not_finite(kernel):
+    whole = torch.randn(40, 96)
+    x = torch.randn(2, 64)
+    x[0, 3], x[1, 40] = float("nan"), float("inf")
+    weight = whole[3:30, 16:80]  # its rows don't follow each other in memory
+    torch.testing.assert_close(kernel(x, weight, None), x @ weight.t(), equal_nan=True)
+
+
+@pytest.mark.parametrize("given", [
+    (torch.ones(2, 3), torch.ones(4, 5), None), (torch.ones(2, 3), torch.ones(3, 4).t(), None),
+    (torch.ones(2, 3), torch.ones(4, 3).bfloat16(), None),
+    (torch.ones(3, 2).t(), torch.ones(4, 3), None), (torch.ones(2, 3), torch.ones(4, 3),
+                                                     torch.ones(3)),
+    (torch.ones(2, 3).double(), torch.ones(4, 3).double(), None)])
+def test_what_it_does_not_support_is_refused(kernel, given):
+    with pytest.raises(RuntimeError, match="few_rows"):
+        kernel(*given)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_graphs_use_it_where_it_is_the_fastest(kernel, monkeypatch, dtype):
+    monkeypatch.setattr(few_rows, "fastest", lambda *args: "rows")
+    inputs = [torch.randn(s).to(dtype) for s in [(3, 64), (48, 64), (48,), (20, 48)]]
+    graph = recorded(lambda x, w, b, v: (
+        torch.nn.functional.linear(torch.nn.functional.linear(x, w, b).tanh(), v)), *inputs)
+    better = improve(graph, inputs)
+    assert count(better, "few_rows") == 2 and count(better, "mm", "addmm") == 0
+    check_same(graph, better, inputs, 2e-2 if dtype is torch.bfloat16 else 1e-4)
+    assert count(plain(better), "few_rows") == 0
+    check_same(graph, plain(better), inputs)
+    many = [torch.randn(few_rows.MOST + 1, 64).to(dtype), *inputs[1:]]
+    assert count(improve(recorded(lambda x, w, b, v: torch.nn.functional.linear(x, w, b), *many),
+                         many), "few_rows") == 0
+
+
+def test_measuring_names_a_kernel(kernel):
+    key = (2, 64, 1024, True, "torch.bfloat16", torch.get_num_threads())
+    assert few_rows._measured(key) in {"torch", "onednn", "rows"}
+    assert few_rows.fastest(1, 8, 8, False, torch.float32, False) is None  # too small

@@ -1,0 +1,149 @@
+"""MindIR files that are written here, and what MindSpore 2.10 gave for them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.train.mindir import writing
+
+from .networks import EXAMPLES, MLP, LeNet
+
+WRITTEN = Path(__file__).parent / "written"
+
+
+def flat(found: Any) -> list[Any]:
+    if isinstance(found, (tuple, list)):
+        return [each for part in found for each in flat(part)]
+    return [found.asnumpy()]
+
+
+def check(found: Any, wanted: list[Any]) -> None:
+    found = flat(found)
+    assert len(found) == len(wanted)
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_mindspore_gave_the_same(name, tmp_path):
+    """The network, its file written now, and the file that MindSpore ran agree with MindSpore."""
+    example = EXAMPLES[name]
+    with np.load(WRITTEN / f"{name}.npz") as kept:
+        wanted = [kept[key] for key in sorted(kept) if key[0] == "y"]
+        for given, there in zip(example.inputs, [kept[key] for key in sorted(kept)
+                                                 if key[0] == "x"], strict=True):
+            np.testing.assert_array_equal(given, there)
+    inputs = [Tensor(each) for each in example.inputs]
+    path = str(tmp_path / "now.mindir")
+    ms.export(example.network(), *example.forms(), file_name=path, file_format="MINDIR")
+    check(nn.GraphCell(ms.load(path))(*inputs), wanted)
+    check(nn.GraphCell(ms.load(str(WRITTEN / f"{name}.mindir")))(*inputs), wanted)
+    check(example.network()(*inputs), wanted)
+
+
+@pytest.mark.parametrize("name", ["lenet", "resnet_open", "reader_open"])
+def test_sizes_that_vary(name, tmp_path):
+    example, path = EXAMPLES[name], str(tmp_path / "a.mindir")
+    net = example.network()
+    ms.export(net, *example.forms(), file_name=path, file_format="MINDIR")
+    run = nn.GraphCell(ms.load(path))
+    for count in (1, 5):
+        x = Tensor(np.repeat(example.inputs[0][:1], count, 0) + 0.1)
+        check(run(x), flat(net(x)))
+
+
+def test_words_of_any_number(tmp_path):
+    example, path = EXAMPLES["bert_open"], str(tmp_path / "a.mindir")
+    net = example.network()
+    ms.export(net, *example.forms(), file_name=path, file_format="MINDIR")
+    run = nn.GraphCell(ms.load(path))
+    words, mask = (Tensor(each[:1, :3]) for each in example.inputs)
+    check(run(words, mask), flat(net(words, mask)))
+
+
+def test_parameters_change_in_each_call(tmp_path):
+    example, path = EXAMPLES["counter"], str(tmp_path / "a.mindir")
+    x = Tensor(example.inputs[0])
+    net = example.network()
+    ms.export(net, x, file_name=path, file_format="MINDIR")
+    run = nn.GraphCell(ms.load(path))
+    for _ in range(3):
+        check(run(x), flat(net(x)))
+    for name, parameter in net.parameters_dict().items():
+        check(run.parameters_dict()[name], flat(parameter))
+
+
+def test_large_weights_lie_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "APART", 1000)
+    net, x = EXAMPLES["lenet"].network(), Tensor(EXAMPLES["lenet"].inputs[0])
+    ms.export(net, x, file_name=str(tmp_path / "net"), file_format="MINDIR")
+    assert sorted(os.listdir(tmp_path)) == ["net_graph.mindir", "net_variables"]
+    assert sorted(os.listdir(tmp_path / "net_variables")) == ["data_0", "data_1", "data_2"]
+    check(nn.GraphCell(ms.load(str(tmp_path / "net_graph.mindir")))(x), flat(net(x)))
+
+
+class Spectrum(nn.Cell):
+    """Has an operation that MindIR has no form of."""
+
+    def construct(self, x):
+        """The spectrum's size."""
+        y = x + 1
+        return ops.abs(ops.rfft(y))
+
+
+def test_what_has_no_form_is_named_with_its_line(tmp_path):
+    line = Spectrum.construct.__code__.co_firstlineno + 3
+    with pytest.raises(RuntimeError, match=rf"'_fft_r2c' \(.*test_writing.py:{line}\)"):
+        ms.export(Spectrum(), ops.ones(8), file_name=str(tmp_path / "a"), file_format="MINDIR")
+    assert os.listdir(tmp_path) == []
+
+
+class Random(nn.Cell):
+    """Draws numbers."""
+
+    def construct(self, x):
+        """The input with noise."""
+        return x + ops.standard_normal(x.shape)
+
+
+def test_random_numbers_have_no_form(tmp_path):
+    with pytest.raises(RuntimeError, match=r"MindIR has no form of the operator"):
+        ms.export(Random(), ops.ones(8), file_name=str(tmp_path / "a"), file_format="MINDIR")
+
+
+class Named(nn.Cell):
+    """Gives a dict."""
+
+    def construct(self, x):
+        """The input by a name."""
+        return {"x": x + 1}
+
+
+def test_a_dict_as_a_result_has_no_place(tmp_path):
+    with pytest.raises(RuntimeError, match="no place for a dict"):
+        ms.export(Named(), ops.ones(8), file_name=str(tmp_path / "a"), file_format="MINDIR")
+
+
+def test_an_old_file_stays_where_writing_fails(tmp_path):
+    path = tmp_path / "a.mindir"
+    ms.export(MLP(), ops.ones((1, 4)), file_name=str(path), file_format="MINDIR")
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError, match="no form"):
+        ms.export(Random(), ops.ones(8), file_name=str(path), file_format="MINDIR")
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.mindir"]
+
+
+def test_a_file_that_was_read_is_written_again(tmp_path):
+    first, second = str(tmp_path / "a.mindir"), str(tmp_path / "b.mindir")
+    net, x = LeNet().set_train(False), Tensor(EXAMPLES["lenet"].inputs[0])
+    ms.export(net, x, file_name=first, file_format="MINDIR")
+    ms.export(nn.GraphCell(ms.load(first)), x, file_name=second, file_format="MINDIR")
+    check(nn.GraphCell(ms.load(second))(x), flat(net(x)))
