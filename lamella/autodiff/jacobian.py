@@ -8,17 +8,20 @@ from typing import Any
 import torch
 
 from ..core.require import of_type
+from ..core.state import state
+from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
-from .reverse import checked_positions
+from .reverse import checked_positions, checked_weights
 from .run import cut, detached, record
 from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
 from .vmap import check_chunk_size
 
 
-def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
-           has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+           has_aux: bool = False, *, chunk_size: int | None = None,
+           weights: Any = None) -> Callable[..., Any]:
     """The function that computes the Jacobian of `fn`, by forward mode.
 
     `fn` runs once, recorded as a linear map, which is applied to all directions together. Suits
@@ -26,19 +29,22 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
 
     Args:
         fn: a function or Cell of Tensors.
-        grad_position: which positional inputs to differentiate by.
+        grad_position: which positional inputs to differentiate by; None: by `weights` alone.
         has_aux: differentiate only the first output; the others come back as they are.
         chunk_size: how many input elements to take at once, to bound memory; default all.
+        weights: a Parameter, or a tuple or list of them, to differentiate by as well.
 
     Returns:
         A function of `fn`'s arguments. For one output and one input it gives a Tensor of the
         output's shape followed by the input's. For several inputs, a tuple of those; for several
         outputs, a tuple (or the structure of the outputs) of either. With `has_aux`, a pair of that
-        and the other outputs: a tuple, or the one there is.
+        and the other outputs: a tuple, or the one there is. With `weights`, there is a pair in the
+        place of those by inputs: them, and those by weights (one, or a tuple); without a position
+        the latter alone.
 
     Raises:
         TypeError: if an argument is of the wrong type.
-        ValueError: if a position is out of range.
+        ValueError: if a position is out of range, or `fn` assigns one of the weights.
 
     Examples:
         >>> import lamella as ms
@@ -46,10 +52,10 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         [[2. 0.]
          [0. 4.]]
     """
-    positions, single = _request("jacfwd", fn, grad_position, has_aux, chunk_size)
+    request = _Request("jacfwd", fn, grad_position, has_aux, chunk_size, weights)
 
     def jacobian(*args: Any) -> Any:
-        _check_arguments("jacfwd", positions, args)
+        fn, args, positions = request.of(args)
         outer = current()
         inputs = [t._raw for p in positions for t in tensors(args[p])]
         indices = _leaf_indices(positions, args)
@@ -68,7 +74,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
             parts = next(flat).split(sizes)
             found = iter([wrap(part.movedim(0, -1).reshape((*out.shape, *shape)))
                           for part, shape in zip(parts, shapes, strict=True)])
-            return _by_input(args, positions, single, found)
+            return request.parted(args, positions, found)
 
         result = map_tensors(columns, value[0] if has_aux else value)
         if outer is None:
@@ -78,14 +84,15 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     return jacobian
 
 
-def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
-           has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+           has_aux: bool = False, *, chunk_size: int | None = None,
+           weights: Any = None) -> Callable[..., Any]:
     """The function that computes the Jacobian of `fn`, by reverse mode.
 
     Suits functions with fewer outputs than inputs.
 
     Args:
-        fn, grad_position, has_aux: as for `jacfwd`.
+        fn, grad_position, has_aux, weights: as for `jacfwd`.
         chunk_size: how many output elements to take at once, to bound memory; default all.
 
     Returns:
@@ -102,10 +109,10 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         >>> print(dx, dy)
         [3. 4.] [1. 2.]
     """
-    positions, single = _request("jacrev", fn, grad_position, has_aux, chunk_size)
+    request = _Request("jacrev", fn, grad_position, has_aux, chunk_size, weights)
 
     def jacobian(*args: Any) -> Any:
-        _check_arguments("jacrev", positions, args)
+        fn, args, positions = request.of(args)
         outer = current()
         around = Level(outer, reverse=False)  # the gradient is part of this transformation
         with entered(around):
@@ -133,10 +140,10 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         def block(out: Tensor) -> Any:
             if not differentiable(out._raw):
                 found = iter([wrap(i.new_zeros((*out.shape, *i.shape))) for i in run.originals])
-                return _by_input(args, positions, single, found)
+                return request.parted(args, positions, found)
             found = iter([wrap(part.reshape((*out.shape, *shape)))
                           for part, shape in zip(next(blocks), shapes, strict=True)])
-            return _by_input(args, positions, single, found)
+            return request.parted(args, positions, found)
 
         result = map_tensors(block, first)
         if outer is None:
@@ -147,12 +154,12 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
     return jacobian
 
 
-def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
-            has_aux: bool = False) -> Callable[..., Any]:
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
+            has_aux: bool = False, *, weights: Any = None) -> Callable[..., Any]:
     """The function that computes the second derivatives of `fn`: forward over reverse mode.
 
     Args:
-        fn, grad_position, has_aux: as for `jacfwd`.
+        fn, grad_position, has_aux, weights: as for `jacfwd`.
 
     Returns:
         As `jacfwd` of the Jacobian: for a scalar function of one input a Tensor of the input's
@@ -163,9 +170,13 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0,
         >>> print(ms.autodiff.hessian(lambda x: (x**3).sum())(ms.Tensor([1.0, 2.0])))
         [[ 6.  0.]
          [ 0. 12.]]
+        >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
+        >>> print(ms.autodiff.hessian(lambda x: (x * w**2).sum(), None, weights=w)(ms.Tensor(3.0)))
+        [[6. 0.]
+         [0. 6.]]
     """
-    inner = jacrev(fn, grad_position, has_aux)
-    return jacfwd(inner, grad_position, has_aux)
+    inner = jacrev(fn, grad_position, has_aux, weights=weights)
+    return jacfwd(inner, grad_position, has_aux, weights=weights)
 
 
 def _pushed_rows(linear: Linear, indices: list[int], inputs: list[torch.Tensor],
@@ -202,18 +213,64 @@ def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
     return values[-1], rows
 
 
-def _request(name: str, fn: Any, grad_position: Any, has_aux: Any,
-             chunk_size: Any) -> tuple[tuple[int, ...], bool]:
-    if not callable(fn):
-        raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
-                        f"but got {type(fn).__name__}.")
-    of_type(has_aux, bool, "has_aux", name)
-    check_chunk_size(chunk_size, name)
-    positions = checked_positions(name, grad_position)
-    if not positions:
-        raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, "
-                        f"but got {grad_position!r}.")
-    return positions, len(positions) == 1  # MindSpore gives no tuple for one position
+class _Request:
+    """What to differentiate by what; weights become a last argument."""
+
+    def __init__(self, name: str, fn: Any, grad_position: Any, has_aux: Any, chunk_size: Any,
+                 weights: Any):
+        if not callable(fn):
+            raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
+                            f"but got {type(fn).__name__}.")
+        of_type(has_aux, bool, "has_aux", name)
+        check_chunk_size(chunk_size, name)
+        self.name, self.fn = name, fn
+        self.weights = checked_weights(name, weights)
+        self.single_weight = isinstance(weights, Parameter)
+        self.positions = checked_positions(name, grad_position) or ()
+        if not self.positions and (self.weights is None or grad_position is not None):
+            raise TypeError(f"For '{name}', 'grad_position' must be an int or a tuple of ints, "
+                            f"but got {grad_position!r}.")
+
+    def of(self, args: tuple) -> tuple[Callable[..., Any], tuple, tuple[int, ...]]:
+        """The function, its arguments, and which of them to differentiate by."""
+        _check_arguments(self.name, self.positions, args)
+        if self.weights is None:
+            return self.fn, args, self.positions
+        given = (*args, tuple([wrap(w._raw) for w in self.weights]))
+        positions = *self.positions, len(args)
+        _check_arguments(self.name, positions, given)
+        return self._with_weights, given, positions
+
+    def _with_weights(self, *given: Any) -> Any:
+        """What the function gives with these weights."""
+        *args, weights = given
+        overlay, own = state.overlay, dict(zip(self.weights or (), weights, strict=True))
+        assert overlay is not None  # a transformation is running
+        before = {w: overlay[w] for w in own if w in overlay}
+        overlay.update({w: tensor._raw for w, tensor in own.items()})
+        try:
+            value = self.fn(*args)
+            for weight, tensor in own.items():
+                if overlay.get(weight) is not tensor._raw:
+                    raise ValueError(f"For '{self.name}', 'fn' must not assign one of 'weights', "
+                                     f"but it assigns '{weight.name}'.")
+            return value
+        finally:
+            for weight in own:
+                overlay.pop(weight, None)
+            overlay.update(before)
+
+    def parted(self, args: tuple, positions: tuple[int, ...], found: Any) -> Any:
+        """Blocks of a Jacobian in the structure of what they are by.
+
+        MindSpore gives no tuple for one position.
+        """
+        parts = tuple([map_tensors(lambda _: next(found), args[p]) for p in positions])
+        if self.weights is None:
+            return parts[0] if len(parts) == 1 else parts
+        by_inputs = parts[0] if len(parts) == 2 else parts[:-1]
+        by_weights = parts[-1][0] if self.single_weight else parts[-1]
+        return (by_inputs, by_weights) if self.positions else by_weights
 
 
 def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None:
@@ -251,8 +308,3 @@ def _basis(raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         found.append(rows.reshape(total, *raw.shape))
         start += size
     return found
-
-
-def _by_input(args: tuple, positions: tuple[int, ...], single: bool, found: Any) -> Any:
-    parts = tuple([map_tensors(lambda _: next(found), args[p]) for p in positions])
-    return parts[0] if single else parts
