@@ -76,7 +76,7 @@ def test_the_error_shows_how_to_convert_a_tensor_of_pytorch() -> None:
     (lambda: ops.addr(ops.ones((1, 2)), Tensor([2], ms.int8), ops.ones(2)), TypeError,
      "of one type, but got Int8 and Float32"),
     (lambda: ops.linearize(3, Tensor(1.0)), TypeError, "'fn' must be a function or a Cell"),
-    (lambda: ops.make_range("a"), TypeError, "For 'make_range', an argument is of a wrong type"),
+    (lambda: ops.make_range("a"), TypeError, "For 'make_range', the 'args.0.' must be int"),
     (lambda: nn.GradAccumulationCell(nn.Dense(2, 2), 2**31), ValueError,
      "'micro_size' must be at most 16384"),
     (lambda: ops.tuple_getitem((1, 2), 2), IndexError,
