@@ -1,5 +1,5 @@
 # make setup   a virtual environment in .venv with everything (once; again when a pin changes)
-# make demo    train LeNet-5 on real digits
+# make demo    train LeNet-5 on real digits; installs only what that needs
 # make test    the tests, the examples in docstrings, the program and the snippets in README.md
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
@@ -22,6 +22,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STAMP := .venv/.installed
+DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
@@ -30,13 +31,17 @@ DOCS_STAMP := .venv/.installed-docs
 setup: $(STAMP)
 
 # torch alone first: see constraints.txt
-$(STAMP): pyproject.toml constraints.txt
+$(DEMO_STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) $$(grep '^torch==' constraints.txt)
+	$(PIP) -c constraints.txt -e '.[demo]'
+	touch $(DEMO_STAMP)
+
+$(STAMP): $(DEMO_STAMP)
 	$(PIP) -c constraints.txt -e '.[test,demo]'
 	touch $(STAMP)
 
-demo: setup
+demo: $(DEMO_STAMP)
 	$(BIN)/python examples/mnist_lenet.py
 
 # in as many processes as there are cores; WORKERS=0 runs them in this one
