@@ -34,7 +34,8 @@ def register_compiler(**functions: Any) -> None:
 class CellCompile(CellTree):
     """Compilation ahead of calls, and its settings."""
 
-    __caches__ = (*COMPILED_FORMS, "_recorded")  # and the last run after `set_grad`
+    # the last run after `set_grad`, and flags that graphs were made with
+    __caches__ = (*COMPILED_FORMS, "_recorded", "_flags_of_phases")
 
     @property
     def compiled(self) -> bool:

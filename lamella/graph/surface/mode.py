@@ -20,6 +20,7 @@ from ..runtime.compiled import Compiled
 from ..runtime.methods import CompiledMethods
 from .as_asked import CompiledAsAsked
 from .config import choices
+from .phases import flags_of_phase, has_phase
 from .redefined import redefined
 
 _eager_call = Cell.__call__
@@ -29,6 +30,9 @@ def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
     if (state.trace is not None or state.level is not None or state.whole
             or not reverse.runs_as_graphs()):  # a program's own `__call__` calls it in either mode
         return _eager_call(self, *args, **kwargs)
+    if has_phase(self):
+        with flags_of_phase(self):
+            return compiled_cell(self)(*args, **kwargs)
     return compiled_cell(self)(*args, **kwargs)
 
 
