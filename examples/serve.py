@@ -107,12 +107,15 @@ class Engine:
             prompt, on_token=lambda token: loop.call_soon_threadsafe(queue.put_nowait, token),
             **options)
         self.awake.set()
+        given = 0
         try:
-            while not (request.is_finished and queue.empty()):
+            while not (request.is_finished and given == len(request.tokens)):
                 try:
-                    yield await asyncio.wait_for(queue.get(), 0.1)
+                    token = await asyncio.wait_for(queue.get(), 0.1)
                 except asyncio.TimeoutError:
                     continue  # has it ended without a token?
+                given += 1
+                yield token
         finally:
             request.cancel()  # no effect if it has ended
             self.awake.set()

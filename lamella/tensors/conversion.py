@@ -13,7 +13,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from ..core import context, cuts
 from ..core.dtype import Type, from_raw, to_raw
 from ..core.errors import op
-from ..core.require import of_type, one_of
+from ..core.require import boolean, of_type, one_of
 from ..core.state import state
 from ..device import kinds
 from .construction import converted, device_named, flat_bytes, shared
@@ -396,7 +396,7 @@ def _is_init(self: Tensor) -> bool:
 
 def _set_init_flag(self: Tensor, flag: bool) -> None:
     """Note whether a program has made the data, which nothing here asks."""
-    self.__dict__["_init_flag"] = bool(flag)
+    self.__dict__["_init_flag"] = boolean(flag, "flag", "set_init_flag")
 
 
 def _no_path(self: Tensor) -> str:
