@@ -9,7 +9,7 @@ import torch
 from ..core.adapters import adapted
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, as_ints, axis_in, raw_of, varargs
+from .arguments import as_int, as_ints, axis_in, raw_of, require_values, varargs
 
 __all__ = [
     "flip", "fliplr", "flipud", "moveaxis", "movedim", "permute", "repeat_elements",
@@ -333,7 +333,11 @@ def repeat_interleave(input: Tensor, repeats: Any, axis: int | None = None) -> T
     counts = getattr(repeats, "_raw", None)
     if counts is None:
         counts = torch.tensor(as_ints(repeats, "repeat_interleave", "repeats"), device=raw.device)
-    return wrap(raw.repeat_interleave(counts.long(), axis))
+    counts = counts.long()
+    # the kernel adds the counts up in 64 bits, and writes beyond its result where that overflows
+    require_values(counts.double().sum() * max(raw.numel(), 1) < 2.0**62,
+                   "For 'repeat_interleave', the sum of 'repeats' is too large.")
+    return wrap(raw.repeat_interleave(counts, axis))
 
 
 def _tensor_transpose(self: Tensor, *axes: Any, **named: Any) -> Tensor:
