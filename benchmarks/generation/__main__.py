@@ -9,47 +9,23 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import os
-import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
+from ..answering import Answering
 from .decoders import SHAPES, in_lamella
 
 PROMPT, TOKENS, WARM = 128, 16, 24
 FRAMEWORKS = ("lamella", "transformers", "transformers compiled")
 
 
-class Worker:
+def worker_of(*arguments: str, threads: int) -> Answering:
     """A process that answers requests (`worker.py`)."""
-
-    def __init__(self, *arguments: str, threads: int):
-        env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.worker", *arguments], text=True, env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self._answer()
-
-    def ask(self, request: str) -> Any:
-        """The answer to a request."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{request}\n")
-        self.process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> Any:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the worker ended with status {self.process.wait()}")
-        return json.loads(line)
-
-    def end(self) -> None:
-        """End the process."""
-        self.process.communicate()
+    return Answering(f"{__package__}.worker", *arguments, quiet=True,
+                     env={**os.environ, "OMP_NUM_THREADS": str(threads)})
 
 
 class Result(NamedTuple):
@@ -68,7 +44,8 @@ def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> di
         if framework != "lamella" and importlib.util.find_spec("transformers") is None:
             continue
         try:
-            workers[framework] = Worker(framework, shape, dtype, str(rows), threads=given.threads)
+            workers[framework] = worker_of(framework, shape, dtype, str(rows),
+                                           threads=given.threads)
             workers[framework].ask(f"prefill {PROMPT}")
             workers[framework].ask(f"decode {WARM}")
         except RuntimeError as error:
@@ -107,7 +84,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    memory = Worker("memory", "", "", "0", threads=given.threads)
+    memory = worker_of("memory", "", "", "0", threads=given.threads)
     shapes = [s for s in SHAPES if s.endswith("tiny") == given.tiny and given.only in s]
     print(f"{given.threads} threads, prompts of {PROMPT} tokens, PyTorch {torch.__version__}; "
           "the least of each framework's rounds.\n")

@@ -8,7 +8,6 @@ in C++, which a machine builds once, are there from the start.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import shutil
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..answering import Answering
 from .data import DATA
 
 FRAMEWORKS = ("lamella", "jax")
@@ -27,34 +27,11 @@ SLICE = 0.1  # seconds of one turn
 TOLERANCE = 2e-3  # relative to the largest element
 
 
-class Contestant:
+def contestant(framework: str, algorithm: str, threads: int, cache: str) -> Answering:
     """A process that runs one algorithm in one framework."""
-
-    def __init__(self, framework: str, algorithm: str, threads: int, cache: str):
-        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "LAMELLA_CACHE": cache,
-               "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.worker", framework, algorithm, str(threads)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-        self.begun = self._answer()
-
-    def ask(self, kind: str, much: float) -> dict[str, Any]:
-        """The answer to a request."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{kind} {much}\n")
-        self.process.stdin.flush()
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the worker ended with status {self.process.wait()}")
-        return json.loads(line)
-
-    def end(self) -> None:
-        """End the process."""
-        self.process.communicate()
+    return Answering(f"{__package__}.worker", framework, algorithm, str(threads), env={
+        **os.environ, "OMP_NUM_THREADS": str(threads), "LAMELLA_CACHE": cache,
+        "TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"})
 
 
 def difference(a: list[Any], b: list[Any]) -> float:
@@ -66,17 +43,17 @@ def difference(a: list[Any], b: list[Any]) -> float:
 
 def measured(algorithm: str, threads: int, warm: float, rounds: int, cache: str) -> dict[str, Any]:
     """The figures of one algorithm."""
-    both = {name: Contestant(name, algorithm, threads, cache) for name in FRAMEWORKS}
-    warmed = {name: its.ask("warm", warm if name == "lamella" else 1.0)
+    both = {name: contestant(name, algorithm, threads, cache) for name in FRAMEWORKS}
+    warmed = {name: its.ask(f"warm {warm if name == 'lamella' else 1.0}")
               for name, its in both.items()}
     apart = difference(warmed["lamella"]["results"], both["jax"].begun["results"])
     # of calls now: those of the warm-up were also recorded, replayed and compiled
-    counts = {name: max(1, min(5000, int(SLICE / its.ask("time", 5)["seconds"])))
+    counts = {name: max(1, min(5000, int(SLICE / its.ask("time 5")["seconds"])))
               for name, its in both.items()}
     times: dict[str, list[float]] = {name: [] for name in both}
     for _ in range(rounds):
         for name, its in both.items():
-            times[name].append(its.ask("time", counts[name])["seconds"])
+            times[name].append(its.ask(f"time {counts[name]}")["seconds"])
     for its in both.values():
         its.end()
     ratio = statistics.median(a / b for a, b in zip(times["lamella"], times["jax"], strict=True))

@@ -1,0 +1,68 @@
+"""`weights=` of Jacobians and Hessians: derivatives by Parameters."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn, ops
+
+from .test_jacobian import X, Y, finite, same
+
+
+@pytest.mark.parametrize("transform", [ms.jacfwd, ms.jacrev], ids=["jacfwd", "jacrev"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_jacobians_by_parameters(transform, compiled):
+    w, b = Parameter(Tensor(Y), name="w"), Parameter(Tensor(Y[:, 0]), name="b")
+
+    def fn(x):
+        return {"y": ops.tanh(w @ x) * b, "s": (b * b).sum() * x[:2]}
+
+    def plain(x, w, b):
+        return np.tanh(w @ x) * b
+
+    x = Tensor(X)
+    made = ms.jit if compiled else lambda f: f
+    for _ in range(3):
+        by_x, (by_w, by_b) = made(transform(fn, weights=[w, b]))(x)["y"]
+        for place, got in enumerate((by_x, by_w, by_b)):
+            same(got, Tensor(finite(plain, X, Y, Y[:, 0], by=place)), 1e-6, 1e-8)
+        only = made(transform(fn, None, weights=b))(x)
+        same(only["y"], by_b)
+        same(only["s"], Tensor(2 * X[:2, None] * Y[:, 0]))
+    np.testing.assert_array_equal(w.asnumpy(), Y)
+
+
+def test_a_hessian_by_inputs_and_weights():
+    net = nn.SequentialCell(nn.Dense(3, 2, dtype=ms.float64), nn.Tanh())
+    weights = net.trainable_params()
+    x = Tensor(X)
+    found = ms.hessian(lambda x: (net(x) ** 2).sum(), weights=weights)(x)
+    (xx, (xw, _)), ((wx, (ww, wb)), (bx, (bw, _))) = found
+    assert xx.shape == (3, 3) and ww.shape == (2, 3, 2, 3) and wb.shape == (2, 3, 2)
+    same(xw.transpose(1, 2, 0), wx)
+    same(wb.transpose(2, 0, 1), bw)
+
+    def by_weight(x):
+        return ms.grad(lambda x: (net(x) ** 2).sum(), None, weights)(x)
+
+    want = ms.jacfwd(by_weight)(x)
+    same(wx, want[0])
+    same(bx, want[1])
+
+
+def test_wrong_weights():
+    w = Parameter(Tensor(X), name="w")
+    with pytest.raises(TypeError, match="each of 'weights' must be a Parameter, but got Tensor"):
+        ms.jacfwd(lambda x: x, weights=[Tensor(X)])
+    with pytest.raises(TypeError, match="'grad_position' must be an int"):
+        ms.jacrev(lambda x: x, None)
+    with pytest.raises(ValueError, match="'grad_position' 1 is out of range"):
+        ms.jacrev(lambda x: x * w, 1, weights=w)(Tensor(X))
+
+    def assigns(x):
+        ops.assign(w, x)
+        return w * x
+
+    with pytest.raises(ValueError, match="must not assign one of 'weights', but it assigns 'w'"):
+        ms.jacrev(assigns, weights=w)(Tensor(X))
+    np.testing.assert_array_equal(w.asnumpy(), X)
