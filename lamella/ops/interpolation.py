@@ -356,7 +356,8 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     size = output_size.tolist() if isinstance(output_size, Tensor) else output_size
     if raw.dim() == 4:
         raw = raw.flatten(1, 2)
-    pads = padding if isinstance(padding, (tuple, list)) else (padding,)
+    pads: Any = padding
+    pads = pads if isinstance(pads, (tuple, list)) else (pads,)
     if any(isinstance(pad, int) and pad >= 2**31 for pad in pads):  # the kernel doesn't end
         raise ValueError(f"For 'fold', 'padding' must be below 2 ** 31, but got {padding}.")
     return wrap(F.fold(raw, size, kernel_size, dilation, padding, stride))
