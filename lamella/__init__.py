@@ -159,6 +159,7 @@ from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .ops import constexpr
 from .ops import einops_backend as _einops_backend
+from .ops.loops import scan, while_loop
 from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout
 from .parallel.search_settings import (

@@ -56,6 +56,8 @@ def effects_of(target: Any) -> Effects:
     """The side effects of the operation of a node."""
     found = _effects.get(id(target))
     if found is None:
+        if hasattr(target, "effects"):  # a loop, which only its graph keeps alive
+            return target.effects
         found = _effects[id(target)] = target, _effects_by_schema(target)
     return found[1]
 

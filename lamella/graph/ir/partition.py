@@ -14,6 +14,7 @@ from torch.fx import GraphModule, Node
 
 from .forms import form_of
 from .lazy_module import KernelGraph, LazyModule
+from .loop import loop_of
 from .operations import all_written_by, bases_of, effects_of, must_stay
 
 
@@ -86,7 +87,8 @@ class _Part:
 
 def _is_cheap(node: Node) -> bool:
     """Whether a value of the function is computed again instead of being kept."""
-    if node.op != "call_function" or node.target is operator.getitem or must_stay(node):
+    if node.op != "call_function" or node.target is operator.getitem or must_stay(node) or (
+            loop_of(node) is not None):
         return False
     if form_of(node) is None and "form" not in node.meta and not _gives_tensors(node):
         return True  # a size

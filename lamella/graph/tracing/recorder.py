@@ -21,6 +21,7 @@ from ...core.state import state
 from ..guards.kinds import form_of
 from ..ir.forms import Form, form_of_value
 from ..ir.lazy_module import KernelGraph, LazyModule
+from ..ir.loop import Loop
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
 from .refusals import CannotTrace
@@ -239,6 +240,15 @@ class Recorder(TorchDispatchMode):
         with self.pause():
             found = call(given)
         self._note(node, found)
+        return found
+
+    def loop(self, loop: Loop, values: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Run a loop, as a node of the graph."""
+        found = self.call(loop, values)
+        if loop.has_open_stacks:  # which may be longer in the next run
+            for part in next(iter(reversed(self.graph.nodes))).args[0].users:
+                if part.args[1] >= loop.carried:
+                    part.meta.pop("form", None)
         return found
 
     @contextmanager

@@ -15,7 +15,7 @@ class Cause(enum.Enum):
     DRAW = "it draws from generators that are not Lamella's, which a dry run can repeat"
     LATE_GUARD = "a guard is known only after what it depends on has been changed"
     NOT_INSPECTED = "a snapshot lacks what a run may change that is undone: a real run comes first"
-    BACKWARD = "a backward pass that the program didn't ask for would have a side effect"
+    DRY = "what runs for its kernels alone would have a side effect"
 
 
 class Refusal(NamedTuple):

@@ -27,6 +27,7 @@ from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
 from ..guards.ran import uninspected
 from .changes import Snapshot
+from .dry import has_changed, marks, running_dry
 from .refusals import CannotTrace, Cause
 
 
@@ -56,8 +57,6 @@ class Pulls:
         gradients: what the passes found.
         kernels: for each node that belongs to a pass, the number of this.
         refused: why the run can't be replayed inside of a gradient call; None if it can.
-        run_dry: whether one of them runs, which the program didn't ask for: it is given up before
-            any side effect.
     """
 
     def __init__(self, inputs: list[bool]):
@@ -68,7 +67,6 @@ class Pulls:
         self.gradients: list[torch.Tensor] = []
         self.kernels: dict[Node, int] = {}
         self.refused: str | None = None
-        self.run_dry = False
 
 
 def may_be_taped() -> bool:
@@ -216,60 +214,39 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         of_first = [i for i, raw in enumerate(raws) if id(raw) in first]
         if 0 < len(of_first) < len(raws):
             chosen.append(of_first)
-    marks = _marks(trace)
+    done = marks(trace)
     try:
-        with _running_dry(trace, ran):
+        with running_dry(trace, _checked(trace, ran)):
             for number, starts in enumerate(chosen):
                 _pull(pulls, number, starts, raws, aliases)
     except CannotTrace as reason:
-        if reason.cause is not Cause.BACKWARD:
+        if reason.cause is not Cause.DRY:
             raise
         pulls.refused = f"{reason} when it is differentiated"
-    if pulls.refused is None and marks != _marks(trace):
+    if pulls.refused is None and done != marks(trace):
         pulls.refused = "does more than computing when it is differentiated"
-    if before is not None and _has_changed(before):
+    if before is not None and has_changed(before):
         before.restore()
         pulls.refused = "changes an object when it is differentiated"
 
 
-@contextmanager
-def _running_dry(trace: Any, ran: Set[str]) -> Iterator[None]:
-    """A block that is left by a `CannotTrace` before the program's code has a side effect.
+def _checked(trace: Any, ran: Set[str]) -> Callable[[CodeType], None]:
+    """What is called with the program's code before it runs dry.
 
-    Code that may change what wasn't inspected doesn't run either. The next recording may know it.
+    Code that may change what wasn't inspected doesn't run. The next recording may know it.
     """
-    outside, unknown = trace.outside, uninspected(trace.reach)
-    codes, meets = outside.codes, outside.meets
+    unknown, codes = uninspected(trace.reach), trace.outside.codes
 
     def check(code: CodeType) -> None:
         if unknown(code):
             codes[code] = {}
             if code.co_name not in ran:
-                trace.pulls.run_dry = False
+                trace.run_dry = False
                 trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
-                raise CannotTrace(str(trace.refused), Cause.BACKWARD)
+                raise CannotTrace(str(trace.refused), Cause.DRY)
             trace.stop_dry_run(f"may use in {code.co_name!r} what can't be found")
 
-    outside.codes, outside.meets, trace.pulls.run_dry = {}, check, True
-    try:
-        yield
-    finally:
-        codes.update(outside.codes)
-        outside.codes, outside.meets, trace.pulls.run_dry = codes, meets, False
-
-
-def _has_changed(before: Snapshot) -> bool:
-    try:
-        return next(before.changes(), None) is not None
-    except CannotTrace:
-        return True
-
-
-def _marks(trace: Any) -> tuple[Any, ...]:
-    """What a backward pass of kernels alone leaves as it is."""
-    return (len(trace.guards), len(trace.deferred), len(trace.reads), len(trace.fresh),
-            len(trace.outside.queries), [id(t._data if isinstance(t, Parameter) else t._raw)
-                                         for t in (one.tensor for one in trace.held)])
+    return check
 
 
 def _pull(pulls: Pulls, number: int, starts: list[int], raws: list[torch.Tensor],

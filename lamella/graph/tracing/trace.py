@@ -22,11 +22,12 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
-from ..guards.sources import Source
 from ..ir.shapes import ShapeGuard
 from .effects import DeferredCall
 from .given import Given
+from .held import HeldTensor, data_of, set_data
 from .lines import Line, nearest_line
+from .loops import recorded_loop
 from .outside import OURS, Outside, origin_of
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause, Refusal
@@ -35,26 +36,6 @@ from .texts import is_only_logged, is_only_printed, marked
 if TYPE_CHECKING:
     from .outcome import Outcome
     from .taping import Pulls
-
-
-class HeldTensor:
-    """A Parameter or Tensor that a run can reach other than as an argument.
-
-    Attributes:
-        source: where a later call finds it; None where that is always the same object.
-        data: its data before the run.
-        begun: its data as the run began, maybe a stand-in, in this version.
-    """
-
-    __slots__ = ("begun", "data", "source", "tensor", "version")
-
-    def __init__(self, tensor: Tensor, source: Source | None):
-        self.tensor, self.source, self.data = tensor, source, data_of(tensor)
-
-    def begin(self) -> None:
-        """Note its data as the run begins."""
-        self.begun = raw = data_of(self.tensor)
-        self.version = 0 if raw.is_inference() else raw._version
 
 
 class ValueGuard(NamedTuple):
@@ -89,6 +70,7 @@ class Trace:
         deferred: what it printed, to be printed by every replay.
         runs: of Cells after `set_grad`, for their gradients.
         pulls: the backward passes that belong to the run (see `taping`); None if there are none.
+        run_dry: whether what runs now is given up before any side effect (see `dry`).
         outside: the check that it stays in what a graph can hold.
         value: the function's result.
         refused: why no graph can hold the run; None if one can.
@@ -109,6 +91,7 @@ class Trace:
         self.deferred: list[DeferredCall] = []
         self.runs: dict[int, Any] = {}
         self.pulls: Pulls | None = None
+        self.run_dry = False
         self.value: Any = None
         self.refused: Refusal | None = None
         self.outcome: Outcome | None = None
@@ -171,14 +154,18 @@ class Trace:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
 
     def stop_dry_run(self, what: str) -> None:
-        """Give up a backward pass that the program didn't ask for, before it does something.
+        """Give up what runs for the sake of its kernels alone, before it does something else.
 
         Raises:
-            CannotTrace: if there is one.
+            CannotTrace: if that is so.
         """
-        if self.pulls is not None and self.pulls.run_dry:
-            self.pulls.run_dry = False
-            raise CannotTrace(what, Cause.BACKWARD)
+        if self.run_dry:
+            self.run_dry = False
+            raise CannotTrace(what, Cause.DRY)
+
+    def loop(self, *args: Any) -> Any:
+        """A loop as one operation of the graph; see `recorded_loop`."""
+        return recorded_loop(self, *args)
 
     def refuse_once(self, what: str) -> None:
         """As `refuse`, for a rare reason: the next call is recorded again."""
@@ -241,16 +228,3 @@ def _weakly(method: Callable[[str], None]) -> Callable[[str], None]:
             own(what)
 
     return call
-
-
-def data_of(tensor: Tensor) -> torch.Tensor:
-    """The raw tensor that a Tensor or a Parameter holds, without any alias of a gradient call."""
-    return tensor._data if isinstance(tensor, Parameter) else tensor._raw
-
-
-def set_data(tensor: Tensor, raw: torch.Tensor) -> None:
-    """Let a Tensor or a Parameter hold another raw tensor."""
-    if isinstance(tensor, Parameter):
-        tensor._data = raw
-    else:
-        tensor._raw = raw

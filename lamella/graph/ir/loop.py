@@ -1,0 +1,126 @@
+"""A loop as one operation of a graph: its body is a graph, too, and was recorded once.
+
+The body takes carried values, an element of each stack, and values from outside that are the same
+in all steps. It gives the next carried values, and values that are kept of each step as stacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from .operations import Effects, bases_of
+
+
+class Loop:
+    """A loop, called with one list: the number of steps if it is `counted`, the first carried
+    values, the stacks, and the values from outside.
+
+    It gives the last carried values, the stacks of what is kept, and, if it `counts`, the number
+    of steps. The results share memory with nothing.
+
+    Args:
+        body: the graph of a step.
+        carried: how many values are carried.
+        stacks: how many stacks there are.
+        kept: for each value that is kept of a step, an empty stack of such values.
+        condition: a graph of the carried values and those from outside: whether there is another
+            step. None if the number of steps is known otherwise.
+        steps: the number of steps, if that is the same in each run.
+        backward: whether the last elements of the stacks come first.
+        counts: whether the number of steps is a result.
+        counted: whether it is an input.
+
+    Attributes:
+        copied: which carried values of a step may lie in the memory of something else.
+        seen: how many steps the recorded run took.
+    """
+
+    def __init__(self, body: GraphModule, carried: int, stacks: int, kept: Sequence[torch.Tensor],
+                 condition: GraphModule | None = None, steps: int | None = None,
+                 backward: bool = False, counts: bool = False, counted: bool = False):
+        self.body, self.condition = body, condition
+        self.carried, self.stacks, self.kept = carried, stacks, list(kept)
+        self.steps, self.backward, self.counts, self.counted = steps, backward, counts, counted
+        self.copied = _sharing(body, carried)
+        self.seen = 0
+
+    @property
+    def has_open_stacks(self) -> bool:
+        """Whether the sizes of stacks depend on values."""
+        return self.steps is None and bool(self.kept or self.stacks)
+
+    @property
+    def effects(self) -> Effects:
+        """Its side effects: none. With open stacks it is a stage of its own."""
+        return Effects(is_python=self.has_open_stacks)
+
+    @property
+    def graphs(self) -> list[GraphModule]:
+        """The graphs of a step."""
+        return [self.body] if self.condition is None else [self.condition, self.body]
+
+    def __str__(self) -> str:
+        kind = "for" if self.condition is None else "while"
+        return f"{kind} of {sum(n.op == 'call_function' for n in self.body.graph.nodes)} operations"
+
+    def parts(self, values: Sequence[Any]) -> tuple[int | None, list[Any], list[Any], list[Any]]:
+        """What it was called with: the number of steps, carried values, stacks, others."""
+        start = int(self.counted)
+        first, last = start + self.carried, start + self.carried + self.stacks
+        return (int(values[0]) if self.counted else self.steps, list(values[start:first]),
+                list(values[first:last]), list(values[last:]))
+
+    def __call__(self, values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """Run it, kernel by kernel."""
+        steps, carried, stacks, outside = self.parts(values)
+        columns: list[list[torch.Tensor]] = [[] for _ in self.kept]
+        count = 0
+        while (count < steps if steps is not None
+               else bool(self.condition(*carried, *outside)[0])):  # type: ignore[misc]
+            place = -1 - count if self.backward else count
+            found = self.body(*carried, *[stack[place] for stack in stacks], *outside)
+            carried = list(found[:self.carried])
+            for column, value in zip(columns, found[self.carried:], strict=True):
+                column.append(value)
+            count += 1
+        self.seen = max(self.seen, count)
+        if self.backward:
+            columns = [column[::-1] for column in columns]
+        ends = [raw.clone() if i in self.copied or not count else raw
+                for i, raw in enumerate(carried)]
+        made = [torch.stack(column) if count else empty.clone()
+                for column, empty in zip(columns, self.kept, strict=True)]
+        return [*ends, *made, *([torch.scalar_tensor(count, dtype=torch.int64)]
+                                if self.counts else [])]
+
+
+def loop_of(node: Node) -> Loop | None:
+    """The loop that a node stands for, if it does."""
+    return node.target if isinstance(node.target, Loop) else None
+
+
+def operations_in(nodes: Any) -> int:
+    """How many operations a graph runs, with those of loops as often as the recorded run did."""
+    count = 0
+    for node in nodes:
+        loop = loop_of(node)
+        count += 1 if loop is None else loop.seen * sum(
+            operations_in(graph.graph.nodes) for graph in loop.graphs)
+    return count
+
+
+def _sharing(body: GraphModule, carried: int) -> set[int]:
+    """Which of the first results of a graph may share memory with an input or with another."""
+    nodes = list(body.graph.nodes)
+    bases = bases_of(nodes)
+    taken = {node for node in nodes if node.op in ("placeholder", "get_attr")}
+    found: set[int] = set()
+    for i, node in enumerate(nodes[-1].args[0][:carried]):
+        if not bases[node].isdisjoint(taken):
+            found.add(i)
+        taken |= bases[node]
+    return found

@@ -1,0 +1,217 @@
+"""Loops whose body is recorded once in a compiled function: `while_loop` and `scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ..autodiff.tree import map_tensors, tensors
+from ..core.state import state
+from ..core.structures import kind_of, leaves
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor, wrap
+
+FEWEST = 8  # steps that are worth a loop of their own in a graph
+
+
+def check_function(name: str, argument: str, function: Any) -> None:
+    """Check that an argument is a function.
+
+    Raises:
+        TypeError: if it isn't.
+    """
+    if not callable(function) or isinstance(function, Tensor):
+        raise TypeError(f"For '{name}', '{argument}' must be a function, "
+                        f"but got {type(function).__name__}.")
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+               ) -> Any:
+    """Applies a function to a value as long as a condition of the value holds.
+
+    In a compiled function (`jit`, GRAPH_MODE) the body becomes one operation of the graph, which
+    runs as often as the condition holds: the number of steps may be another in each call. The body
+    must then only compute, and give Tensors of the same shapes and types as it takes; otherwise
+    the loop is recorded step by step, as a ``while`` of Python's, and the number of steps is part
+    of what the graph depends on. The same numbers result.
+
+    All derivatives pass through it. The backward pass keeps what it needs of each step.
+
+    Args:
+        cond_fun: takes the value; a Tensor of one element, or a bool: whether to go on.
+        body_fun: takes the value; the next one.
+        init_val: the first value: a Tensor, or a structure of Tensors and others.
+
+    Returns:
+        The last value.
+
+    Raises:
+        TypeError: if one that should be a function isn't.
+
+    Examples:
+        >>> import lamella as ms
+        >>> @ms.jit
+        ... def root(a):
+        ...     def near(x):
+        ...         return ms.ops.abs(x * x - a) > 1e-4 * a
+        ...     return ms.while_loop(near, lambda x: (x + a / x) / 2, a)
+        >>> print(root(ms.Tensor(9.0)), root(ms.Tensor(1e6)))
+        3.0 1000.0
+    """
+    check_function("while_loop", "cond_fun", cond_fun)
+    check_function("while_loop", "body_fun", body_fun)
+    if state.trace is not None:
+        found = _Recorded((cond_fun, body_fun), init_val).whiles(cond_fun, body_fun)
+        if found is not None:
+            return found[0]
+    value = init_val
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
+
+
+def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
+         length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
+    """Applies a function of a running value and an element along the first axis of Tensors.
+
+    In a compiled function the body becomes one operation of the graph, if it only computes and the
+    running value keeps its shapes and types. So it is recorded once, and compiled once.
+
+    Args:
+        f: takes the running value and an element; gives the next running value and a result. Both
+            are Tensors or structures of them.
+        init: the first running value.
+        xs: a Tensor or a structure of Tensors, whose elements along the first axis are taken in
+            turn; or None.
+        length: how many steps there are; needed where `xs` is None.
+        reverse: whether the last element comes first.
+
+    Returns:
+        The last running value, and the results, each along a new first axis, in the order of `xs`.
+
+    Raises:
+        TypeError: if `f` is no function, `length` no int, or results have no Tensors.
+        ValueError: if there are neither elements nor a length, or they contradict each other.
+
+    Examples:
+        >>> import lamella as ms
+        >>> total, sums = ms.scan(lambda c, x: (c + x, c + x), ms.Tensor(0), ms.Tensor([1, 2, 3]))
+        >>> print(total, sums)
+        6 [1 3 6]
+    """
+    check_function("scan", "f", f)
+    count = _length(xs, length)
+    stacks = [t._raw for t in tensors(xs)]
+    if not _are_tensors(xs):
+        raise TypeError(f"For 'scan', 'xs' must be of Tensors or None, but got {xs!r}.")
+    if state.trace is not None and count >= FEWEST:
+        given = [raw.flip(0) if reverse else raw for raw in stacks]
+        found = _Recorded((f,), init).scans(f, xs, given, count)
+        if found is not None:
+            last, result, made = found
+            made = [raw.flip(0) if reverse else raw for raw in made]
+            return last, _with_raws(result, made)
+    value, results = init, []
+    for i in reversed(range(count)) if reverse else range(count):
+        value, result = f(value, _with_raws(xs, [raw[i] for raw in stacks]))
+        if not _are_tensors(result):
+            raise TypeError(f"For 'scan', the results of 'f' must be Tensors or None, "
+                            f"but got {result!r}.")
+        results.append(result)
+    if reverse:
+        results.reverse()
+    return value, _stacked(f, init, xs, results)
+
+
+def _length(xs: Any, length: Any) -> int:
+    """The number of steps."""
+    if length is not None and (not isinstance(length, int) or isinstance(length, bool)):
+        raise TypeError(f"For 'scan', 'length' must be an int, but got {length!r}.")
+    counts = {len(t) for t in tensors(xs) if t.ndim} | ({length} - {None})
+    if any(not t.ndim for t in tensors(xs)):
+        raise ValueError("For 'scan', each Tensor in 'xs' must have an axis, but one has none.")
+    if not counts:
+        raise ValueError("For 'scan', 'length' must be given where 'xs' has no Tensors.")
+    if len(counts) > 1 or min(counts) < 0:
+        raise ValueError(f"For 'scan', the Tensors in 'xs' and 'length' must have one length, "
+                         f"but got {' and '.join(map(str, sorted(counts)))}.")
+    return counts.pop()
+
+
+def _stacked(f: Any, init: Any, xs: Any, results: list[Any]) -> Any:
+    """Results of steps, each along a new first axis."""
+    if not results:  # their forms are those of a step on zeros
+        _, result = f(init, map_tensors(lambda t: wrap(t._raw.new_zeros(t.shape[1:])), xs))
+        return map_tensors(lambda t: wrap(t._raw.detach().new_zeros((0, *t.shape))), result)
+    columns = zip(*[[t._raw for t in tensors(result)] for result in results], strict=True)
+    return _with_raws(results[0], [torch.stack(column) for column in columns])
+
+
+def _are_tensors(value: Any) -> bool:
+    return all(isinstance(leaf, Tensor) or leaf is None for leaf in leaves(value))
+
+
+def _with_raws(like: Any, raws: list[torch.Tensor]) -> Any:
+    """A structure with other raw tensors in place of its Tensors."""
+    flat = iter(raws)
+    return map_tensors(lambda _: wrap(next(flat)), like)
+
+
+class _Recorded:
+    """A loop that is to become one operation of the graph that is being recorded.
+
+    Args:
+        program: the program's functions in it.
+        init: the first value.
+    """
+
+    def __init__(self, program: tuple[Any, ...], init: Any):
+        self.program, self.init = program, init
+        self.result: Any = None
+        self.raws = [t._raw for t in tensors(init)]
+        self.is_possible = bool(self.raws) and not any(
+            isinstance(t, Parameter) for t in tensors(init))
+
+    def whiles(self, condition: Any, body: Any) -> tuple[Any] | None:
+        """The last value of a `while_loop`; None if the program's own loop has to run."""
+        def holds(raws: list[torch.Tensor]) -> torch.Tensor | None:
+            found = condition(_with_raws(self.init, raws))
+            return found._raw if isinstance(found, Tensor) else None
+
+        def step(raws: list[torch.Tensor], _: list[torch.Tensor]) -> Any:
+            found = body(_with_raws(self.init, raws))
+            return ([t._raw for t in tensors(found)], []) if _alike(found, self.init) else None
+
+        if not self.is_possible:
+            return None
+        ends = state.trace.loop(self.program, step, holds, self.raws, [], None)
+        return None if ends is None else (_with_raws(self.init, ends[0]),)
+
+    def scans(self, f: Any, xs: Any, stacks: list[torch.Tensor], count: int) -> Any:
+        """The last value, a result and the stacks of results; None as for `whiles`."""
+        def step(raws: list[torch.Tensor], elements: list[torch.Tensor]) -> Any:
+            found, self.result = f(_with_raws(self.init, raws), _with_raws(xs, elements))
+            if not _alike(found, self.init) or not _are_tensors(self.result):
+                return None
+            return [t._raw for t in tensors(found)], [t._raw for t in tensors(self.result)]
+
+        if not self.is_possible:
+            return None
+        ends = state.trace.loop(self.program, step, None, self.raws, stacks, count)
+        return None if ends is None else (
+            _with_raws(self.init, ends[0]), self.result, ends[1])
+
+
+def _alike(value: Any, first: Any) -> bool:
+    """Whether two values are of the same structure, and the same but for their Tensors."""
+    if isinstance(first, Tensor):
+        return isinstance(value, Tensor) and not isinstance(value, Parameter)
+    kind = kind_of(first)
+    if kind is None or type(value) is not type(first):
+        return value is first or type(value) is type(first) in (int, float, bool, str) and (
+            repr(value) == repr(first))
+    return kind.agrees(value, first) and (
+        not isinstance(first, dict) or list(value) == list(first)) and all(
+            map(_alike, kind.parts(value), kind.parts(first)))
