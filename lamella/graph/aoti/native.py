@@ -9,6 +9,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...machine import background, cache, extension, library
+from ..ir.loop import loop_of
 from ..ir.machine_code import MachineCode, Run
 from ..ir.operations import effects_of
 from ..ir.text import NoText, to_text
@@ -34,6 +35,7 @@ class Native(MachineCode):
             self.text = to_text(plain(graph), inputs)
             if cache.cache_folder() and not any(  # machine code would leave out checks
                     str(node.target) in REFUSED or effects_of(node.target).is_check
+                    or loop_of(node) is not None
                     for node in graph.graph.nodes):
                 key = cache.key_of(FORMAT, self.text)
         except NoText:

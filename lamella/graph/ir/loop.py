@@ -6,7 +6,7 @@ in all steps. It gives the next carried values, and values that are kept of each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -47,6 +47,7 @@ class Loop:
         self.steps, self.backward, self.counts, self.counted = steps, backward, counts, counted
         self.copied = _sharing(body, carried)
         self.seen = 0
+        self._is_simple = False
 
     @property
     def has_open_stacks(self) -> bool:
@@ -62,6 +63,14 @@ class Loop:
     def graphs(self) -> list[GraphModule]:
         """The graphs of a step."""
         return [self.body] if self.condition is None else [self.condition, self.body]
+
+    def simplify(self, simplified: Callable[[GraphModule], None]) -> None:
+        """Have its graphs simplified by a function, once."""
+        if not self._is_simple:
+            self._is_simple = True
+            for graph in self.graphs:
+                simplified(graph)
+            self.copied = _sharing(self.body, self.carried)
 
     def __str__(self) -> str:
         kind = "for" if self.condition is None else "while"

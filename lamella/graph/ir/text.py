@@ -9,13 +9,23 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
+from .loop import Loop
+
 
 class NoText(Exception):
     """The graph has an operation or argument that can't be serialized."""
 
 
 def to_text(graph: GraphModule, inputs: list[torch.Tensor]) -> str:
-    """A graph of kernels, with the forms of its inputs, in one JSON line."""
+    """A graph of kernels, with the forms of its inputs, in one JSON line.
+
+    Of a graph with loops this is a name only: `from_text` can't read it.
+    """
+    forms = [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
+    return json.dumps({"nodes": _lines(graph), "inputs": forms})
+
+
+def _lines(graph: GraphModule) -> list[Any]:
     numbers: dict[Node, int] = {}
     lines = []
     for node in graph.graph.nodes:
@@ -27,8 +37,7 @@ def to_text(graph: GraphModule, inputs: list[torch.Tensor]) -> str:
             lines.append([node.op, _written(node.args, numbers), {}])
         else:
             raise NoText(node.op)
-    forms = [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
-    return json.dumps({"nodes": lines, "inputs": forms})
+    return lines
 
 
 def from_text(text: str) -> tuple[GraphModule, list[torch.Tensor]]:
@@ -48,7 +57,10 @@ def from_text(text: str) -> tuple[GraphModule, list[torch.Tensor]]:
     return GraphModule(torch.nn.Module(), graph), inputs
 
 
-def _name(target: Any) -> str:
+def _name(target: Any) -> Any:
+    if isinstance(target, Loop):
+        return ["loop", target.carried, target.stacks, target.steps, target.backward,
+                target.counts, target.counted, *map(_lines, target.graphs)]
     if target is operator.getitem:
         return "getitem"
     if isinstance(target, torch._ops.OpOverload):

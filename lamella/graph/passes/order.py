@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.fx import GraphModule
@@ -16,6 +17,7 @@ from ...machine import cache
 from ...machine.memory import release
 from ..ir import logs
 from ..ir.lazy_module import copied
+from ..ir.loop import loop_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
@@ -80,6 +82,9 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if reshapes_in_place(better.graph):
         return better
     recorded = len(better.graph.nodes)
+    for node in better.graph.nodes:
+        if (loop := loop_of(node)) is not None:
+            loop.simplify(_simplified)
     simplify(better)
     relu_after_pools(better)
     if join_parts(better):
@@ -106,10 +111,28 @@ def simplify(module: GraphModule) -> None:
 
     In this order, since each leaves less for the next one.
     """
+    _until_nothing_is_left(module, (fold, peephole, eliminate_common_subexpressions))
+
+
+def _simplified(body: GraphModule) -> None:
+    """The same for a part of a loop, which has no constants of its own."""
+    for node in body.graph.nodes:
+        if (loop := loop_of(node)) is not None:
+            loop.simplify(_simplified)
+    if not reshapes_in_place(body.graph):
+        _until_nothing_is_left(body, (_no_folding, peephole, eliminate_common_subexpressions))
+        body.recompile()
+
+
+def _no_folding(module: GraphModule, memory: Memory) -> int:
+    return 0
+
+
+def _until_nothing_is_left(module: GraphModule, passes: tuple[Any, ...]) -> None:
     graph = module.graph
     sweep(graph)
     memory, idle = Memory(graph), 0
-    for run in itertools.cycle((fold, peephole, eliminate_common_subexpressions)):
+    for run in itertools.cycle(passes):
         if run(module, memory):
             idle = 0
             sweep(graph)

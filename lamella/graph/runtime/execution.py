@@ -15,6 +15,7 @@ from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ..guards import identity
+from ..ir.loop import operations_in
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.streams import generators_restored, streams_of
@@ -46,7 +47,7 @@ class Execution:
         compile: whether more is done than replaying it as it was recorded.
 
     Attributes:
-        nodes: how many operations were recorded.
+        nodes: how many operations were recorded, and run in loops.
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
@@ -58,7 +59,7 @@ class Execution:
     def __init__(self, graph: GraphModule, expected: list, arguments: int, compile: bool):
         self.graph = graph
         self.expected = expected
-        self.nodes = len(graph.graph.nodes)
+        self.nodes = operations_in(graph.graph.nodes)
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None

@@ -18,6 +18,7 @@ from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
 from ..ir.agreement import agree_but_for_kinks, next_to
+from ..ir.loop import loop_of
 from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
@@ -425,6 +426,8 @@ def _is_worth_compiling(part: Part) -> bool:
     """
     if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
         return False
+    if any(loop_of(node) is not None for node in part.nodes):
+        return True
     kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
     return len(list(itertools.islice(kernels, FEWEST))) == FEWEST
 

@@ -22,12 +22,15 @@ struct Argument {
   bool last;  // whether nothing reads the register afterwards
 };
 
+struct Loop;
+
 struct Instruction {
-  enum Kind : uint8_t { Call, TensorList, OptionalList, Item } kind;
+  enum Kind : uint8_t { Call, TensorList, OptionalList, Item, Repeat } kind;
   std::optional<c10::OperatorHandle> op;
   std::vector<Argument> arguments;
   std::vector<int32_t> results;  // registers; -1 where nothing reads the result
   int32_t index = 0;             // of Item
+  std::shared_ptr<const Loop> loop;  // of Repeat
 };
 
 struct Program {
@@ -77,9 +80,14 @@ struct Program {
           values[step.results[0]] = std::move(item);
           break;
         }
+        case Instruction::Repeat:
+          values[step.results[0]] = repeated(*step.loop, take(values, step.arguments[0]).toTensorVector());
+          break;
       }
     }
   }
+
+  static c10::List<at::Tensor> repeated(const Loop& loop, std::vector<at::Tensor> given);
 
   void run(std::vector<IValue>& values) const {
     pybind11::gil_scoped_release free;
@@ -92,6 +100,77 @@ struct Program {
     }
   }
 };
+
+// A loop as one operation; see `ir/loop.py`.
+struct Loop {
+  py::object owners;  // of the programs
+  const Program* body;
+  const Program* condition;  // null if the number of steps is known
+  size_t carried, stacks;
+  int64_t steps;  // -1 if it isn't the same in each run
+  bool backward, counts, counted;
+  std::vector<size_t> copied;
+  std::vector<at::Tensor> kept;
+
+  static const int BETWEEN = 256;  // steps between two looks for an interrupt
+
+  std::vector<at::Tensor> results(const Program& program, std::vector<IValue>& values) const {
+    std::vector<at::Tensor> found;
+    for (const auto& each : program.results) found.push_back(program.take(values, each).toTensor());
+    return found;
+  }
+
+  bool goes_on(const std::vector<at::Tensor>& carries, const at::Tensor* outside, size_t others,
+               std::vector<IValue>& values) const {
+    values.assign(condition->registers, IValue());
+    for (size_t i = 0; i < carried; ++i) values[i] = carries[i];
+    for (size_t i = 0; i < others; ++i) values[carried + i] = outside[i];
+    condition->execute(values);
+    return condition->take(values, condition->results[0]).toTensor().item<bool>();
+  }
+
+  c10::List<at::Tensor> run(std::vector<at::Tensor> given) const {
+    const size_t first = counted, last = first + carried + stacks, others = given.size() - last;
+    const at::Tensor* outside = given.data() + last;
+    const int64_t most = counted ? given[0].item<int64_t>() : steps;
+    std::vector<at::Tensor> carries(given.begin() + first, given.begin() + first + carried);
+    std::vector<std::vector<at::Tensor>> columns(kept.size());
+    std::vector<IValue> values;
+    int64_t count = 0;
+    for (; condition ? goes_on(carries, outside, others, values) : count < most; ++count) {
+      if (count % BETWEEN == BETWEEN - 1) {
+        py::gil_scoped_acquire held;
+        if (PyErr_CheckSignals()) throw py::error_already_set();
+      }
+      values.assign(body->registers, IValue());
+      for (size_t i = 0; i < carried; ++i) values[i] = std::move(carries[i]);
+      for (size_t i = 0; i < stacks; ++i)
+        values[carried + i] = given[first + carried + i].select(0, backward ? most - 1 - count : count);
+      for (size_t i = 0; i < others; ++i) values[carried + stacks + i] = outside[i];
+      body->execute(values);
+      auto found = results(*body, values);
+      for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back(std::move(found[carried + i]));
+      found.resize(carried);
+      carries = std::move(found);
+    }
+    if (count == 0)
+      for (auto& each : carries) each = each.clone();
+    else
+      for (const size_t i : copied) carries[i] = carries[i].clone();
+    c10::List<at::Tensor> made;
+    for (auto& each : carries) made.push_back(std::move(each));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (backward) std::reverse(columns[i].begin(), columns[i].end());
+      made.push_back(count ? at::stack(columns[i]) : kept[i].clone());
+    }
+    if (counts) made.push_back(at::scalar_tensor(count, at::kLong));
+    return made;
+  }
+};
+
+c10::List<at::Tensor> Program::repeated(const Loop& loop, std::vector<at::Tensor> given) {
+  return loop.run(std::move(given));
+}
 
 const char* const NAME = "lamella.Program";
 
@@ -139,6 +218,23 @@ const Program* program_of(const py::object& function) {
   PyObject* owner = PyCFunction_GET_SELF(function.ptr());
   if (!owner || !PyCapsule_IsValid(owner, NAME)) return nullptr;
   return static_cast<const Program*>(PyCapsule_GetPointer(owner, NAME));
+}
+
+std::shared_ptr<const Loop> loop_of(const py::tuple& given) {
+  auto loop = std::make_shared<Loop>();
+  loop->owners = given;
+  loop->body = program_of(given[0]);
+  loop->condition = given[1].is_none() ? nullptr : program_of(given[1]);
+  TORCH_CHECK_TYPE(loop->body && (loop->condition || given[1].is_none()), "no program");
+  loop->carried = given[2].cast<size_t>();
+  loop->stacks = given[3].cast<size_t>();
+  loop->steps = given[4].cast<int64_t>();
+  loop->backward = given[5].cast<bool>();
+  loop->counts = given[6].cast<bool>();
+  loop->counted = given[7].cast<bool>();
+  loop->copied = given[8].cast<std::vector<size_t>>();
+  loop->kept = given[9].cast<std::vector<at::Tensor>>();
+  return loop;
 }
 
 // What a kernel can tell of a tensor besides its values.
@@ -461,6 +557,9 @@ py::object make(const py::list& described, const py::list& results, size_t regis
         argument.number = ~int32_t(program->constants.size());
         program->constants.push_back(torch::jit::toIValue(value, formal[i].type()));
       }
+    } else if (kind == "loop") {
+      step.kind = Instruction::Repeat;
+      step.loop = loop_of(parts[4].cast<py::tuple>());
     } else if (kind == "item") {
       step.kind = Instruction::Item;
       step.index = parts[4].cast<int32_t>();

@@ -17,6 +17,7 @@ import torch
 from torch.fx import Node
 
 from ...machine.extension import Extension
+from ..ir.loop import Loop, loop_of
 from ..ir.operations import last_uses, nodes_in
 from ..ir.stages import Part
 
@@ -92,7 +93,7 @@ def in_cpp(part: Part, make: Callable[..., Run]) -> Run:
     Raises:
         NoProgram: if it can't run this graph.
     """
-    lowered = _Lowered(part)
+    lowered = _Lowered(part, make)
     try:
         return make(lowered.instructions, lowered.results, lowered.registers, lowered.inputs,
                     part.shares)
@@ -108,7 +109,8 @@ class _Lowered:
     register, plus 1 at its last use; or ``~i`` for the instruction's i-th constant.
     """
 
-    def __init__(self, part: Part):
+    def __init__(self, part: Part, make: Callable[..., Run]):
+        self.make = make
         self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
         self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
         self.count = 0
@@ -140,6 +142,13 @@ class _Lowered:
                 self.values[node] = self._new()
                 self.steps.append(("item", "", "", [found], number, [self.values[node]]))
             return
+        loop = loop_of(node)
+        if loop is not None:
+            self.values[node] = self._new()
+            given = self._taken(node.args[0], "List[Tensor]")
+            self.steps.append(("loop", "", "", [given], self._described(loop),
+                               [self.values[node]]))
+            return
         form = self._forms.get(id(node.target))
         if form is None:
             form = self._forms[id(node.target)] = _operation(node.target)
@@ -162,6 +171,14 @@ class _Lowered:
         results = [self._new() for _ in range(form.results)]
         self.values[node] = results[0] if len(results) == 1 else results
         self.steps.append(("call", form.name, form.overload, takes, constants, results))
+
+    def _described(self, loop: Loop) -> tuple:
+        """A loop as `program.cpp` reads it."""
+        body, condition = [None if graph is None else in_cpp(Part.whole(graph), self.make)
+                           for graph in (loop.body, loop.condition)]
+        return (body, condition, loop.carried, loop.stacks,
+                -1 if loop.steps is None else loop.steps, loop.backward, loop.counts, loop.counted,
+                sorted(loop.copied), loop.kept)
 
     def _taken(self, value: Any, kind: str) -> Any:
         """A constant; a list of tensors becomes a value."""

@@ -10,6 +10,7 @@ import torch
 from torch.fx import GraphModule, Interpreter, Node
 
 from ..ir.forms import Form, form_of_value
+from ..ir.loop import Loop, loop_of
 from ..ir.operations import bases_of, effects_of, written_by
 from .lowering import TABLE, NotLowered
 
@@ -38,13 +39,14 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     nodes = list(graph.graph.nodes)
     given = [n for n in nodes if n.op == "placeholder"]
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    forms = _Forms(graph).found(inputs)
+    found = _Forms(graph)
+    forms = found.found(inputs)
     numbers = {n: i for i, n in enumerate(given)}
     steps = []
     for node in nodes:
         if node.op == "call_function":
             numbers[node] = len(numbers)
-            steps.append(_step(node, numbers, forms))
+            steps.append(_step(node, numbers, forms, found.loops))
     places = [_place_of(form_of_value(x)) for x in inputs]
     ends = [forms[n] for n in results]
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
@@ -115,6 +117,13 @@ def check(graph: GraphModule) -> None:
     nodes = list(graph.graph.nodes)
     _check_names(nodes)
     _check_aliases(nodes)
+    for node in nodes:
+        if (loop := loop_of(node)) is not None:
+            if loop.has_open_stacks:
+                raise NotLowered("a loop that keeps values of each step")
+            for inner in loop.graphs:
+                _check_names(list(inner.graph.nodes))
+                _check_writes(list(inner.graph.nodes))
 
 
 def order_of(form: Form | None) -> list[int] | None:
@@ -164,7 +173,8 @@ def _check_names(nodes: list[Node]) -> None:
     for node in nodes:
         if node.op == "get_attr":
             raise NotLowered("an attribute")
-        if node.op != "call_function" or node.target is operator.getitem:
+        if node.op != "call_function" or node.target is operator.getitem or (
+                loop_of(node) is not None):
             continue
         known = effects_of(node.target)
         if known.is_random or known.is_check or known.is_impure or known.namespace != "aten":
@@ -205,6 +215,11 @@ def _check_aliases(nodes: list[Node]) -> None:
         if not bases[node].isdisjoint(given) or not bases[node].isdisjoint(seen):
             raise NotLowered("a result that shares memory with another value")
         seen |= bases[node]
+    _check_writes(nodes)
+
+
+def _check_writes(nodes: list[Node]) -> None:
+    bases = bases_of(nodes)
     doubtful = {base for node in nodes if len(bases[node]) > 1 for base in bases[node]}
     for node in nodes:
         if node.op != "call_function":
@@ -221,18 +236,52 @@ class _Forms(Interpreter):
 
     def found(self, inputs: list[torch.Tensor]) -> dict[Node, Any]:
         self.forms: dict[Node, Any] = {}
+        self.loops: dict[Node, list[Any]] = {}  # what each was called with
         with torch.enable_grad():
             self.run(*inputs)
         return self.forms
 
     def run_node(self, n: Node) -> Any:
+        if loop_of(n) is not None:
+            self.loops[n] = [self.env[node] for node in n.args[0]]  # type: ignore[union-attr]
         made = super().run_node(n)
         self.forms[n] = ([form_of_value(v) for v in made] if isinstance(made, (list, tuple))
                          else form_of_value(made))
         return made
 
 
-def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any]) -> dict[str, Any]:
+def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: list[Any]
+          ) -> dict[str, Any]:
+    """A loop as a step: its graphs are described by what a first step gives."""
+    _, carried, stacks, outside = loop.parts(given)
+    first = [stack[0] if len(stack) else stack.new_zeros(stack.shape[1:]) for stack in stacks]
+    step = {"op": "repeat", "to": numbers[node], "args": [_written(node.args[0], numbers)],
+            "form": [_short(f) for f in form], "carried": loop.carried, "stacks": loop.stacks,
+            "steps": loop.steps, "backward": loop.backward,
+            "body": _part(loop.body, [*carried, *first, *outside])}
+    if loop.condition is not None:
+        step["condition"] = _part(loop.condition, [*carried, *outside])
+    return step
+
+
+def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
+    nodes = list(graph.graph.nodes)
+    numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
+    found = _Forms(graph)
+    forms = found.found(inputs)
+    steps = []
+    for node in nodes:
+        if node.op == "call_function":
+            numbers[node] = len(numbers)
+            steps.append(_step(node, numbers, forms, found.loops))
+    return {"inputs": [_short(form_of_value(x)) for x in inputs], "steps": steps,
+            "results": [numbers[n] for n in nodes[-1].args[0]]}  # type: ignore[union-attr]
+
+
+def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any],
+          loops: dict[Node, list[Any]]) -> dict[str, Any]:
+    if (loop := loop_of(node)) is not None:
+        return _loop(loop, node, numbers, forms[node], loops[node])
     if node.target is operator.getitem:
         return {"op": "getitem", "to": numbers[node],
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]

@@ -70,6 +70,8 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
     name, number = step["op"], step["to"]
     if name == "loop":
         run_loop(values, step)
+    elif name == "repeat":
+        values[number] = repeated(step, values.read(step["args"][0]))
     elif name == "getitem":
         values.item(number, step["args"][0]["n"], step["args"][1])
     elif name == "unbind.int":
@@ -101,6 +103,40 @@ def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
             raise NotLowered(f"{name} gives {value.dtype}{list(value.shape)}, "
                              f"not {form.dtype}{list(form.shape)}")
     return found
+
+
+def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
+    """A loop of the program's (see `ir.loop`)."""
+    count, stacks = step["carried"], step["stacks"]
+    carried, elements = given[:count], given[count:count + stacks]
+    outside, forms = given[count + stacks:], step["form"][:count]
+    body = part_of(step["body"])
+
+    def run(carries: Any, parts: Any) -> Any:
+        found = body([*carries, *parts, *outside])
+        return [x.reshape(shape).astype(dtype)
+                for x, (shape, dtype) in zip(found, forms, strict=False)], found[count:]
+
+    if "condition" in step:
+        condition = part_of(step["condition"])
+        return lax.while_loop(lambda carries: condition([*carries, *outside])[0],
+                              lambda carries: run(carries, [])[0], carried)
+    ends, made = lax.scan(run, carried, elements, step["steps"], reverse=step["backward"])
+    return [*ends, *made]
+
+
+def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
+    """A part of a loop as a function of arrays."""
+    steps, results = without_writes(described["steps"], described["inputs"], described["results"])
+    steps = rolled(steps, described["inputs"], results)
+
+    def run(arrays: list[Any]) -> list[Any]:
+        values = Values(arrays, [None] * len(arrays))
+        for one in steps:
+            run_step(values, one)
+        return [values[n] for n in results]
+
+    return run
 
 
 def run_loop(values: Values, step: dict[str, Any]) -> None:
