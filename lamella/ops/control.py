@@ -1,4 +1,4 @@
-"""Loops as operators. Python's own loops do the same; these are for programs that use them."""
+"""Loops as operators; what they do in a compiled function is in `loops`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tensors.tensor import Tensor
+from .loops import check_function, looped, scanned
 from .primitive import Primitive
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop"]
 
 
-def _check_function(name: str, argument: str, function: Any) -> None:
-    if not callable(function) or isinstance(function, Tensor):
-        raise TypeError(f"For '{name}', '{argument}' must be a function, "
-                        f"but got {type(function).__name__}.")
-
-
 class WhileLoop(Primitive):
     """Applies a function to a value as long as a condition of the value holds.
+
+    As `lamella.while_loop`, which has more to say.
 
     Inputs:
         - **cond_func** - takes the value; whether to go on.
@@ -42,12 +39,9 @@ class WhileLoop(Primitive):
 
     def __call__(self, cond_func: Callable[..., Any], loop_func: Callable[..., Any],
                  init_val: Any) -> Any:
-        _check_function(self.name, "cond_func", cond_func)
-        _check_function(self.name, "loop_func", loop_func)
-        value = init_val
-        while cond_func(value):
-            value = loop_func(value)
-        return value
+        check_function(self.name, "cond_func", cond_func)
+        check_function(self.name, "loop_func", loop_func)
+        return looped(cond_func, loop_func, init_val)
 
 
 class ForiLoop(Primitive):
@@ -77,7 +71,7 @@ class ForiLoop(Primitive):
 
     def __call__(self, lower: Any, upper: Any, loop_func: Callable[..., Any], init_val: Any,
                  unroll: bool = True) -> Any:
-        _check_function(self.name, "loop_func", loop_func)
+        check_function(self.name, "loop_func", loop_func)
         for argument, bound in (("lower", lower), ("upper", upper)):
             if not isinstance(bound, (int, Tensor)) or isinstance(bound, bool):
                 raise TypeError(f"For '{self.name}', '{argument}' must be an int or a Tensor, "
@@ -90,6 +84,8 @@ class ForiLoop(Primitive):
 
 class Scan(Primitive):
     """Applies a function of a running value and each element; the last value and all results.
+
+    In a compiled function the body is recorded once, as that of `lamella.scan`.
 
     Inputs:
         - **loop_func** - takes the value and an element; gives the next value and a result.
@@ -117,7 +113,7 @@ class Scan(Primitive):
 
     def __call__(self, loop_func: Callable[..., Any], init: Any, xs: Any,
                  length: int | None = None, unroll: bool = True) -> tuple[Any, list[Any]]:
-        _check_function(self.name, "loop_func", loop_func)
+        check_function(self.name, "loop_func", loop_func)
         if length is not None and (not isinstance(length, int) or isinstance(length, bool)):
             raise TypeError(f"For '{self.name}', 'length' must be an int, but got {length!r}.")
         if xs is None:
@@ -130,8 +126,4 @@ class Scan(Primitive):
         if length is not None and length > len(xs):
             raise ValueError(f"For '{self.name}', 'length' must be at most the number of elements, "
                              f"{len(xs)}, but got {length}.")
-        value, results = init, []
-        for element in list(xs)[:length]:
-            value, result = loop_func(value, element)
-            results.append(result)
-        return value, results
+        return scanned(loop_func, init, list(xs)[:length])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -62,13 +62,17 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
+    return looped(cond_fun, body_fun, init_val)
+
+
+def looped(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: Any) -> Any:
+    """The result of a `while_loop` of these functions."""
     if state.trace is not None:
-        found = _Recorded((cond_fun, body_fun), init_val).whiles(cond_fun, body_fun)
+        found = _Recorded((condition, body), value).whiles(condition, body)
         if found is not None:
             return found[0]
-    value = init_val
-    while cond_fun(value):
-        value = body_fun(value)
+    while condition(value):
+        value = body(value)
     return value
 
 
@@ -123,6 +127,34 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
     if reverse:
         results.reverse()
     return value, _stacked(f, init, xs, results)
+
+
+def scanned(f: Callable[[Any, Any], Any], init: Any, elements: Sequence[Any]
+            ) -> tuple[Any, list[Any]]:
+    """As `scan`, of a list of elements, which gives a list of results."""
+    raws = [x._raw for x in elements if isinstance(x, Tensor)]
+    if state.trace is not None and len(elements) >= FEWEST and _are_alike(elements, raws):
+        stacks = [torch.stack(raws)] if raws else []
+        found = _Recorded((f,), init).scans(f, elements[0], stacks, len(elements))
+        if found is not None:
+            last, result, made = found
+            rows = zip(*[raw.unbind() for raw in made], strict=True) if made else (
+                [()] * len(elements))
+            return last, [_with_raws(result, list(row)) for row in rows]
+    results = []
+    for element in elements:
+        init, result = f(init, element)
+        results.append(result)
+    return init, results
+
+
+def _are_alike(elements: Sequence[Any], raws: list[torch.Tensor]) -> bool:
+    """Whether elements are all None, or all Tensors that make a stack."""
+    if not raws:
+        return all(x is None for x in elements)
+    return len(raws) == len(elements) and not any(isinstance(x, Parameter) for x in elements) and (
+        all(raw.shape == raws[0].shape and raw.dtype is raws[0].dtype
+            and raw.device == raws[0].device for raw in raws))
 
 
 def _length(xs: Any, length: Any) -> int:

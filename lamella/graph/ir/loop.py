@@ -39,6 +39,8 @@ class Loop:
         seen: how many steps the recorded run took.
     """
 
+    __name__ = "loop"  # in the code that is made of a graph
+
     def __init__(self, body: GraphModule, carried: int, stacks: int, kept: Sequence[torch.Tensor],
                  condition: GraphModule | None = None, steps: int | None = None,
                  backward: bool = False, counts: bool = False, counted: bool = False):
