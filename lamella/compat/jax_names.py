@@ -45,13 +45,13 @@ ROWS: tuple[tuple[str, ...], ...] = (
     # control flow
     ("jax.lax", "ops", "control flow is Python's (if, for, while), also under ms.jit; functions "
      "are in ops"),
-    ("jax.lax.scan", "ops.Scan", "use a for loop of Python's, or ops.Scan"),
+    ("jax.lax.scan", "scan", "use ms.scan, or a for loop of Python's"),
     ("jax.lax.cond", "jit", "use an if of Python's, also under ms.jit"),
     ("jax.lax.switch", "jit", "use an if of Python's, also under ms.jit"),
     ("jax.lax.select", "ops.where", "use ops.where(condition, x, y)",
      "jax.lax.select(x > 0, x, y)", "ops.where(x > 0, x, y)"),
     ("jax.lax.fori_loop", "ops.ForiLoop", "use a for loop of Python's, or ops.ForiLoop"),
-    ("jax.lax.while_loop", "ops.WhileLoop", "use a while loop of Python's, or ops.WhileLoop"),
+    ("jax.lax.while_loop", "while_loop", "use ms.while_loop, or a while loop of Python's"),
     ("jax.lax.stop_gradient", "ops.stop_gradient", "use ops.stop_gradient(x)",
      "jax.lax.stop_gradient(x)", "ops.stop_gradient(x)"),
     ("jax.lax.dynamic_slice", "ops.slice", "use x[a:b], or ops.slice(x, begin, size)",

@@ -57,8 +57,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         ...     def near(x):
         ...         return ms.ops.abs(x * x - a) > 1e-4 * a
         ...     return ms.while_loop(near, lambda x: (x + a / x) / 2, a)
-        >>> print(root(ms.Tensor(9.0)), root(ms.Tensor(1e6)))
-        3.0 1000.0
+        >>> print(f"{float(root(ms.Tensor(9.0))):.2f} {float(root(ms.Tensor(1e6))):.2f}")
+        3.00 1000.00
     """
     check_function("while_loop", "cond_fun", cond_fun)
     check_function("while_loop", "body_fun", body_fun)
@@ -106,10 +106,10 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
         6 [1 3 6]
     """
     check_function("scan", "f", f)
-    count = _length(xs, length)
-    stacks = [t._raw for t in tensors(xs)]
     if not _are_tensors(xs):
         raise TypeError(f"For 'scan', 'xs' must be of Tensors or None, but got {xs!r}.")
+    count = _length(xs, length)
+    stacks = [t._raw for t in tensors(xs)]
     if state.trace is not None and count >= FEWEST:
         given = [raw.flip(0) if reverse else raw for raw in stacks]
         found = _Recorded((f,), init).scans(f, xs, given, count)
@@ -161,7 +161,9 @@ def _length(xs: Any, length: Any) -> int:
     """The number of steps."""
     if length is not None and (not isinstance(length, int) or isinstance(length, bool)):
         raise TypeError(f"For 'scan', 'length' must be an int, but got {length!r}.")
-    counts = {len(t) for t in tensors(xs) if t.ndim} | ({length} - {None})
+    counts = {len(t) for t in tensors(xs) if t.ndim}
+    if length is not None:
+        counts.add(length)
     if any(not t.ndim for t in tensors(xs)):
         raise ValueError("For 'scan', each Tensor in 'xs' must have an axis, but one has none.")
     if not counts:

@@ -47,7 +47,7 @@ class Execution:
         compile: whether more is done than replaying it as it was recorded.
 
     Attributes:
-        nodes: how many operations were recorded, and run in loops.
+        nodes: how many operations were recorded.
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
         spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
@@ -59,7 +59,8 @@ class Execution:
     def __init__(self, graph: GraphModule, expected: list, arguments: int, compile: bool):
         self.graph = graph
         self.expected = expected
-        self.nodes = operations_in(graph.graph.nodes)
+        self.nodes = len(graph.graph.nodes)
+        self._size = operations_in(graph.graph.nodes)  # those of loops as often as they run
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None
@@ -164,7 +165,7 @@ class Execution:
     @property
     def _is_small(self) -> bool:
         """Whether its kernels take so little that what each costs at least counts."""
-        return LEAST < self.least < SMALL * self.nodes
+        return LEAST < self.least < SMALL * self._size
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay, and call XLA's code, by C++ once that is built, which a hot graph requests."""

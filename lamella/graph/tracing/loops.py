@@ -204,6 +204,40 @@ def _quiet(trace: Any, stacks: Raws) -> Raws:
                 for stack in stacks]
 
 
+class _Before:
+    """All that a part of the program leaves as it is, if it only computes."""
+
+    def __init__(self, trace: Any, reach: Reachable):
+        self._trace, self._objects, self._marks = trace, Snapshot(reach), marks(trace)
+        self._held = [(t, data_of(t)) for t in (*reach.parameters,
+                                                *(t for t, _ in reach.tensors))]
+        level = state.level
+        self._overlay = dict(level.overlay) if level is not None else {}
+        self._changed = len(level.changed) if level is not None else 0
+
+    def is_left(self) -> bool:
+        """Whether all is as it was."""
+        level = state.level
+        return (self._marks == marks(self._trace) and not has_changed(self._objects)
+                and all(data_of(t) is raw for t, raw in self._held)
+                and (level is None or len(level.changed) == self._changed
+                     and level.overlay.keys() == self._overlay.keys()
+                     and all(level.overlay[p] is raw for p, raw in self._overlay.items())))
+
+    def restore(self) -> None:
+        """Make it as it was."""
+        self._objects.restore()
+        for tensor, raw in self._held:
+            if data_of(tensor) is not raw:
+                set_data(tensor, raw)
+        del self._trace.fresh[self._marks[3]:]
+        del self._trace.outside.queries[self._marks[4]:]
+        if state.level is not None:
+            del state.level.changed[self._changed:]
+            state.level.overlay.clear()
+            state.level.overlay.update(self._overlay)
+
+
 class _Part:
     """A part of the program that runs dry, and is recorded as a graph of its own.
 
@@ -236,11 +270,7 @@ class _Part:
             _Unlike: if it does more than computing; then that is undone.
         """
         trace, around = self.trace, self.trace.recorder
-        before, done = Snapshot(reach), marks(trace)
-        held = [(t, data_of(t)) for t in (*reach.parameters, *(t for t, _ in reach.tensors))]
-        overlay = None if state.overlay is None else dict(state.overlay)
-        changed = None if state.level is None else len(state.level.changed)
-        found, unknown, failed = None, uninspected(reach), False
+        before, unknown = _Before(trace, reach), uninspected(reach)
 
         def check(code: CodeType) -> None:
             if unknown(code):
@@ -249,40 +279,31 @@ class _Part:
         trace.recorder = self.recorder
         try:
             with around.pause(), running_dry(trace, check), self.recorder:
-                try:
-                    found = call(self.aliases)
-                    if found is not None:
-                        self.outs = [raw.contiguous() for raw in (*found[0], *found[1])]
-                        self.results = len(found[1])
-                        self.ends = [raw.detach() for raw in self.outs]
-                        if self.taped:
-                            self._pull()
-                except CannotTrace as reason:
-                    if reason.cause is not Cause.DRY:
-                        raise
-                    failed = True
-                except Exception:  # noqa: BLE001  (the program's own loop will raise it)
-                    failed = True
-                failed |= not trace.run_dry
+                only_computes = self._computes(call) and trace.run_dry
         finally:
             trace.recorder = around
-        failed |= found is None or done != marks(trace) or has_changed(before)
-        moved = [(t, raw) for t, raw in held if data_of(t) is not raw]
-        if changed is not None and len(state.level.changed) != changed:
-            del state.level.changed[changed:]
-            failed = True
-        if overlay is not None and (overlay.keys() != state.overlay.keys() or any(
-                state.overlay[p] is not raw for p, raw in overlay.items())):
-            state.overlay.clear()
-            state.overlay.update(overlay)
-            failed = True
-        if failed or moved:
+        if not before.is_left() or not only_computes:
             before.restore()
-            for tensor, raw in moved:
-                set_data(tensor, raw)
-            del trace.fresh[done[3]:]
-            del trace.outside.queries[done[4]:]
             raise _Unlike
+
+    def _computes(self, call: Callable[[Raws], tuple[Raws, Raws] | None]) -> bool:
+        """Call the function, and say whether it only computes, as far as it has been seen."""
+        try:
+            found = call(self.aliases)
+            if found is None:
+                return False
+            self.outs = [raw.contiguous() for raw in (*found[0], *found[1])]
+            self.results = len(found[1])
+            self.ends = [raw.detach() for raw in self.outs]
+            if self.taped:
+                self._pull()
+        except CannotTrace as reason:
+            if reason.cause is not Cause.DRY:
+                raise
+            return False
+        except Exception:  # noqa: BLE001  (the program's own loop will raise it)
+            return False
+        return True
 
     def _pull(self) -> None:
         """Record the backward pass, from any gradients of the results."""

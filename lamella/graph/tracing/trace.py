@@ -19,7 +19,6 @@ from ...communication.groups import ended
 from ...core.state import state
 from ...core.wrappers import physical
 from ...tensors.parameter import Parameter
-from ...tensors.tensor import Tensor
 from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard

@@ -258,6 +258,7 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: li
     step = {"op": "repeat", "to": numbers[node], "args": [_written(node.args[0], numbers)],
             "form": [_short(f) for f in form], "carried": loop.carried, "stacks": loop.stacks,
             "steps": loop.steps, "backward": loop.backward,
+            "counts": loop.counts, "counted": loop.counted,
             "body": _part(loop.body, [*carried, *first, *outside])}
     if loop.condition is not None:
         step["condition"] = _part(loop.condition, [*carried, *outside])

@@ -108,6 +108,7 @@ def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
 def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
     """A loop of the program's (see `ir.loop`)."""
     count, stacks = step["carried"], step["stacks"]
+    most, given = (given[0], given[1:]) if step["counted"] else (step["steps"], given)
     carried, elements = given[:count], given[count:count + stacks]
     outside, forms = given[count + stacks:], step["form"][:count]
     body = part_of(step["body"])
@@ -117,12 +118,17 @@ def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
         return [x.reshape(shape).astype(dtype)
                 for x, (shape, dtype) in zip(found, forms, strict=False)], found[count:]
 
-    if "condition" in step:
-        condition = part_of(step["condition"])
-        return lax.while_loop(lambda carries: condition([*carries, *outside])[0],
-                              lambda carries: run(carries, [])[0], carried)
-    ends, made = lax.scan(run, carried, elements, step["steps"], reverse=step["backward"])
-    return [*ends, *made]
+    if "condition" not in step and not step["counted"]:
+        ends, made = lax.scan(run, carried, elements, most, reverse=step["backward"])
+        return [*ends, *made]
+    condition = part_of(step["condition"]) if "condition" in step else None
+
+    def goes_on(now: Any) -> Any:
+        return now[0] < most if condition is None else condition([*now[1], *outside])[0]
+
+    number, ends = lax.while_loop(goes_on, lambda now: (now[0] + 1, run(now[1], [])[0]),
+                                  (jnp.asarray(0, "int64"), carried))
+    return [*ends, *([number] if step["counts"] else [])]
 
 
 def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
