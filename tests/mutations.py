@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ def mutations(path: Path, source: str) -> list[Mutation]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below functions; types, texts of errors and what runs at import are left out."""
+    """The nodes whose change a test could notice; types, defaults and texts are left out."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for statement in child.body:
@@ -86,10 +87,11 @@ def _places(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, st
     if isinstance(node, ast.BinOp):
         yield from _between(node.left, node.op, node.right, lines)
     elif isinstance(node, ast.Compare):
-        for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators):
+        for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators,
+                                   strict=False):
             yield from _between(left, op, right, lines)
     elif isinstance(node, ast.BoolOp):
-        for left, right in zip(node.values, node.values[1:]):
+        for left, right in pairwise(node.values):
             yield from _between(left, node.op, right, lines)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.lineno, node.col_offset, node.operand.col_offset, ""
