@@ -121,7 +121,7 @@ def _between(left: ast.expr, op: ast.AST, right: ast.expr,
         yield right.lineno, begin, begin + len(before), after
 
 
-def tests_of(path: Path, root: Path) -> list[list[str]]:
+def runs_for(path: Path, root: Path) -> list[list[str]]:
     """The runs of tests that should notice a change of a file, the likeliest first."""
     inner = path.relative_to("lamella")
     room = Path("tests", *inner.parts[:1])
@@ -146,7 +146,7 @@ class Copy:
 
     def noticed(self, change: Mutation) -> str:
         """The first test that fails with a change and passes without it, or '' if none does."""
-        for chosen in tests_of(change.path, self.root):
+        for chosen in runs_for(change.path, self.root):
             while failed := self._failed(chosen, change):
                 if failed in self.sound | self.broken or not self._failed([failed]):
                     self.sound.add(failed)
