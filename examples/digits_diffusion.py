@@ -105,7 +105,9 @@ def main():
     asked = np.repeat(np.arange(10), 20)
     with average.applied():
         drawn = draw(ms.jit(net), asked, random)
-    sheet = drawn.reshape(10, 20, 8, 8).swapaxes(1, 2).reshape(80, 160)
+    tiles = np.pad(drawn.reshape(10, 20, 8, 8), ((0, 0), (0, 0), (1, 1), (1, 1)),
+                   constant_values=-1)
+    sheet = tiles.swapaxes(1, 2).reshape(100, 200)
     folder = pathlib.Path(given.out)
     folder.mkdir(parents=True, exist_ok=True)
     plt.imsave(folder / "digits.png", sheet.repeat(4, 0).repeat(4, 1), cmap="gray_r")

@@ -63,7 +63,7 @@ def main():
     seen = true.asnumpy() + random.normal(0, 0.01, (TIMES, 2))
     field = Field()
     optimizer = nn.Adam(field.trainable_params(), nn.cosine_decay_lr(
-        1e-4, 4e-3, given.steps, 1, given.steps))
+        1e-5, 1e-2, given.steps, 1, given.steps))
 
     def loss(pieces):
         return ops.abs(path(field, pieces[0], PIECE) - pieces).mean()
@@ -87,7 +87,7 @@ def main():
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
     axes[0].plot(*seen.T, "k.", ms=2, label="seen")
     axes[0].plot(*found.T, label="from the first point")
-    axes[0].legend(fontsize="small")
+    axes[0].legend(fontsize="small", loc="center")
     grid = np.stack(np.meshgrid(np.linspace(-2, 2, 20), np.linspace(-2, 2, 20)), -1)
     arrows = field(ms.Tensor(grid.reshape(-1, 2), ms.float32)).asnumpy().reshape(20, 20, 2)
     axes[1].streamplot(grid[0, :, 0], grid[:, 0, 1], arrows[..., 0], arrows[..., 1], density=0.9)
