@@ -133,8 +133,8 @@ def code(text: str) -> str:
 
 def gallery() -> str:
     """The page that shows all examples."""
-    lines = ["# Examples", "", "Whole programs, each of which ends within two minutes on two cores. "
-             "The pictures were made by running them: `make pictures`.", "",
+    lines = ["# Examples", "", "Whole programs, each of which ends within two minutes on two "
+             "cores. The pictures were made by running them: `make pictures`.", "",
              '<div class="gallery" markdown>', ""]
     for name, (title, picture) in EXAMPLES.items():
         shown = f'<img src="../pictures/{picture}" alt="" loading="lazy">' if picture else ""

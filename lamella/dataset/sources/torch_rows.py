@@ -82,7 +82,8 @@ class SourceTable(Table):
         several: Any = getattr(source, "__getitems__", None)
         if not callable(several):
             return [source[place] for place in places]
-        rows = list(several(places))
+        given: Any = several(places)
+        rows = list(given)
         if len(rows) != len(places):
             raise ValueError(f"'__getitems__' of {type(source).__name__} must give a row for each "
                              f"of {len(places)} numbers, but it gave {len(rows)}.")
