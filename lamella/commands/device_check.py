@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..communication.joining import library_of
 from ..core import context
 from ..device import kinds
+from ..graph.runtime.capture import Captured
 
 __all__ = ["Outcome", "check_device"]
 
@@ -126,8 +128,6 @@ def _losses(compiled: bool) -> list[float]:
 
 
 def _captured(device: torch.device) -> str:
-    from ..graph.runtime.capture import Captured
-
     if kinds.graphs_of(device) is None:
         raise _Wrong("the device has no captured graphs")
     weight = torch.arange(16.0).reshape(4, 4).to(device)
@@ -145,13 +145,12 @@ def _captured(device: torch.device) -> str:
 def _exchanged(device: torch.device) -> str:
     import torch.distributed as dist
 
-    from ..communication.joining import library_of
-
     if not dist.is_available() or dist.is_initialized():
         raise _Wrong("this process is in a world of others already" if dist.is_available()
                      else "PyTorch was built without it")
     library = library_of(device.type)
-    dist.init_process_group(library, store=dist.HashStore(), rank=0, world_size=1)
+    store = dist.HashStore()  # pyright: ignore[reportPrivateImportUsage]
+    dist.init_process_group(library, store=store, rank=0, world_size=1)
     try:
         x = torch.arange(4.0, device=device)
         dist.all_reduce(x)

@@ -131,15 +131,16 @@ class _Iterator:
             raise RuntimeError(f"User tries to fetch data beyond the specified number of epochs. "
                                f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
-        self._rows = iter(self.dataset._rows(self._run, 0 if self._again else self._given))
+        rows = iter(self.dataset._rows(self._run, 0 if self._again else self._given))
         if self._again:
-            for _ in itertools.islice(self._rows, self._again):
+            for _ in itertools.islice(rows, self._again):
                 pass
             self._run.caught_up()
             self._again = 0
         if self._profiled is not None:
-            self._rows = self._profiled(self._rows)
-        self._ahead = Ahead(self._rows, self._values, self._run.state,
+            rows = self._profiled(rows)
+        self._rows = rows
+        self._ahead = Ahead(rows, self._values, self._run.state,
                             self._given) if self._reads_ahead() else None
 
     def _reads_ahead(self) -> bool:

@@ -1,4 +1,4 @@
-"""Rows that are sent before they are asked for; on a device: `tests/device/simulated/test_data.py`."""
+"""Rows that are sent before they are asked for; `tests/device/simulated` has them on a device."""
 
 import pytest
 
