@@ -105,8 +105,8 @@ def _training(compiled: bool) -> str:
 
 
 def _losses(compiled: bool) -> list[float]:
-    import lamella as ms
-    from lamella import nn, ops
+    import lamella as ms  # as programs do
+    from lamella import nn, ops  # as programs do
 
     ms.set_seed(0)
     net = nn.SequentialCell(nn.Conv2d(1, 4, 3, pad_mode="same"), nn.BatchNorm2d(4), nn.ReLU(),
