@@ -11,7 +11,8 @@ class Language(nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, WIDTH)
-        self.layers = nn.ModuleList([nn.LSTM(WIDTH, WIDTH, batch_first=True) for _ in range(LAYERS)])
+        self.layers = nn.ModuleList(
+            nn.LSTM(WIDTH, WIDTH, batch_first=True) for _ in range(LAYERS))
         self.head = nn.Linear(WIDTH, VOCABULARY)
 
     def forward(self, tokens):
