@@ -126,16 +126,16 @@ class Dataset(Described, Resumed):
                 i mod that, which has random numbers of its own.
             **kwargs: `python_multiprocessing` (default False): functions run in processes;
                 `max_rowsize`, `offload`, `cache`: as in MindSpore, of no effect; `callbacks`: a
-                DSCallback or a list of them.
+                DSCallback or a list; `column_order`: of older versions, as `project` takes it.
 
         Examples:
             >>> import lamella.dataset as ds
             >>> [int(x) for (x,) in ds.NumpySlicesDataset([1, 2], shuffle=False).map(lambda x: -x)]
             [-1, -2]
         """
-        from .mapping import MapDataset
-        return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
-                          **kwargs)
+        from .mapping import mapped
+        return mapped(self, operations, input_columns, output_columns, num_parallel_workers,
+                      **kwargs)
 
     @checked_call("Dataset.batch")
     def batch(self, batch_size: Any, drop_remainder: bool = False,
@@ -148,10 +148,10 @@ class Dataset(Described, Resumed):
             num_parallel_workers: how many processes run `per_batch_map`, where asked for.
             **kwargs: `per_batch_map`: a function of the columns' lists of values and a BatchInfo,
                 which gives a tuple of lists; `input_columns`, `output_columns`: what it takes and
-                gives; `python_multiprocessing`, `max_rowsize`.
+                gives; `python_multiprocessing`, `max_rowsize`; `column_order`, `pad_info`: older.
         """
-        from .batching import BatchDataset
-        return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
+        from .batching import stacked_rows
+        return stacked_rows(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
     @checked_call("Dataset.padded_batch")
     def padded_batch(self, batch_size: Any, drop_remainder: bool = False,
