@@ -80,6 +80,7 @@ class BatchDataset(Dataset):
         self.batch_size: Any = batch_size
         self.drop_remainder = drop_remainder
         self.per_batch_map, self.python_multiprocessing = per_batch_map, python_multiprocessing
+        self._hands_on = type(self) is BatchDataset and per_batch_map is None
         self.input_columns = None if input_columns is None else names(name, input_columns)
         if self.input_columns is not None and _parameters(per_batch_map) not in (
                 len(self.input_columns) + 1, None):

@@ -263,7 +263,7 @@ def refuse_independent(feature: str) -> None:
 
 @checked_call("config.set_auto_offload")
 def set_auto_offload(offload: bool) -> None:
-    """Kept, and of no effect: operations run on the CPU."""
+    """Set whether each `map` that doesn't say runs its last operations on batches, in iterators."""
     refuse_independent("Dataset Offload")
     _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 

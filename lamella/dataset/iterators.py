@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.state import state
 from .checks import of_type
+from .offload import without_offloaded
 from .order import Row
 from .profiling import MANAGER
 from .rows import as_given, as_tensor
@@ -55,6 +56,7 @@ class _Iterator:
         if not isinstance(output_numpy, bool):
             raise TypeError(f"{of_type('output_numpy', output_numpy, bool)} 'output_numpy' must be "
                             f"a bool, but got {output_numpy!r}.")
+        dataset, self.offload_model = without_offloaded(dataset)
         self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
@@ -140,10 +142,12 @@ class _Iterator:
         if self._shown is not None:  # columns of metadata are given once they are renamed
             row = tuple([row[place] for place in self._shown])
         if self.output_numpy:
-            return [v if v.__class__ is not dict and (self._fresh or v.base is None)
-                    else as_given(v, True) for v in row]
-        fresh = self._fresh
-        return [as_tensor(value, fresh) for value in row]
+            values = [v if v.__class__ is not dict and (self._fresh or v.base is None)
+                      else as_given(v, True) for v in row]
+        else:
+            fresh = self._fresh
+            values = [as_tensor(value, fresh) for value in row]
+        return values if self.offload_model is None else self.offload_model(*values)
 
     def _formed(self, row: Row) -> Any:
         raise NotImplementedError

@@ -30,6 +30,7 @@ class MapDataset(Dataset):
     """The dataset that `Dataset.map` gives."""
 
     fresh = False
+    _mapped: Table | None = None
 
     def __init__(self, child: Dataset, operations: Any, input_columns: Any = None,
                  output_columns: Any = None, num_parallel_workers: int | None = None,
@@ -47,6 +48,7 @@ class MapDataset(Dataset):
         boolean("map", "python_multiprocessing", python_multiprocessing)
         if offload:
             config.refuse_independent("Dataset Offload")
+        self.offload = None if offload is None else boolean("map", "offload", offload)
         if callbacks is not None:
             config.refuse_independent("Dataset Callbacks")
         self.operations: list[Any] = []
@@ -60,7 +62,6 @@ class MapDataset(Dataset):
         self.python_multiprocessing = python_multiprocessing
         self.callbacks = [] if callbacks is None else (
             list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks])
-        self._mapped: Table | None = None
 
     # -- columns ---------------------------------------------------------------------------------
 
