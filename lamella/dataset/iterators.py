@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core.state import state
+from . import config
+from .autotune import Tuner
 from .checks import of_type
 from .offload import without_offloaded
 from .order import Row
@@ -65,6 +67,7 @@ class _Iterator:
         self._stopped = False
         self._fresh = dataset.fresh
         self._profiled = MANAGER.follow(dataset, num_epochs)
+        self._tuner = self._made_tuner()
         self._names = [name for name in dataset.columns if not name.startswith("_meta-")]
         self._shown = None if len(self._names) == len(dataset.columns) else [
             dataset.columns.index(name) for name in self._names]
@@ -72,6 +75,10 @@ class _Iterator:
         ITERATORS_LIST.append(weakref.ref(self, _forget))
         if dataset.get_init_step():
             self._reset(dataset.get_init_step(), dataset.get_dataset_size())
+
+    def _made_tuner(self) -> Tuner | None:
+        return Tuner(self.dataset, self._run, self.num_epochs) if (
+            config.get_enable_autotune()) else None
 
     def _reset(self, step: int, dataset_size: int) -> None:
         """Go on after so many steps of training, each a row; an epoch has `dataset_size` of them.
@@ -90,6 +97,7 @@ class _Iterator:
         self._run.close()
         self._run, self._rows, self._stopped = Run(self.dataset, self._run.seed), None, False
         self._closing = weakref.finalize(self, Run.close, self._run)
+        self._tuner = self._made_tuner()
         for _ in range(step // dataset_size):
             self.dataset._advance(self._run)
             self._run.epoch += 1
@@ -137,6 +145,8 @@ class _Iterator:
             self._again = 0
         if self._profiled is not None:
             self._rows = self._profiled(self._rows)
+        if self._tuner is not None:
+            self._rows = self._tuner.rows(self._rows)
 
     def _values(self, row: Row) -> list[Any]:
         if self._shown is not None:  # columns of metadata are given once they are renamed

@@ -270,8 +270,8 @@ class Dataset(Described, Resumed):
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What `apply_func` makes of this dataset."""
         if not callable(apply_func):
-            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must be one, "
-                            f"but got {type(apply_func).__name__}.")
+            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must be "
+                            f"one, but got {type(apply_func).__name__}.")
         made = apply_func(self)
         if not isinstance(made, Dataset):
             raise TypeError(f"For 'apply', 'apply_func' must return a Dataset, but it returned "

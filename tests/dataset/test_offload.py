@@ -38,7 +38,7 @@ RECORDED = [  # from MindSpore: the elements 0, 8, 20 and 33 after a seed
     (vision.RandomColorAdjust((0.5, 1.5), (0.5, 1.5), (0.5, 1.5)), 1,
      [15.041272, 37.502037, 111.805954, 180.075058]),
     (vision.RandomColorAdjust((0.5, 1.5), (0.5, 1.5), (0.5, 1.5)), 2,
-     [0.3245010, 36.9599152, 63.897057, 103.167970]),
+     [0.3245010, 36.9599152, 63.897057, 103.169968]),
 ]
 
 
@@ -93,7 +93,8 @@ def test_what_is_used_behind_stays():
     turned = vision.RandomHorizontalFlip(1.0)
     behind = source().map(turned, "image", offload=True).map(vision.HWC2CHW(), "image")
     assert operations_of(behind) is None
-    assert operations_of(source().map(turned, "image", offload=True).filter(lambda *_: True)) is None
+    chosen = source().map(turned, "image", offload=True).filter(lambda *_: True)
+    assert operations_of(chosen) is None
     assert operations_of(source().map(np.copy, "image", offload=True)) is None
     ds.config.set_auto_offload(True)
     data = source().map([np.copy, turned], "image")
