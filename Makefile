@@ -26,7 +26,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
+.PHONY: setup demo test lint bench fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
 
 setup: $(STAMP)
 
@@ -73,6 +73,9 @@ test-with:
 	$(ENV)/bin/python -m pip install --quiet --extra-index-url $(INDEX) '$(TORCH)'
 	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[test]'
 	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(ARGS)
+
+mutations: setup
+	$(BIN)/python -m tests.mutations $(ARGS)
 
 test-processors: setup
 	$(BIN)/python -m tests.processors $(ARGS)

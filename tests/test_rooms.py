@@ -63,15 +63,20 @@ CIRCLES = (
 )
 
 
-def imports(types: bool = True) -> Iterator[tuple[str, str, str]]:
+@functools.cache
+def imports(types: bool = True) -> tuple[tuple[str, str, str], ...]:
     """Each import inside the package, at any level of code: the modules, and the location.
 
     Args:
         types: whether imports for type checkers alone count.
     """
+    return tuple(_imports(types))
+
+
+def _imports(types: bool) -> Iterator[tuple[str, str, str]]:
     modules = parsed()
     for module, (path, tree) in modules.items():
-        for node in ast.walk(tree) if types else executed(tree):
+        for node in executed(tree, types):
             place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 for name in node.names:
@@ -96,12 +101,17 @@ def parsed() -> dict[str, tuple[Path, ast.Module]]:
             for path in sorted(ROOT.rglob("*.py"))}
 
 
-def executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a program without those for type checkers alone."""
-    yield tree
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield from executed(node)
+def executed(tree: ast.AST, types: bool) -> Iterator[ast.AST]:
+    """The statements of a program, without those for type checkers alone unless `types`."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            for inner in getattr(node, field, None) or ():
+                if types or not (isinstance(inner, ast.If)
+                                 and ast.unparse(inner.test) == "TYPE_CHECKING"):
+                    waiting.append(inner)
 
 
 def name_of(path: Path) -> str:

@@ -43,8 +43,9 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: tuple[i
     Args:
         outer: the level around.
     """
-    kind = LiftedRun if batching() else Run
-    return kind(fn, args, kwargs, positions, weights, outer)
+    made = (LiftedRun if batching() else Run)(weights, outer)
+    made.run(fn, args, kwargs, positions)
+    return made
 
 
 # PyTorch's messages about operations without a derivative
@@ -52,18 +53,34 @@ _LACKING = re.compile(r"derivative for '?(?:aten::)?(\w+)'? is not implemented")
 
 
 class Run:
-    """A recorded run of a function on aliases of what it is differentiated by."""
+    """A recorded run of a function on aliases of what it is differentiated by.
 
-    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
-                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
+    Args:
+        weights: Parameters to differentiate by.
+        outer: the level around.
+        by_integers: whether integers are differentiated by too.
+
+    Attributes:
+        value: what the function gave.
+        originals, aliases: what it is differentiated by, and what the function saw instead.
+        special: weights that compute their gradients themselves, by their place in `aliases`.
+    """
+
+    def __init__(self, weights: tuple[Parameter, ...], outer: Level | None,
                  by_integers: bool = True):
         self.outer = outer
         self.weights = weights
         self.by_integers = by_integers
-        level = self.level = Level(outer)
+        self.level = Level(outer)
         self.originals: list[torch.Tensor] = []
         self.aliases: list[torch.Tensor] = []
-        self.special: dict[int, Parameter] = {}  # weights that compute their gradients themselves
+        self.special: dict[int, Parameter] = {}
+        self.value: Any = None
+
+    def run(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
+            positions: tuple[int, ...]) -> None:
+        """Call the function once, differentiated by the arguments at `positions` too."""
+        level, weights = self.level, self.weights
         given = list(args)
         for p in positions:
             arg = given[p]
@@ -240,14 +257,10 @@ class Run:
 class LiftedRun(Run):
     """A run recorded in a level of `torch.func`, for use inside `vmap`."""
 
-    def __init__(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
-                 positions: tuple[int, ...], weights: tuple[Parameter, ...], outer: Level | None,
-                 by_integers: bool = True):
-        self.outer = outer
-        self.weights = weights
-        self.by_integers = by_integers
-        self.level = Level(outer)
-        leaves = [t for p in positions for t in tensors(args[p])] + list(weights)
+    def run(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
+            positions: tuple[int, ...]) -> None:
+        """As `Run.run`."""
+        leaves = [t for p in positions for t in tensors(args[p])] + list(self.weights)
         self.originals = [t._raw for t in leaves]
         self.indices = [i for i, t in enumerate(leaves) if self._by(t)]
         self.hooks = [tuple(t.__dict__.get("_hooks", {}).values()) for t in leaves]
@@ -258,9 +271,9 @@ class LiftedRun(Run):
         self.tree: Any = None
         self.back: Any = None
         if primals:
-            outs, self.back, others = vjp(self._run, *primals)
+            outs, self.back, others = vjp(self._lifted, *primals)
         else:
-            outs, others = self._run()
+            outs, others = self._lifted()
         if isinstance(self.tree, _Constant):
             self.tree, self.back = self.tree.tree, None
         flat = {True: iter(outs), False: iter(others)}
@@ -270,7 +283,7 @@ class LiftedRun(Run):
     def _by(self, tensor: Tensor) -> bool:
         return (self.by_integers or differentiable(tensor._raw)) and trained(tensor)
 
-    def _run(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
+    def _lifted(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call
         raws = [raw.detach() for raw in self.originals]
         before = state.level, state.overlay

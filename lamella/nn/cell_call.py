@@ -223,8 +223,8 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
     weights = tuple(cell.trainable_params())
     runs, key = run_slot(cell)
     runs.pop(key, None)
-    run = Run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions, weights, None,
-              by_integers=False)
+    run = Run(weights, None, by_integers=False)
+    run.run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions)
     runs[key] = _Recorded(run, args, kwargs, positions, weights)
     return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
 

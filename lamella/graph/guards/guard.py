@@ -13,7 +13,7 @@ from .identity import Identities
 from .kinds import ATOMS, parts_of
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
-from .values import comparable
+from .values import Opened, comparable
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 
@@ -48,138 +48,185 @@ class _State:
     """The values of all names in a reach at one time, and their fingerprint."""
 
     def __init__(self, reach: Reachable, free: Unguarded):
-        self._free = free
-        self._freely: list[tuple[Source, Any]] = []  # with the guarded parts of their values
-        self._partly: list[tuple[dict, list, list]] = []
-        self._opened = reach.opened
+        self._free = _Unguarded(free, reach.opened)
+        self._contents = _Contents(reach.opened)
+        self._kinds = _Kinds(reach)
         self._dicts = Identities()  # of objects, Cells and Parameters
-        self._parts = Identities()  # of containers
-        self._parts_say_all = True  # whether identities are a full guard on the containers
-        self.empty: list[dict] = []
-        self.containers: list[tuple[Any, Any]] = []
-        self.tensors: list[tuple[Tensor, tuple]] = []
-        self.attributes: list[tuple[Any, str, Any]] = []
-        self.variables: list[tuple[Any, Any]] = []
-        self.names: list[tuple[Any, str, Any]] = []
-        for cell in reach.cells:
-            own = cell.__dict__
-            self._dict(own, state_of(cell), cell)
-            for registry in REGISTRIES:
-                self._dict(own[registry], list(own[registry].items()))
-        for thing in reach.objects:
-            self._dict(thing.__dict__, state_of(thing), thing)
-        for function in reach.functions:
-            for name in ("__code__", "__defaults__", "__kwdefaults__"):
-                self._attribute(function, name)
-        for thing, names in reach.slotted:
-            for name in names:
-                if free.has(thing, name):
-                    self._note(Slot(thing, name))
-                else:
-                    self._attribute(thing, name)
-        for variable in reach.variables:
-            if free.has(variable.root, variable.key):
-                self._note(variable)
-                continue
-            self.variables.append((variable.root, variable.get()))
-            self._contents(self.variables[-1][1])
-        for owner, space, names in reach.spaces.values():
-            for name in names:
-                if free.has(owner, name):
-                    self._note(named(owner, name))
-                    continue
-                self.names.append((space, name, space.get(name, ABSENT)))
-                self._contents(self.names[-1][2])
-        for parameter in reach.parameters:
-            self._dict(parameter.__dict__, state_of(parameter), parameter)
+        self._empty: list[dict] = []
+        self._attributes: list[tuple[Any, str, Any]] = []
+        self._variables: list[tuple[Any, Any]] = []
+        self._names: list[tuple[Any, str, Any]] = []
+        self._note_attributes(reach)
+        self._note_variables(reach)
         for tensor, source in reach.tensors:
             if source is None:
-                self._contents(tensor)
-        self.typed = [*reach.cells, *reach.objects]
-        self.classes = [owner for owner, *_ in reach.spaces.values()
-                        if issubclass(type(owner), type)]
-        self.kinds = kinds_of(reach)
-        self.owners = reach.owners
-        self.sized = reach.sized
-        self.sizes = list(map(len, self.sized))
-        self.thread = reach.thread and threading.get_ident()
-        self.arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
+                self._contents.note(tensor)
         self.fingerprint = fingerprint(reach, free)
 
     def holds(self) -> bool:
         """Whether nothing has changed."""
-        if not self._dicts.hold() or any(self.empty):
+        if not self._dicts.hold() or any(self._empty):
             return False
-        if (self._freely or self._partly) and not self._rest_holds():
+        if self._free and not self._free.holds():
             return False
-        for space, name, value in self.names:
+        for space, name, value in self._names:
             if space.get(name, ABSENT) is not value:
                 return False
-        for variable, value in self.variables:
+        for variable, value in self._variables:
             if content_of(variable) is not value:
                 return False
-        for thing, name, value in self.attributes:
+        for thing, name, value in self._attributes:
             if getattr(thing, name, ABSENT) is not value:
                 return False
-        for tensor, form in self.tensors:
+        return self._kinds.holds() and self._contents.holds()
+
+    def _note_attributes(self, reach: Reachable) -> None:
+        """Note the attributes of Cells, objects, functions and Parameters."""
+        for cell in reach.cells:
+            own = cell.__dict__
+            self._note_dict(own, state_of(cell), cell)
+            for registry in REGISTRIES:
+                self._note_dict(own[registry], list(own[registry].items()))
+        for thing in (*reach.objects, *reach.parameters):
+            self._note_dict(thing.__dict__, state_of(thing), thing)
+        for function in reach.functions:
+            for name in ("__code__", "__defaults__", "__kwdefaults__"):
+                self._note_attribute(function, name)
+        for thing, names in reach.slotted:
+            for name in names:
+                if self._free.has(thing, name):
+                    self._free.note(Slot(thing, name))
+                else:
+                    self._note_attribute(thing, name)
+
+    def _note_variables(self, reach: Reachable) -> None:
+        """Note the variables of closures, globals, and the names of modules and classes."""
+        for variable in reach.variables:
+            if self._free.has(variable.root, variable.key):
+                self._free.note(variable)
+            else:
+                self._variables.append((variable.root, value := variable.get()))
+                self._contents.note(value)
+        for owner, space, names in reach.spaces.values():
+            for name in names:
+                if self._free.has(owner, name):
+                    self._free.note(named(owner, name))
+                else:
+                    self._names.append((space, name, value := space.get(name, ABSENT)))
+                    self._contents.note(value)
+
+    def _note_dict(self, own: dict, counted: list[tuple[Any, Any]], owner: Any = None) -> None:
+        if not own:
+            self._empty.append(own)
+            return
+        for name, value in counted:
+            if self._free.has(own, name):
+                self._free.note(Attribute(owner, name))
+            elif type(value) not in ATOMS:
+                self._contents.note(value)
+        if self._free.any_in(own) or not self._dicts.add(own):
+            self._free.note_partly(own)
+
+    def _note_attribute(self, thing: Any, name: str) -> None:
+        self._attributes.append((thing, name, value := getattr(thing, name, ABSENT)))
+        self._contents.note(value)
+
+
+class _Contents:
+    """The content of Tensors and of mutable containers at one time."""
+
+    def __init__(self, opened: Opened):
+        self._opened = opened
+        self._tensors: list[tuple[Tensor, tuple]] = []
+        self._containers: list[tuple[Any, Any]] = []
+        self._parts = Identities()
+        self._parts_say_all = True  # whether identities are a full guard on the containers
+
+    def note(self, value: Any) -> None:
+        """Note the content of a value if it is mutable."""
+        form = contents(value, self._opened)
+        if form is not None and type(value) is Tensor:
+            self._tensors.append((value, form))
+        elif form is not None:
+            self._containers.append((value, form))
+            self._parts_say_all &= self._parts.add_all(value, self._opened)
+
+    def holds(self) -> bool:
+        """Whether it is unchanged."""
+        for tensor, form in self._tensors:
             if contents(tensor) != form:
                 return False
-        if self.kinds and not all(map(
-                is_, (*map(type, self.typed), *map(_order, self.classes)), self.kinds)):
-            return False
-        if not all([thing.__dict__ is own for thing, own in self.owners]) or (
-                list(map(len, self.sized)) != self.sizes):
-            return False
-        if self.thread and self.thread != threading.get_ident():
-            return False
-        if any(held() != before for held, before in self.arithmetic):
-            return False
         if self._parts_say_all and self._parts.hold():
             return True
-        return all(contents(held, self._opened) == parts for held, parts in self.containers)
+        return all(contents(held, self._opened) == parts for held, parts in self._containers)
 
-    def _rest_holds(self) -> bool:
-        """Whether values that may change have kept their types, and others are unchanged."""
+
+class _Unguarded:
+    """Names whose values may change in other calls: what of them is guarded all the same."""
+
+    def __init__(self, free: Unguarded, opened: Opened):
+        self._free, self._opened = free, opened
+        self._any = bool(free)
+        self._values: list[tuple[Source, Any]] = []  # with the guarded parts of their values
+        self._partly: list[tuple[dict, list, list]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._values or self._partly)
+
+    def has(self, holder: Any, key: Any) -> bool:
+        """Whether the value of a name may change."""
+        return self._any and self._free.has(holder, key)
+
+    def note(self, source: Source) -> None:
+        """Note the guarded part of such a value."""
+        self._values.append((source, self._guarded(source)))
+
+    def any_in(self, own: dict) -> bool:
+        """Whether a dict of attributes has names whose values may change."""
+        return self._any and any(self._free.has(own, name) for name in list(own))
+
+    def note_partly(self, own: dict) -> None:
+        """Note the other names of a dict, or all those of one that `Identities` doesn't take."""
+        items = parts_of(own)
+        self._partly.append((own, [name for name, _ in items], [
+            _ANY if self._free.has(own, name) else value for name, value in items]))
+
+    def holds(self) -> bool:
+        """Whether these values have kept their types, and other names are unchanged."""
         for own, names, values in self._partly:
             now = list(own.values())  # one step: other threads may change the dict
             if list(own) != names or len(now) != len(values) or not all(
                     a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
-        return all(self._guarded(source) == form for source, form in self._freely)
-
-    def _note(self, source: Source) -> None:
-        """Note the guarded part of a name whose value may change in other parts."""
-        self._freely.append((source, self._guarded(source)))
+        return all(self._guarded(source) == form for source, form in self._values)
 
     def _guarded(self, source: Source) -> Any:
         value = self._free.guarded(source.holder, source.key, source.get())
         return comparable(value, 0, self._opened)
 
-    def _dict(self, own: dict, counted: list[tuple[Any, Any]], owner: Any = None) -> None:
-        if not own:
-            self.empty.append(own)
-            return
-        free = self._free if self._free else None
-        for name, value in counted:
-            if free is not None and free.has(own, name):
-                self._note(Attribute(owner, name))
-            elif type(value) not in ATOMS:
-                self._contents(value)
-        varies = free is not None and any(free.has(own, name) for name in list(own))
-        if varies or not self._dicts.add(own):
-            items = parts_of(own)
-            self._partly.append((own, [name for name, _ in items], [
-                _ANY if self._free.has(own, name) else value for name, value in items]))
 
-    def _attribute(self, thing: Any, name: str) -> None:
-        self.attributes.append((thing, name, getattr(thing, name, ABSENT)))
-        self._contents(self.attributes[-1][2])
+class _Kinds:
+    """What isn't the value of a name: classes, sizes of modules, the thread, arithmetic."""
 
-    def _contents(self, value: Any) -> None:
-        """Note the content of a mutable value."""
-        form = contents(value, self._opened)
-        if form is not None and type(value) is Tensor:
-            self.tensors.append((value, form))
-        elif form is not None:
-            self.containers.append((value, form))
-            self._parts_say_all &= self._parts.add_all(value, self._opened)
+    def __init__(self, reach: Reachable):
+        self._typed = [*reach.cells, *reach.objects]
+        self._classes = [owner for owner, *_ in reach.spaces.values()
+                         if issubclass(type(owner), type)]
+        self._kinds = kinds_of(reach)
+        self._owners = reach.owners
+        self._sized = reach.sized
+        self._sizes = list(map(len, self._sized))
+        self._thread = reach.thread and threading.get_ident()
+        self._arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
+
+    def holds(self) -> bool:
+        """Whether all is as it was."""
+        if self._kinds and not all(map(
+                is_, (*map(type, self._typed), *map(_order, self._classes)), self._kinds)):
+            return False
+        if not all([thing.__dict__ is own for thing, own in self._owners]) or (
+                list(map(len, self._sized)) != self._sizes):
+            return False
+        if self._thread and self._thread != threading.get_ident():
+            return False
+        return not any(held() != before for held, before in self._arithmetic)

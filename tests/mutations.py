@@ -1,0 +1,214 @@
+"""Do the tests notice a changed line? `python -m tests.mutations --count 300 --seed 35`.
+
+Each mutation changes one operator, comparison, constant or `not` in a copy of the package; then
+the tests of its room run there: first the file's own examples and the tests that bear its name,
+then the others of the room, until one fails. What no test notices is printed: either a test is
+missing, or the line says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
+             ast.FloorDiv: ("//", "*"), ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="),
+             ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
+             ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
+             ast.NotIn: ("not in", "in"), ast.And: ("and", "or"), ast.Or: ("or", "and")}
+NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
+
+
+class Mutation(NamedTuple):
+    """One change of a file: what stands from `start` to `end` on a line becomes `after`."""
+
+    path: Path
+    line: int
+    start: int
+    end: int
+    after: str
+
+    def of(self, source: str) -> str:
+        """The file's text with the change."""
+        lines = source.splitlines(keepends=True)
+        text = lines[self.line - 1]
+        lines[self.line - 1] = text[:self.start] + self.after + text[self.end:]
+        return "".join(lines)
+
+    def told(self, source: str) -> str:
+        """The place, the line and what it became."""
+        before = source.splitlines()[self.line - 1]
+        after = self.of(source).splitlines()[self.line - 1]
+        return f"{self.path}:{self.line}\n  - {before.strip()}\n  + {after.strip()}"
+
+
+def mutations(path: Path, source: str) -> list[Mutation]:
+    """All changes of a file that this knows, by place.
+
+    Examples:
+        >>> source = "def f(x):\\n    return x + 1 if x < 3 else not x\\n"
+        >>> [change.after for change in mutations(Path("f.py"), source)]
+        ['-', '2', '<=', '4', '']
+    """
+    lines = source.splitlines()
+    found = [Mutation(path, *place) for node in _nodes(ast.parse(source))
+             for place in _places(node, lines)]
+    return sorted(set(found), key=lambda change: change[1:3])
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes whose change a test could notice; types, defaults and texts are left out."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for statement in child.body:
+                if not isinstance(statement, NOT_RUN):
+                    yield statement
+                    yield from _nodes(statement)
+        elif not isinstance(child, NOT_RUN):
+            if not isinstance(node, (ast.Module, ast.ClassDef)):
+                yield child
+            yield from _nodes(child)
+
+
+def _places(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
+    """The changes of one node itself: line, start, end and the new text."""
+    if isinstance(node, ast.BinOp):
+        yield from _between(node.left, node.op, node.right, lines)
+    elif isinstance(node, ast.Compare):
+        for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators,
+                                   strict=False):
+            yield from _between(left, op, right, lines)
+    elif isinstance(node, ast.BoolOp):
+        for left, right in pairwise(node.values):
+            yield from _between(left, node.op, right, lines)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.lineno, node.col_offset, node.operand.col_offset, ""
+    elif isinstance(node, ast.Constant) and node.lineno == node.end_lineno:
+        after = _constant(node.value)
+        if after and node.end_col_offset is not None:
+            yield node.lineno, node.col_offset, node.end_col_offset, after
+
+
+def _constant(value: object) -> str:
+    """What stands for a constant: the other truth, the next number, nothing for a text."""
+    if isinstance(value, bool):
+        return str(not value)
+    return str(value + 1) if isinstance(value, (int, float)) else ""
+
+
+def _between(left: ast.expr, op: ast.AST, right: ast.expr,
+             lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
+    """The operator that stands between two operands on one line."""
+    before, after = OPERATORS.get(type(op), ("", ""))
+    if not before or left.end_lineno != right.lineno or left.end_col_offset is None:
+        return
+    gap = lines[right.lineno - 1][left.end_col_offset:right.col_offset]
+    start = gap.find(before)
+    if start >= 0 and gap.isascii():
+        begin = left.end_col_offset + start
+        yield right.lineno, begin, begin + len(before), after
+
+
+def runs_for(path: Path, root: Path) -> list[list[str]]:
+    """The runs of tests that should notice a change of a file, the likeliest first."""
+    inner = path.relative_to("lamella")
+    room = Path("tests", *inner.parts[:1])
+    named = sorted(str(p.relative_to(root)) for p in (root / room).rglob(f"test_{inner.name}"))
+    rest = [str(room)] if (root / room).is_dir() else ["tests/core", "tests/compat"]
+    return [[str(path), *named], rest]
+
+
+class Copy:
+    """A copy of the project, in which files are changed and tests run."""
+
+    def __init__(self, folder: str, limit: float):
+        self.root, self.limit = Path(folder, "copy"), limit
+        self.sound: set[str] = set()  # tests that pass without a change
+        self.broken: set[str] = set()
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+        for name in listed.stdout.splitlines():
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
+        subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
+
+    def noticed(self, change: Mutation) -> str:
+        """The first test that fails with a change and passes without it, or '' if none does."""
+        for chosen in runs_for(change.path, self.root):
+            while failed := self._failed(chosen, change):
+                if failed in self.sound | self.broken or not self._failed([failed]):
+                    self.sound.add(failed)
+                    return failed
+                self.broken.add(failed)
+        return ""
+
+    def _failed(self, chosen: list[str], change: Mutation | None = None) -> str:
+        """The first of some tests that fails, or ''; with a change of a file."""
+        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--no-header",
+                   "-rfE", *chosen, *(f"--deselect={name}" for name in self.broken)]
+        environment = {**os.environ, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
+        file = self.root / (change.path if change else "README.md")
+        source = file.read_text(encoding="utf-8")
+        if change:
+            file.write_text(change.of(source), encoding="utf-8")
+        try:
+            run = subprocess.run(command, cwd=self.root, env=environment, capture_output=True,
+                                 text=True, timeout=self.limit)
+        except subprocess.TimeoutExpired:
+            return chosen[0]
+        finally:
+            file.write_text(source, encoding="utf-8")
+        if run.returncode in (0, 5):  # 5: no test is there
+            return ""
+        told = [line.split(" ", 1)[1].split(" - ")[0] for line in run.stdout.splitlines()
+                if line.startswith(("FAILED ", "ERROR "))]
+        return told[0] if told else chosen[0]
+
+
+def drawn(count: int, seed: int, room: str) -> list[Mutation]:
+    """Mutations of the package, each as likely as any other."""
+    paths = sorted((ROOT / "lamella" / room).rglob("*.py"))
+    every = [change for path in paths
+             for change in mutations(path.relative_to(ROOT), path.read_text(encoding="utf-8"))]
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run mutations; 1 if fewer than `--least` of them are noticed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--begin", type=int, default=0, help="the first of the drawn to be run")
+    parser.add_argument("--room", default="", help="a folder of lamella, such as ops or graph/ir")
+    parser.add_argument("--limit", type=float, default=900, help="seconds for one run of tests")
+    parser.add_argument("--least", type=float, default=0.9, help="the share that has to be noticed")
+    chosen = parser.parse_args(arguments)
+    seen = 0
+    changes = drawn(chosen.count, chosen.seed, chosen.room)[chosen.begin:]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(folder, chosen.limit)
+        for number, change in enumerate(changes, chosen.begin):
+            began = time.monotonic()
+            by = copy.noticed(change)
+            seen += bool(by)
+            source = (ROOT / change.path).read_text(encoding="utf-8")
+            print(f"{number} {change.told(source)}\n  {by or 'NOT NOTICED'} "
+                  f"({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"{seen} of {len(changes)} mutations noticed")
+    return int(seen < chosen.least * len(changes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
