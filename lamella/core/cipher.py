@@ -66,8 +66,8 @@ def _opened(aes: Any, nonce: bytes, sealed: bytes) -> bytes:
 
 
 def _aes(key: str) -> Any:
-    try:  # optional: few programs encrypt
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # optional
     except ImportError as error:
         raise ImportError("Encryption needs the package 'cryptography'. Install it with 'pip "
                           "install lamella[records]', or 'pip install cryptography'.") from error

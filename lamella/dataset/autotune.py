@@ -112,7 +112,7 @@ class Tuner:
         ahead = {key: work.rows_ahead() for key, work in self._works()}
         lines = []
         for about, node in operations_of(self.dataset, self.epochs):
-            key = None if node is None else self.run.keys[id(node)]
+            key = -1 if node is None else self.run.keys[id(node)]
             if about["metrics"] is not None:
                 name = f"{about['op_type']}(ID:{about['op_id']})"
                 lines.append(f"{name:<20}(num_parallel_workers: "

@@ -137,16 +137,15 @@ class _Iterator:
             raise RuntimeError(f"User tries to fetch data beyond the specified number of epochs. "
                                f"The iterator was made for {self.num_epochs} epochs, which it has "
                                f"given. Make it with a larger 'num_epochs', or -1.")
-        self._rows = iter(self.dataset._rows(self._run, 0 if self._again else self._given))
+        rows = iter(self.dataset._rows(self._run, 0 if self._again else self._given))
         if self._again:
-            for _ in itertools.islice(self._rows, self._again):
+            for _ in itertools.islice(rows, self._again):
                 pass
             self._run.caught_up()
             self._again = 0
         if self._profiled is not None:
-            self._rows = self._profiled(self._rows)
-        if self._tuner is not None:
-            self._rows = self._tuner.rows(self._rows)
+            rows = self._profiled(rows)
+        self._rows = rows if self._tuner is None else self._tuner.rows(rows)
 
     def _values(self, row: Row) -> list[Any]:
         if self._shown is not None:  # columns of metadata are given once they are renamed
