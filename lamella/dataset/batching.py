@@ -178,9 +178,13 @@ class BatchDataset(Dataset):
                 given_back: Any = self.per_batch_map(*(values[name] for name in taken), info)
                 out = given_back if isinstance(given_back, tuple) else (given_back,)
                 if len(out) != len(given):
-                    raise ValueError(f"columns that are not involved in 'per_batch_map' should not "
-                                     f"be in output_columns. For 'batch', it gave {len(out)} "
-                                     f"columns, but there are to be {len(given)}: {given}.")
+                    kept = any(name in before and name not in taken for name in given)
+                    raise ValueError(
+                        ("columns that are not involved in 'per_batch_map' should not be in "
+                         "output_columns." if kept else f"the number of columns returned in "
+                         f"'per_batch_map' function should be {len(given)}.")
+                        + f" For 'batch', it gave {len(out)} columns, but there are to be "
+                        f"{len(given)}: {given}.")
                 for name, column in zip(given, out, strict=True):
                     values[name] = _column(column)
                     if isinstance(column, (list, tuple)) and len(column) != len(rows):
