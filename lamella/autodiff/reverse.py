@@ -321,7 +321,7 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
         for each of `weights` the gradient.
     """
     outer = current()
-    asked, weights = weights, _once_each(weights)
+    asked, weights, given = weights, _once_each(weights), fn
     if weights and outer is None:
         fn = spreading().differentiated(fn)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
@@ -341,6 +341,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     if outer is None:
         value = map_tensors(detached, value)
         cut(run.level.changed)
+        if weights:
+            spreading().collect(given, weights, [by_weight[id(weight)] for weight in weights])
     return value, by_inputs, [by_weight[id(weight)] for weight in asked]
 
 

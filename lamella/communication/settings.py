@@ -128,9 +128,12 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
                              f"recognized. Known keywords: {', '.join(sorted(_DEFAULTS))}.")
     if "pipeline_stages" in checked:
         _check_stages(checked["pipeline_stages"], _world_size())
-    _settings.update(checked)
-    if "full_batch" in checked:
-        _settings["dataset_strategy"] = "full_batch" if checked["full_batch"] else "data_parallel"
+    for key, value in checked.items():  # of `full_batch` and `dataset_strategy` the later counts
+        _settings[key] = value
+        if key == "dataset_strategy":
+            _settings["full_batch"] = value == "full_batch"
+        elif key == "full_batch" and (value or isinstance(_get("dataset_strategy"), str)):
+            _settings["dataset_strategy"] = "full_batch" if value else "data_parallel"
     for old, new in (("strategy_ckpt_load_file", "load_file"),
                      ("strategy_ckpt_save_file", "save_file")):
         if old in checked:

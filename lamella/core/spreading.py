@@ -70,6 +70,9 @@ class Spreading:
         """A function that is differentiated by weights, as processes compute it together."""
         return function
 
+    def collect(self, function: Any, weights: Sequence[Any], gradients: Sequence[Any]) -> None:
+        """Add gradients by weights to the Parameters that collect them over parts of a batch."""
+
     def trained(self, network: Callable[..., Any], name: str,
                 start: Callable[[Any], Any] | None) -> Callable[..., Any]:
         """The network of a training step, as processes compute it together.

@@ -253,6 +253,17 @@ class PaddedBatchDataset(BatchDataset):
         return padded(columns, self.pad_info)
 
 
+def stacked_rows(child: Dataset, *args: Any, column_order: Any = None, pad_info: Any = None,
+                 **kwargs: Any) -> Dataset:
+    """What `Dataset.batch` gives, also with the arguments that older versions had.
+
+    `pad_info` makes it `padded_batch`; `column_order` is a `project` behind it.
+    """
+    made = (BatchDataset(child, *args, **kwargs) if pad_info is None
+            else PaddedBatchDataset(child, *args, pad_info=pad_info, **kwargs))
+    return made if column_order is None else made.project(column_order)
+
+
 class BucketBatchByLengthDataset(Dataset):
     """The dataset that `Dataset.bucket_batch_by_length` gives."""
 

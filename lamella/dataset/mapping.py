@@ -454,6 +454,12 @@ class _Work:
         self.turn, self.place = turn, place + since
 
 
+def mapped(child: Dataset, *args: Any, column_order: Any = None, **kwargs: Any) -> Dataset:
+    """What `Dataset.map` gives; `column_order` is older versions' word for `project`."""
+    made = MapDataset(child, *args, **kwargs)
+    return made if column_order is None else made.project(column_order)
+
+
 class FilterDataset(Dataset):
     """The dataset that `Dataset.filter` gives."""
 

@@ -129,16 +129,17 @@ class Dataset(Described, Resumed):
                 i mod that, which has random numbers of its own.
             **kwargs: `python_multiprocessing` (default False): functions run in processes;
                 `offload`: iterators run the last operations on batches, on the program's device;
-                `callbacks`: a DSCallback or a list; `max_rowsize`, `cache`: of no effect.
+                `callbacks`: a DSCallback or a list; `column_order`: as `project` takes it;
+                `max_rowsize`, `cache`: of no effect.
 
         Examples:
             >>> import lamella.dataset as ds
             >>> [int(x) for (x,) in ds.NumpySlicesDataset([1, 2], shuffle=False).map(lambda x: -x)]
             [-1, -2]
         """
-        from .mapping import MapDataset
-        return MapDataset(self, operations, input_columns, output_columns, num_parallel_workers,
-                          **kwargs)
+        from .mapping import mapped
+        return mapped(self, operations, input_columns, output_columns, num_parallel_workers,
+                      **kwargs)
 
     @checked_call("Dataset.batch")
     def batch(self, batch_size: Any, drop_remainder: bool = False,
@@ -151,10 +152,10 @@ class Dataset(Described, Resumed):
             num_parallel_workers: how many processes run `per_batch_map`, where asked for.
             **kwargs: `per_batch_map`: a function of the columns' lists of values and a BatchInfo,
                 which gives a tuple of lists; `input_columns`, `output_columns`: what it takes and
-                gives; `python_multiprocessing`, `max_rowsize`.
+                gives; `python_multiprocessing`, `max_rowsize`; `column_order`, `pad_info`: older.
         """
-        from .batching import BatchDataset
-        return BatchDataset(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
+        from .batching import stacked_rows
+        return stacked_rows(self, batch_size, drop_remainder, num_parallel_workers, **kwargs)
 
     @checked_call("Dataset.padded_batch")
     def padded_batch(self, batch_size: Any, drop_remainder: bool = False,

@@ -13,6 +13,16 @@ from ..core import log
 
 __all__ = ["module", "name"]
 
+_TRANSFORMER = {  # file of the room of Transformers -> the places of its names
+    "": ("legacy.transformer", "legacy.transformer.configs"),
+    ".layers": ("legacy.transformer.layers",),
+    ".loss": ("legacy.transformer.loss",),
+    ".moe": ("legacy.transformer.layers", "legacy.transformer.configs"),
+    ".op_parallel_config": ("legacy.transformer.configs",),
+    ".transformer": ("legacy.transformer", "legacy.transformer.configs",
+                     "legacy.transformer.blocks"),
+}
+
 # module under mindspore -> the places of its names
 MODULES: dict[str, tuple[str, ...]] = {
     "dataset.vision.c_transforms": ("legacy.vision_c", "dataset.vision"),
@@ -31,6 +41,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         precision recall roc root_mean_square_surface_distance topk
         """.split()), ("train.metrics",)),
     "nn.acc": ("boost",),
+    **{f"{room}{file}": places for room in ("parallel._transformer", "nn.transformer")
+       for file, places in _TRANSFORMER.items()},
 }
 
 # module under mindspore -> its names -> place:name

@@ -13,7 +13,7 @@ import torch
 from ..communication import exchange, settings
 from ..communication.groups import group_of
 from ..core.spreading import Spreading, is_part, register_spreading
-from . import parts, pipeline, sharding, stages
+from . import accumulation, parts, pipeline, sharding, stages
 
 __all__ = ["OverProcesses"]
 
@@ -62,6 +62,10 @@ class OverProcesses(Spreading):
         if sharding.splits() and not sharding.in_region():
             return sharding.region(function, "grad")
         return function
+
+    def collect(self, function: Any, weights: Sequence[Any], gradients: Sequence[Any]) -> None:
+        if settings._is_in_auto_parallel_mode():
+            accumulation.collect(function, weights, gradients)
 
     def trained(self, network: Callable[..., Any], name: str,
                 start: Callable[[Any], Any] | None) -> Callable[..., Any]:

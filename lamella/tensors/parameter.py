@@ -13,7 +13,9 @@ import copy
 import itertools
 import re
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -54,7 +56,7 @@ def _option(name: str, default: Any, kind: type, about: str) -> property:
 class ParamInfo:
     """What is known about a Parameter besides its data; reads and sets the Parameter's own."""
 
-    def __init__(self, obj: Parameter):
+    def __init__(self, obj: Any):
         self.__dict__["obj"] = obj
 
     @property
@@ -67,6 +69,19 @@ class ParamInfo:
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self.__dict__["obj"], name, value)
+
+    def clone(self) -> ParamInfo:
+        """A copy that belongs to no Parameter until it is set as one's `param_info`."""
+        return ParamInfo(SimpleNamespace(**self.as_dict()))
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is known, without the data and the shape."""
+        return {name: getattr(self, name) for name in _KNOWN}
+
+
+_KNOWN = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer",
+          "parallel_optimizer_comm_recompute", "comm_fusion", "storage_format", "cache_enable",
+          "cache_shape", "key", "requires_aggr", "is_pipeline_shared_param", "is_param_init")
 
 
 class Parameter(Tensor):
@@ -173,6 +188,13 @@ class Parameter(Tensor):
     def param_info(self) -> ParamInfo:
         """What is known about the Parameter, under one name."""
         return ParamInfo(self)
+
+    @param_info.setter
+    def param_info(self, info: ParamInfo) -> None:
+        of_type(info, ParamInfo, "param_info", "Parameter")
+        for name, value in info.as_dict().items():
+            setattr(self, name, value)
+        info.__dict__["obj"] = self
 
     @property
     def _raw(self) -> torch.Tensor:  # type: ignore[override]
@@ -416,6 +438,19 @@ def no_init_parameters() -> Iterator[None]:
         delay.initialization = before
 
 
+# The twins of this prefix, by what they are twins of: in MindSpore's parallel modes they collect
+# gradients over the parts of a batch
+_COLLECTS = "accu_grads"
+_collectors: weakref.WeakValueDictionary[int, Parameter] = weakref.WeakValueDictionary()
+
+
+def collector_of(weight: Parameter) -> Parameter | None:
+    """The last living twin that `ParameterTuple.clone("accu_grads")` made of a Parameter."""
+    found = _collectors.get(id(weight))
+    fits = found is not None and found.name == f"{_COLLECTS}.{weight.name}"
+    return found if fits else None
+
+
 class ParameterTuple(tuple):
     """A tuple of Parameters.
 
@@ -453,4 +488,6 @@ class ParameterTuple(tuple):
             twin = parameter.clone(init)
             twin.name = f"{prefix}.{parameter.name}"
             twins.append(twin)
+            if prefix == _COLLECTS:
+                _collectors[id(parameter)] = twin
         return ParameterTuple(twins)

@@ -40,6 +40,19 @@ def test_settings_are_returned_and_reset():
     assert not settings.auto_parallel_context().get_device_num_is_set()
 
 
+@pytest.mark.parametrize(("given", "full", "strategy"), [  # as MindSpore 2.10 says
+    ({"dataset_strategy": "full_batch"}, True, "full_batch"),
+    ({"full_batch": False, "dataset_strategy": "full_batch"}, True, "full_batch"),
+    ({"dataset_strategy": "full_batch", "full_batch": False}, False, "data_parallel"),
+    ({"full_batch": False, "dataset_strategy": ((2, 1),)}, False, [[2, 1]]),
+    ({"dataset_strategy": ((2, 1),), "full_batch": False}, False, [[2, 1]]),
+])
+def test_the_later_of_two_ways_to_cut_batches_counts(given, full, strategy):
+    ms.set_auto_parallel_context(**given)
+    assert ms.get_auto_parallel_context("full_batch") is full
+    assert ms.get_auto_parallel_context("dataset_strategy") == strategy
+
+
 def test_the_processes_count_only_in_a_parallel_mode():
     ms.set_auto_parallel_context(device_num=8)
     assert (settings._get_device_num(), settings._get_parallel_mode()) == (1, "stand_alone")

@@ -110,6 +110,21 @@ def test_plain_options():
         p.comm_fusion = -1
 
 
+def test_param_info_is_copied_and_given_to_another():
+    p = ms.Parameter(Tensor([1.0]), name="w", requires_grad=False, layerwise_parallel=True)
+    p.comm_fusion = 3
+    copied = p.param_info.clone()
+    q = ms.Parameter(Tensor([2.0]), name="q")
+    q.param_info = copied
+    assert (q.name, q.requires_grad, q.layerwise_parallel, q.comm_fusion) == ("w", False, True, 3)
+    q.name = "moments." + q.name  # optimizers of programs name their states so
+    assert (p.name, copied.name) == ("w", "moments.w")
+    copied.requires_grad = True
+    assert q.requires_grad and not p.requires_grad
+    with pytest.raises(TypeError, match="'param_info' must be a ParamInfo"):
+        q.param_info = "w"
+
+
 def test_param_info():
     p = two()
     info = p.param_info

@@ -265,6 +265,7 @@ class TrainOneStepCell(Cell):
         if self.reducer_flag:
             self.grad_reducer = DistributedGradReducer(self.weights)
         self._starts_alike = self.reducer_flag and get_auto_parallel_context("parameter_broadcast")
+        self.use_graceful_exit = False  # subclasses ask; `OnRequestExit` alone ends a run here
 
     def start_alike(self) -> None:
         """With the option ``parameter_broadcast``, begin with the parameters of process 0."""

@@ -196,6 +196,8 @@ class ModelCheckpoint(Callback):
         self._last_time = self._last_time_for_keep = time.time()
         self._last_triggered_step = 0
         self._latest_ckpt_file_name = ""
+        # for subclasses of programs: no file of the graph is written, no Parameter waits in a cache
+        self._graph_saved, self._need_flush_from_cache = True, False
 
     @property
     def latest_ckpt_file_name(self) -> str:
@@ -217,8 +219,8 @@ class ModelCheckpoint(Callback):
         background.wait()
 
     def _save_ckpt(self, params: Any, force_to_save: bool = False) -> None:
-        if params.cur_step_num == self._last_triggered_step or not (
-                force_to_save or self._is_time(params.cur_step_num)):
+        if params.cur_step_num == self._last_triggered_step or not self._check_save_ckpt(
+                params, force_to_save):
             return
         config, manager = self._config, self._manager
         step = (params.cur_step_num - 1) % params.batch_num + 1
@@ -262,10 +264,13 @@ class ModelCheckpoint(Callback):
         path = os.path.join(self._directory, f"{prefix}-{epoch}_{step}_breakpoint.ckpt")
         self._write(network, path, epoch, step)
 
-    def _is_time(self, number: int) -> bool:
+    def _check_save_ckpt(self, params: Any, force_to_save: bool) -> bool:
+        """Whether it is time to save."""
         config = self._config
+        if force_to_save:
+            return True
         if config.save_checkpoint_steps:
-            return number >= self._last_triggered_step + config.save_checkpoint_steps
+            return params.cur_step_num >= self._last_triggered_step + config.save_checkpoint_steps
         if config.save_checkpoint_seconds:
             return time.time() - self._last_time > config.save_checkpoint_seconds
         return False

@@ -9,7 +9,15 @@ import pytest
 
 import lamella as ms
 from lamella import dataset, nn
-from lamella.train import BackupAndRestore, CheckpointConfig, LambdaCallback, Model, ModelCheckpoint
+from lamella.train import (
+    BackupAndRestore,
+    CheckpointConfig,
+    LambdaCallback,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+)
+from lamella.train.callback import _InternalCallbackParam
 
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
@@ -73,6 +81,30 @@ def test_several_processes_save_into_one_folder(tmp_path):
     left = os.listdir(folder)
     assert "net-1_200.ckpt" in left and len(left) == 2
     assert set(ms.load_checkpoint(str(folder / "net-1_200.ckpt"))) == {"weight", "bias"}
+
+
+def test_programs_save_in_a_way_of_their_own(tmp_path):
+    class Own(ModelCheckpoint):  # as packages of language models derive theirs
+        def _save_ckpt(self, cb_params, force_to_save=False):
+            if cb_params.cur_step_num == self._last_triggered_step:
+                return
+            if self._need_flush_from_cache:
+                self._flush_from_cache(cb_params)
+            if self._check_save_ckpt(cb_params, force_to_save):
+                self._manager.update_ckpoint_filelist(self._directory, self._prefix)
+                if self._config.keep_checkpoint_max <= self._manager.ckpoint_num:
+                    self._manager.remove_oldest_ckpoint_file()
+                self._last_triggered_step = cb_params.cur_step_num
+                ms.save_checkpoint(cb_params.train_network, os.path.join(
+                    self._directory, f"{self._prefix}-{cb_params.cur_step_num}.ckpt"))
+
+    callback = Own("own", str(tmp_path), CheckpointConfig(2, keep_checkpoint_max=2))
+    params = _InternalCallbackParam(train_network=nn.Dense(1, 1), cur_epoch_num=1, batch_num=9)
+    for step in range(1, 8):
+        params.cur_step_num = step
+        callback.step_end(RunContext(params))
+    callback.end(RunContext(params))
+    assert sorted(os.listdir(tmp_path)) == ["own-6.ckpt", "own-7.ckpt"]
 
 
 def test_other_formats_networks_and_names(tmp_path):
