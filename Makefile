@@ -4,6 +4,8 @@
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
+# make bench-gpu   ResNet-50 and GPT-2 (124 million weights) in bfloat16 on this machine's GPU, beside
+#              PyTorch eager and torch.compile
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
 # make test-with ENV=.venv-oldest PYTHON=python3.10 TORCH=torch==2.7.1 CONSTRAINTS=constraints-oldest.txt
@@ -26,7 +28,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
+.PHONY: setup demo test lint bench bench-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
 
 setup: $(STAMP)
 
@@ -58,6 +60,9 @@ $(BENCH_STAMP): $(STAMP)
 
 bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
+
+bench-gpu: setup
+	$(BIN)/python -m benchmarks.real --device cuda --only gpt2-bf16 --only resnet50-bf16 $(ARGS)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)

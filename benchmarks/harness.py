@@ -55,6 +55,7 @@ class Settings:
     limit: float = 420.0  # seconds after which a worker that doesn't answer is given up
     mindspore: str | None = None  # the interpreter that has it
     contestants: Sequence[str] = CONTESTANTS
+    limits: bool = False  # whether contestants say what their step could take
 
 
 @dataclass
@@ -66,6 +67,7 @@ class Result:
     memory: int | None = None
     cores: float | None = None  # how many were busy
     settled: bool = True
+    limit: float | None = None  # seconds of its kernels at the machine's peaks
     reason: str = ""
     wrong: bool = False  # it broke, or its results differ
 
@@ -246,6 +248,10 @@ def measure(workload: Workload, settings: Settings,
                         with _excused(results[name]):
                             answer = processes[name].ask(do="turn")
                             results[name].times.append(answer["seconds"])
+            for name in processes if settings.limits else ():
+                if not results[name].reason:
+                    with _excused(results[name]):
+                        results[name].limit = processes[name].ask(do="limit")["seconds"]
         finally:
             for process in processes.values():
                 process.end()

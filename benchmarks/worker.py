@@ -6,6 +6,9 @@ It reads lines of JSON, does what they ask, and answers each with a line of JSON
   were, how long the first of them took, how much memory that needed, and how long a step takes;
 - ``{"do": "turn"}``: measure the step once.
 
+- ``{"do": "limit"}``: say how long the step's kernels would take at the machine's peaks, if the
+  framework can tell.
+
 In place of ``prepare``, to measure how it gets warm (`minute`):
 
 - ``{"do": "make", ...}``: make the step;
@@ -174,15 +177,18 @@ _OF_WARMING: dict[str, Any] = {
 
 
 def _answer(request: dict[str, Any], worker: Worker | None) -> tuple[dict[str, Any], Worker | None]:
-    from .workloads import WORKLOADS
+    from .workloads import REAL, WORKLOADS
 
     do = request.pop("do")
     if do == "turn" and worker is not None:
         return {"seconds": worker.turn()}, worker
+    if do == "limit" and worker is not None:
+        limit = worker.step.limit
+        return {"seconds": None if limit is None else limit()}, worker
     if do in ("prepare", "make"):
         name = request.pop("workload")
         times = {name: request.pop(name) for name in ("patience", "settling") if name in request}
-        (workload,) = [w for w in WORKLOADS if w.name == name]
+        (workload,) = [w for w in [*WORKLOADS, *REAL] if w.name == name]
         worker = Worker(workload, **request)
         return (worker.prepare(**times) if do == "prepare" else {}), worker
     if do in _OF_WARMING and worker is not None:

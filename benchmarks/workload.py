@@ -74,6 +74,7 @@ class Step:
     wait: Callable[[Any], Any]  # until what `run` gave has been computed
     array: Callable[[Any], np.ndarray]  # of one tensor
     settled: Callable[[], bool] = lambda: True  # False while the framework still tries for speed
+    limit: Callable[[], float] | None = None  # seconds that its kernels take at the machine's peaks
     device_memory: Callable[[], int] | None = None  # the most there was, in bytes
 
     def value(self, result: Any) -> float:

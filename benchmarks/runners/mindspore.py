@@ -44,7 +44,8 @@ def build(workload: Workload, contestant: str, device: str, weights: list[np.nda
     if ours:
         from . import pytorch  # whose kernels Lamella runs on
 
-        return replace(pytorch.step_of(run, device), array=_array,
+        limit = (lambda: ms.explain(step, *inputs).limit) if compiled else None
+        return replace(pytorch.step_of(run, device), array=_array, limit=limit,
                        settled=lambda: getattr(step, "settled", True))
     return Step(run, lambda _: ms.runtime.synchronize(), _array, device_memory=(
         ms.runtime.max_memory_allocated if device == "cuda" else None))

@@ -1,7 +1,23 @@
 """The workloads. The programs are in the folders beside this file."""
 
+import os
+from dataclasses import replace
+
 from ..workload import Workload, classes, noise
-from . import checkpoint, digits, gpt, photographs
+
+TINY = os.environ.get("BENCHMARKS_TINY") == "1"  # models of real size in a small form, for tests
+
+from . import (  # noqa: E402  (they have sizes by TINY)
+    bert,
+    checkpoint,
+    digits,
+    gpt,
+    gpt2,
+    lstm_lm,
+    photographs,
+    resnet50,
+    unet,
+)
 
 CHAIN = 200
 ROWS = 60_000
@@ -65,3 +81,38 @@ WORKLOADS = [
     Workload("safetensors-read", "safetensors, read", "the same", "checkpoint",
              checkpoint.weights, "read_safetensors", **FILE),
 ]
+
+
+def _tokens_of(sizes):
+    """Tokens, and those that follow them."""
+    return tuple(classes(sizes.BATCH, sizes.LENGTH, of=sizes.VOCABULARY, seed=seed)
+                 for seed in (0, 1))
+
+
+def _images():
+    return (noise(resnet50.BATCH, 3, resnet50.SIZE, resnet50.SIZE),
+            classes(resnet50.BATCH, of=1000))
+
+
+def _noisy_images():
+    shape = unet.BATCH, 3, unet.SIZE, unet.SIZE
+    return noise(*shape), noise(unet.BATCH, 1, seed=1), noise(*shape, seed=2)
+
+
+# models of real size: `python -m benchmarks.real`
+_REAL = [
+    Workload("gpt2", "GPT-2 124M", f"training step, {gpt2.BATCH} x {gpt2.LENGTH} tokens, AdamW",
+             "gpt2", lambda: _tokens_of(gpt2), compare=1),
+    Workload("bert", "BERT-base", f"training step, {bert.BATCH} x {bert.LENGTH} tokens, dropout, "
+             "AdamW", "bert", lambda: _tokens_of(bert), compare=1, agree=0.1),
+    Workload("resnet50", "ResNet-50", f"training step, {resnet50.BATCH} x {resnet50.SIZE}², "
+             "momentum", "resnet50", _images, compare=1),
+    Workload("lstm-lm", "LSTM language model", f"training step, 2 x {lstm_lm.WIDTH}, "
+             f"{lstm_lm.BATCH} x {lstm_lm.LENGTH} tokens, Adam", "lstm_lm",
+             lambda: _tokens_of(lstm_lm), compare=1),
+    Workload("unet", "diffusion U-Net", f"training step, {unet.BATCH} x {unet.SIZE}², Adam",
+             "unet", _noisy_images, compare=1),
+]
+REAL = [*_REAL, *(replace(w, name=f"{w.name}-bf16", title=f"{w.title}, bfloat16",
+                          about="the same in mixed precision", precision="bfloat16",
+                          agree=max(w.agree, 0.02)) for w in _REAL)]

@@ -213,8 +213,10 @@ def _names(missing: str) -> None:
 
 def _doctor(as_json: bool) -> None:
     found = facts()
+    outcomes = _on_the_device(found["gpu"])
     if as_json:
-        print(json.dumps({**found, "advice": advice(found)}, indent=2))
+        tried = {"device": [one._asdict() for one in outcomes]} if outcomes else {}
+        print(json.dumps({**found, **tried, "advice": advice(found)}, indent=2))
         return
     from rich.console import Console
     from rich.table import Table
@@ -228,6 +230,21 @@ def _doctor(as_json: bool) -> None:
     console.print(table)
     for sentence in advice(found):
         console.print(f"- {sentence}", markup=False, highlight=False)
+    if outcomes:
+        table = Table(f"on {found['gpu']['devices'][0]}", "works", "")
+        for one in outcomes:
+            table.add_row(one.what, "yes" if one.works else "no", one.text)
+        console.print(table)
+
+
+def _on_the_device(gpu: dict[str, Any]) -> list[Any]:
+    """What works on the machine's accelerator, if it has one."""
+    if not gpu["available"]:
+        return []
+    from .device_check import check_device  # it takes the whole compiler
+
+    context.set_device(gpu["target"])
+    return check_device()
 
 
 def _plain(value: Any) -> str:

@@ -13,6 +13,7 @@ import torch
 from ..core import context
 from ..core import dtype as mstype
 from ..core.versions import MINDSPORE_VERSION, __version__, commit
+from ..device import kinds
 from ..machine import cache, extension
 from ..tensors.tensor import Tensor
 
@@ -91,10 +92,11 @@ def _built_with(key: str) -> str | None:
 
 
 def _gpu() -> dict[str, Any]:
-    if not torch.cuda.is_available():
+    kind = kinds.first_kind()
+    if kind is None:
         return {"available": False, "CUDA": torch.version.cuda}
-    return {"available": True, "CUDA": torch.version.cuda,
-            "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]}
+    return {"available": True, "CUDA": torch.version.cuda, "target": kinds.target_of(kind),
+            "devices": [kinds.name_of(torch.device(kind, i)) for i in range(kinds.count(kind))]}
 
 
 def _cache() -> dict[str, Any]:
@@ -116,8 +118,8 @@ def advice(found: dict[str, dict[str, Any]] | None = None) -> list[str]:
     cpu, gpu = found["cpu"], found["gpu"]
     out = []
     if gpu["available"]:
-        out.append("Tensors are made on the CPU; set_device('GPU') puts them on "
-                   f"{gpu['devices'][0]}.")
+        out.append(f"Tensors are made on the CPU; set_device({gpu.get('target', 'GPU')!r}) puts "
+                   f"them on {gpu['devices'][0]}.")
     else:
         out.append("Everything runs on the CPU: PyTorch sees no GPU. set_device('Ascend') means "
                    "the CPU too.")

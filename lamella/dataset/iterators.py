@@ -7,8 +7,10 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..core import context
 from ..core.state import state
 from . import config
+from .ahead import Ahead
 from .autotune import Tuner
 from .checks import of_type
 from .offload import without_offloaded
@@ -62,6 +64,7 @@ class _Iterator:
         self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
+        self._ahead: Ahead | None = None  # where rows are sent to a device
         self._given = 0
         self._again = 0  # rows that are made again and dropped, see `Run.restore`
         self._stopped = False
@@ -113,7 +116,8 @@ class _Iterator:
         if self._rows is None:
             self._start()
         try:
-            row = next(self._rows)  # type: ignore[arg-type]
+            values = (self._values(next(self._rows))  # type: ignore[arg-type]
+                      if self._ahead is None else next(self._ahead))
         except StopIteration:
             self._rows = None
             self._given = 0
@@ -128,7 +132,7 @@ class _Iterator:
             self._run.close()
             raise
         self._given += 1
-        return self._formed(row)
+        return self._formed(values)
 
     def _start(self) -> None:
         if self._stopped:
@@ -145,7 +149,20 @@ class _Iterator:
             self._again = 0
         if self._profiled is not None:
             rows = self._profiled(rows)
-        self._rows = rows if self._tuner is None else self._tuner.rows(rows)
+        if self._tuner is not None:
+            rows = self._tuner.rows(rows)
+        self._rows = rows
+        self._ahead = Ahead(rows, self._values, self._run.state,
+                            self._given) if self._reads_ahead() else None
+
+    def _reads_ahead(self) -> bool:
+        """Whether rows are sent to a device before they are asked for.
+
+        Not where functions of the user's run in this process, or operations that were taken off the
+        pipeline: they may draw random numbers, as may the program between two rows.
+        """
+        return (not self.output_numpy and self.offload_model is None and context.current_device().type != "cpu"
+                and not any(node._runs_python() for node in self.dataset.tree()))
 
     def _values(self, row: Row) -> list[Any]:
         if self._shown is not None:  # columns of metadata are given once they are renamed
@@ -158,7 +175,7 @@ class _Iterator:
             values = [as_tensor(value, fresh) for value in row]
         return values if self.offload_model is None else self.offload_model(*values)
 
-    def _formed(self, row: Row) -> Any:
+    def _formed(self, values: list[Any]) -> Any:
         raise NotImplementedError
 
     def get_next(self) -> Any:
@@ -191,6 +208,8 @@ class _Iterator:
             >>> print(next(later)[0])
             [2 3]
         """
+        if self._ahead is not None and self._ahead.state is not None and self._rows is not None:
+            return {**self._ahead.state, "python": self._run.state(0)["python"]}
         return self._run.state(self._given)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -208,12 +227,12 @@ class _Iterator:
 class TupleIterator(_Iterator):
     """Rows as lists, a value a column."""
 
-    def _formed(self, row: Row) -> list[Any]:
-        return self._values(row)
+    def _formed(self, values: list[Any]) -> list[Any]:
+        return values
 
 
 class DictIterator(_Iterator):
     """Rows as dicts, a value by each column's name."""
 
-    def _formed(self, row: Row) -> dict[str, Any]:
-        return dict(zip(self._names, self._values(row), strict=True))
+    def _formed(self, values: list[Any]) -> dict[str, Any]:
+        return dict(zip(self._names, values, strict=True))

@@ -448,7 +448,7 @@ class _Work:
             if whole:
                 place, turn, since = place + since, (turn + since) % self.workers, 0
                 self.latest = self._marked(place, turn)
-                self.latest["python"] = list(self.processes.states)
+                self.latest["python"] = self.processes.states
             if row is not None:
                 yield row
         self.turn, self.place = turn, place + since

@@ -121,7 +121,7 @@ class Processes:
                  workers: int, seed: int, states: list[Any] | None = None):
         self.stream, self.workers = _Stream(), workers
         self.states: list[Any] = list(states) if states else [None] * workers
-        given = list(self.states)
+        given = self.states
 
         def start(worker: int) -> None:
             info: Any = torch.utils.data.get_worker_info()
@@ -158,8 +158,8 @@ class Processes:
                 row = parts[(turn + worker) % self.workers][0][place]
                 last = number == size - 1
                 if last:
-                    for k, (_, state) in enumerate(parts):
-                        self.states[k] = state or self.states[k]
+                    self.states = [state or before for (_, state), before
+                                   in zip(parts, self.states, strict=True)]  # marks keep the list
                 yield (None if row is None else tuple(
                     [v.numpy() if isinstance(v, torch.Tensor) else v for v in row])), last
             turn = (turn + size) % self.workers

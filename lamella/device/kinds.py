@@ -43,6 +43,11 @@ def count(kind: str) -> int:
     return 0
 
 
+def first_kind() -> str | None:
+    """The kind of accelerator that this machine has; None if it has none."""
+    return next((kind for kind in ("npu", *_GPUS, own_kind()) if count(kind)), None)
+
+
 def kind_of(target: str) -> str | None:
     """The kind of device that a name means; None for a name that means none.
 

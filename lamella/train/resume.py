@@ -103,10 +103,11 @@ def state_in(text: str) -> dict[str, Any]:
 
 def put_back(state: dict[str, Any], rows: Any) -> dict[str, Any]:
     """Put back what `state_in` gave; returns what the program had added to it."""
-    if rows is not None and state["rows"] is not None:
-        rows.load_state_dict(state["rows"])
     random.setstate(state["python"])
     streams.put_back(state["random"])
+    if rows is not None and state["rows"] is not None:
+        # the last: where rows are made again, they begin with the numbers that they had then
+        rows.load_state_dict(state["rows"])
     return state["more"]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import lamella.dataset as ds
 from lamella.dataset import transforms
+from lamella.dataset.processes import PIECE
 
 from .random_pipelines import Noise, check, drawn, noisy, permuted, take
 
@@ -130,3 +131,25 @@ def test_an_iterator_of_one_epoch_ends():
         next(rows)
     endless = numbers(2).create_tuple_iterator()
     assert [len(list(endless)) for _ in range(3)] == [2, 2, 2]
+
+
+def test_processes_go_on_from_the_state_that_the_second_epoch_began_with():
+    def drawn():
+        for number in range(3 * PIECE):
+            yield (number + random.randrange(1000),)
+
+    def pipeline():
+        made = ds.GeneratorDataset(drawn, ["n"], shuffle=False).shuffle(7)
+        made = made.map(noisy, num_parallel_workers=2, python_multiprocessing=True)
+        return made.create_tuple_iterator(output_numpy=True)
+
+    ds.config.set_seed(11)
+    rows = pipeline()
+    take(rows, 3 * PIECE + 1 + 2 * PIECE)  # the 1 is the end of the first epoch
+    state = pickle.loads(pickle.dumps(rows.state_dict()))
+    wanted = take(rows, 5)
+    rows.stop()
+    later = pipeline()
+    later.load_state_dict(state)
+    assert take(later, 5) == wanted
+    later.stop()

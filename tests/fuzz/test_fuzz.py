@@ -95,3 +95,12 @@ def test_faults_are_survived(tmp_path) -> None:  # noqa: ANN001
         capture_output=True, text=True, timeout=600, env=os.environ | {"LAMELLA_CACHE": "0"})
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count(" held") == 8
+
+
+def test_killed_training_goes_on() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz.resumes", "--kills", "6", "--each", "2"],
+        capture_output=True, text=True, timeout=600,
+        env=os.environ | {"LAMELLA_CACHE": "0", "OMP_NUM_THREADS": "1"})
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert ", 6 kills, 0 jobs that went on otherwise" in run.stdout

@@ -235,3 +235,27 @@ def test_streams_of_operators_with_seeds_go_on(tmp_path):
            draw((2,)).asnumpy(), np.random.rand(2), [random.random()], ms.ops.rand(2).asnumpy()]
     for a, b in zip(got, want, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_rows_that_are_made_again_draw_the_numbers_they_had(tmp_path):
+    """A generator and a function draw in turns; the random state is put back before the rows."""
+    def drawn():
+        for number in range(12):
+            yield (np.float32(number + random.random() + np.random.rand()),)
+
+    def begun():
+        made = dataset.GeneratorDataset(drawn, ["x"], shuffle=False).shuffle(5)
+        made = made.map(lambda x: x + np.float32(random.random())).batch(2)
+        return made.create_tuple_iterator(output_numpy=True)
+
+    path = str(tmp_path / "run.ckpt")
+    dataset.config.set_seed(3)
+    net, rows = nn.Dense(1, 1), begun()
+    next(rows)
+    save_run(path, net, rows)
+    wanted = [next(rows)[0] for _ in range(4)]
+    random.seed(9)
+    np.random.seed(9)
+    again = begun()
+    load_run(path, net, again)
+    np.testing.assert_array_equal([next(again)[0] for _ in range(4)], wanted)

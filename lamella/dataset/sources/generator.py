@@ -345,6 +345,6 @@ class _Pool:
             place += 1
             if whole:
                 self.latest = {"passes": self.passes.count, "place": place,
-                               "python": list(self.processes.states)}
+                               "python": self.processes.states}
             if place > skip:
                 yield row

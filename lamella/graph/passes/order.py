@@ -19,6 +19,7 @@ from ..ir.lazy_module import copied
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
+from .attention import attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
@@ -35,7 +36,7 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 10  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 11  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -57,7 +58,7 @@ POOLED: dict[str, Attempt] = {
 }
 # rewritings that pay on some machines, for some graphs; the fastest of them is kept
 ATTEMPTS: dict[str, Attempt] = {
-    **POOLED, "products": convolutions,
+    "attention": attention, **POOLED, "products": convolutions,
     **{f"{name}, products": _with_products(attempt) for name, attempt in POOLED.items()},
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...autodiff.tree import container_tensors
 from ..guards.arguments import leaves_of, with_leaves
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
@@ -80,7 +81,10 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
         try:
             trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
                                scalars=numbers)
-            found = copies_of(_seen(trace, [grown.items for _, grown in numbers.lists]))
+            found = _seen(trace, [grown.items for _, grown in numbers.lists])
+            if trace.recorder.changes_later(t._raw for t in container_tensors(found)):
+                trace.recorder.update()
+            found = copies_of(found)
             trace.undo()
         finally:
             ended = Positions(generators)

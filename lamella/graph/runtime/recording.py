@@ -159,7 +159,8 @@ class Recording:
             return self._give_up(varying.why_recorded)
         if varying.draws and varying.refused:
             return self._give_up(varying.refused_draws)
-        trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before)
+        trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before,
+                           undoable=of.fullgraph)
         covered = of.scope.covers(trace)
         varying.note_reads(trace.reads)
         of.limits.succeeded(args, kwargs)

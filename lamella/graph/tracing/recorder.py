@@ -24,6 +24,7 @@ from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
 from .refusals import CannotTrace
+from .updates import Update, Updates, may_wait, run, written_by
 
 aten = torch.ops.aten
 _DETACH, _LIFT, _AS_STRIDED = (
@@ -32,7 +33,6 @@ _LIFTED = aten.lift_fresh_copy.default
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
-_RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
 
 
 class Recomputation:
@@ -52,7 +52,11 @@ class Recorder(TorchDispatchMode):
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
+        defers: whether updates wait for the end of the run (see `updates`); else it can be undone
+            afterwards, too.
     """
+
+    defers = False
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
@@ -64,6 +68,7 @@ class Recorder(TorchDispatchMode):
         self._paused = False
         self._stopped = False
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
+        self._updates = Updates()
         self._draws: list[tuple[list[Any], Iterator[Any] | None]] = []
         self._again: Recomputation | None = None  # which is running
         self._lines = Lines()
@@ -97,6 +102,9 @@ class Recorder(TorchDispatchMode):
         """What a kernel gives; it is recorded, if it can be."""
         if types and any(map(_calls_others, types)):
             return NotImplemented
+        if self._updates and self._updates.are_needed_by(known, args, kwargs) and (
+                self._paused or not may_wait(func, known)):
+            self.update()
         if self._paused or known.namespace == "prim":
             return func(*args, **kwargs)
         if self._stopped:
@@ -165,24 +173,39 @@ class Recorder(TorchDispatchMode):
 
     def stop(self) -> None:
         """Record nothing from now on; recomputation still repeats its random numbers."""
+        self.update()
         self._stopped = True
+
+    def update(self, at_end: bool = False) -> None:
+        """Run the updates that wait; they can be undone, unless this is the end of the run."""
+        if self._updates:
+            with self.pause():
+                run(self._updates.taken(), (lambda _: None) if at_end else self._save)
+
+    def changes_later(self, raws: Iterable[torch.Tensor]) -> bool:
+        """Whether updates that wait will change one of these tensors."""
+        return bool(self._updates) and self._updates.change(raws)
 
     def undo(self) -> None:
         """Restore the memory of the inputs."""
+        self._updates.taken()
         for own, copy in self._saved.values():
             own.copy_(copy)
 
-    def _save(self, known: Effects, args: tuple, kwargs: dict) -> None:
+    def _changed_by(self, known: Effects, args: tuple, kwargs: dict
+                    ) -> Iterator[torch.UntypedStorage]:
+        """The memory of inputs that a kernel mutates."""
+        for raw in written_by(known, args, kwargs):
+            if type(raw) is torch.Tensor:
+                own = raw.untyped_storage()
+                if own._cdata in self._given:
+                    yield own
+
+    def _save(self, update: Update) -> None:
         """Copy the memory of inputs that a kernel is about to mutate."""
-        for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
-            value = args[place] if place < len(args) else kwargs.get(name)
-            for raw in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(raw, torch.Tensor) and type(raw) is torch.Tensor:
-                    own = raw.untyped_storage()
-                    if own._cdata in self._given and state.trace is not None:
-                        state.trace.stop_dry_run("changes a Tensor")
-                    if own._cdata in self._given and own._cdata not in self._saved:
-                        self._saved[own._cdata] = own, own.clone()
+        for own in self._changed_by(*update[1:]):
+            if own._cdata not in self._saved:
+                self._saved[own._cdata] = own, own.clone()
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
         """Call a kernel, as a node of the graph; `call` is called for it if given."""
@@ -207,7 +230,13 @@ class Recorder(TorchDispatchMode):
             state.trace.stop_dry_run("draws random numbers")
         if known.written or known.is_impure:
             self._known.clear()
-            self._save(known, args, kwargs)
+            update = Update(func, known, args, kwargs)
+            if state.trace is not None and any(True for _ in self._changed_by(*update[1:])):
+                state.trace.stop_dry_run("changes a Tensor")
+            if self.defers and may_wait(func, known):
+                self._updates.add(update)
+                return None
+            self._save(update)
         elif func is _LIFTED:
             self._known.add(node)
         found = (call or func)(*args, **kwargs)
@@ -234,6 +263,7 @@ class Recorder(TorchDispatchMode):
 
     def call(self, call: Any, given: Any) -> Any:
         """Call something that is no kernel, as a node of the graph."""
+        self.update()
         node = self.graph.call_function(call, (self._described(given),))
         node.meta["line"] = self._lines.here()
         with self.pause():

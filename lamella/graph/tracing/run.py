@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
                symbolic: Symbolic | None = None, before: Snapshot | None = None,
-               kind: type[Trace] | None = None, scalars: Any = None) -> Trace:
+               kind: type[Trace] | None = None, scalars: Any = None,
+               undoable: bool = False) -> Trace:
     """Run `fn` and record the run.
 
     Args:
@@ -51,6 +52,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         before: a snapshot of the objects in `reach`.
         kind: the class of the run.
         scalars: the stand-ins for numbers, for a dry run.
+        undoable: whether the run can be undone after it has ended, as a dry run always can; that
+            takes copies of what it changes.
 
     Returns:
         The run; without an outcome if `Trace.refused` gives a reason.
@@ -79,6 +82,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
         reach, held, recorder, Given((args, kwargs)))
+    recorder.defers = symbolic is None and not undoable
     if scalars is not None:
         trace.scalars, scalars.recorder = scalars, recorder
     inspection = Inspection(reach) if symbolic or scalars is not None else None
@@ -108,6 +112,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                     inspection.check()
             finally:
                 state.trace = None
+            if scalars is None:
+                recorder.update(at_end=True)
             if trace.refused is None:
                 try:
                     _check_given(attributes, given, own)
@@ -123,6 +129,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         if scalars is not None or trace.refused is None and (
                 symbolic or in_graph() and isinstance(error, (Exception, CannotTrace))):
             trace.undo()
+        else:
+            recorder.update(at_end=True)
         raise
     finally:
         for tensor, own, raw in swapped:

@@ -202,6 +202,7 @@ class Trace:
         self.stop_dry_run("prints or logs")
         self.deferred.append(DeferredCall(function, args, kwargs, keep))
         self.outside.stop()
+        self.recorder.update()
         state.trace = None
         try:
             with self.recorder.pause():

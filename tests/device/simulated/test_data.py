@@ -24,6 +24,56 @@ def test_the_host_never_waits_for_a_batch(workers):
     np.testing.assert_array_equal(np.concatenate([y.asnumpy() for _, y in found]), np.arange(1, 13))
 
 
+def numbers(rows):
+    return [(x.asnumpy().tolist(), y.asnumpy().tolist()) for x, y in rows]
+
+
+def pipeline():
+    rows = ms.dataset.NumpySlicesDataset({"x": ROWS, "y": np.arange(12)}, shuffle=True)
+    return rows.shuffle(5).repeat(2).batch(3)
+
+
+def test_two_batches_are_on_their_way_while_one_is_used():
+    ms.set_seed(3)
+    rows = pipeline().create_tuple_iterator(num_epochs=2)
+    counts()
+    next(rows)
+    assert counts()["host to device, queued"] == 6
+    next(rows)
+    assert counts()["host to device, queued"] == 2
+    assert len(list(rows)) == 6 and len(list(rows)) == 8
+    counts()
+    with pytest.raises(RuntimeError, match="beyond"):
+        next(rows)
+
+
+def test_a_run_goes_on_from_the_batch_that_was_given_last():
+    ms.set_seed(3)
+    rows = pipeline().create_tuple_iterator()
+    numbers([next(rows) for _ in range(3)])
+    states, wanted = [rows.state_dict()], []
+    for _ in range(5):
+        wanted += numbers([next(rows)])
+        states.append(rows.state_dict())
+    for begin, state in enumerate(states[:4]):
+        later = pipeline().create_tuple_iterator()
+        later.load_state_dict(state)
+        assert numbers(list(later)) == wanted[begin:]
+
+
+def test_functions_of_the_user_are_called_when_their_row_is_asked_for():
+    rows = ms.dataset.NumpySlicesDataset(np.arange(6.0), ["x"], shuffle=False)
+    rows = rows.map(lambda x: x + np.random.rand(), ["x"])
+    np.random.seed(1)
+    found = []
+    for (x,) in rows.create_tuple_iterator(num_epochs=1):
+        found += [float(x), np.random.rand()]
+    np.random.seed(1)
+    drawn = [number + np.random.rand() if i == 0 else np.random.rand()
+             for number in range(6) for i in (0, 1)]
+    np.testing.assert_allclose(found, drawn, rtol=1e-6)
+
+
 def test_a_batch_is_there_for_kernels_of_another_stream():
     device = torch.device("simulated", 0)
     stream = torch.Stream(device)

@@ -1,0 +1,137 @@
+"""Updates of an optimizer in a recorded run, which wait for its end."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import nn, ops
+from tests.graph.passes.checks import used
+
+OPTIMIZERS = {
+    "adam": lambda p: nn.Adam(p, 0.1), "adamw": lambda p: nn.AdamWeightDecay(p, 0.1),
+    "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "rmsprop": lambda p: nn.RMSProp(p, 0.1),
+    "lamb": lambda p: nn.Lamb(p, 0.1)}
+X = ms.Tensor(np.linspace(-1, 1, 8 * 64).reshape(8, 64).astype(np.float32))
+
+
+def training(optimizer="adam", width=64, after=lambda net, loss: loss, compiled=ms.jit):
+    """A network, and a training step that gives what `after` makes of it."""
+    ms.set_seed(1)
+    net = nn.SequentialCell(nn.Dense(64, width), nn.ReLU(), nn.Dense(width, width))
+    update = OPTIMIZERS[optimizer](net.trainable_params())
+    gradient = ms.value_and_grad(lambda x: (net(x) ** 2).mean(), None, update.parameters)
+
+    def step(x):
+        loss, gradients = gradient(x)
+        update(gradients)
+        return after(net, loss)
+
+    return net, compiled(step)
+
+
+def values(net):
+    return [p.asnumpy().copy() for p in net.trainable_params()]
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "momentum"])
+def test_the_first_call_takes_no_more_memory_than_later_ones(optimizer):
+    _, step = training(optimizer, 256)
+    first = used(lambda: step(X))[0]
+    step(X)
+    assert first <= 1.05 * used(lambda: step(X))[0]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_weights_are_those_of_eager_steps(optimizer):
+    found = []
+    for compiled in (ms.jit, lambda step: step):
+        net, step = training(optimizer, compiled=compiled)
+        for _ in range(3):
+            step(X)
+            found.append(values(net))
+    for ours, eager in zip(found[:3], found[3:], strict=True):
+        for a, b in zip(ours, eager, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "lamb"])
+def test_an_error_after_the_update_undoes_it(optimizer):
+    def fail(net, loss):
+        raise ValueError("afterwards")
+
+    net, step = training(optimizer, after=fail)
+    before = values(net)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="afterwards"):
+            step(X)
+    for a, b in zip(before, values(net), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def _printed(net, loss):
+    print(float(net[0].bias.sum()))
+    return loss
+
+
+def _to_numpy(net, loss):
+    return float(net[0].bias.asnumpy().sum())
+
+
+AFTERWARDS = {
+    "a sum": lambda net, loss: net[0].bias.sum(),
+    "a view": lambda net, loss: net[0].weight[0],
+    "a Parameter": lambda net, loss: net[0].bias,
+    "a number": lambda net, loss: float(net[0].bias.sum()),
+    "a branch": lambda net, loss: loss if net[0].bias.sum() > 0 else -loss,
+    "printed": _printed, "an array": _to_numpy,
+    "changed again": lambda net, loss: ops.assign_add(net[0].bias, ops.ones_like(net[0].bias)),
+    "a forward pass": lambda net, loss: (net(X) ** 2).mean()}
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("what", AFTERWARDS)
+def test_what_comes_after_the_update_sees_it(what, capsys):
+    found = []
+    for compiled in (ms.jit, lambda step: step):
+        net, step = training(after=AFTERWARDS[what], compiled=compiled)
+        got = [np.array(ms.Tensor(step(X)).asnumpy()) for _ in range(3)]
+        found.append([*got, *values(net), np.array(capsys.readouterr().out.split(), float)])
+    for ours, eager in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, eager, rtol=1e-5, atol=1e-6)
+
+
+def test_a_number_that_varies():
+    """The dry run is undone without copies of the weights, and so it takes no more memory."""
+    def training_with(compiled):
+        net, _ = training(width=256)
+        update = nn.Adam(net.trainable_params(), 0.1)
+        gradient = ms.value_and_grad(lambda x, s: (net(x) ** 2).mean() * s, None,
+                                     update.parameters)
+
+        def step(x, scale):
+            loss, gradients = gradient(x, scale)
+            update(gradients)
+            return loss
+
+        return net, compiled(step)
+
+    (net, step), (other, eager) = training_with(ms.jit), training_with(lambda step: step)
+    peaks = [used(lambda: step(X, s))[0] for s in (1.0, 0.5, 0.25, 0.125)]  # noqa: B023
+    for scale in (1.0, 0.5, 0.25, 0.125):
+        eager(X, scale)
+    for a, b in zip(values(net), values(other), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    assert max(peaks) <= 1.05 * peaks[-1]
+
+
+def test_fullgraph_undoes_a_run_that_is_no_graph():
+    def later(net, loss):
+        net[0].bias.asnumpy()
+        return loss
+
+    net, step = training(after=later, compiled=lambda step: ms.jit(step, fullgraph=True))
+    before = values(net)
+    with pytest.raises(RuntimeError, match="can't be one graph"):
+        step(X)
+    for a, b in zip(before, values(net), strict=True):
+        np.testing.assert_array_equal(a, b)
