@@ -161,7 +161,8 @@ class _Iterator:
         Not where functions of the user's run in this process, or operations that were taken off the
         pipeline: they may draw random numbers, as may the program between two rows.
         """
-        return (not self.output_numpy and self.offload_model is None and context.current_device().type != "cpu"
+        return (not self.output_numpy and self.offload_model is None
+                and context.current_device().type != "cpu"
                 and not any(node._runs_python() for node in self.dataset.tree()))
 
     def _values(self, row: Row) -> list[Any]:
