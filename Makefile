@@ -8,8 +8,8 @@
 #              PyTorch eager and torch.compile
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
-# make test-with ENV=.venv-oldest PYTHON=python3.10 TORCH=torch==2.7.1 CONSTRAINTS=constraints-oldest.txt
-#              the tests in an environment of their own, with other versions (docs/reliability.md)
+# make test-with NUMPY=numpy==1.26.4   the core of the tests in an environment of its own, with other versions;
+#              also PYTHON=python3.12 TORCH=torch==2.14.1 CONSTRAINTS=FILE WHAT=everything (docs/reliability.md)
 # make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
@@ -70,14 +70,20 @@ fuzz: setup
 faults: setup
 	$(BIN)/python -m tests.fuzz.faults $(ARGS)
 
-ENV ?= .venv-other
-TORCH ?= torch
+# torch alone first (see constraints.txt); WHAT=everything runs the whole suite, ARGS adds options of pytest's
+TORCH ?= $(shell grep '^torch==' constraints.txt)
+NUMPY ?= numpy
+ENV ?= .venv-with-$(notdir $(PYTHON))-$(TORCH)-$(NUMPY)
 INDEX ?= https://download.pytorch.org/whl/cpu
+WHAT ?= core
+CORE := tests/core tests/common tests/tensors tests/ops tests/numpy tests/scipy tests/sparse tests/mint \
+	tests/nn tests/autodiff tests/amp tests/graph/guards tests/dataset/test_dataset.py
 test-with:
 	test -x $(ENV)/bin/python || $(PYTHON) -m venv $(ENV)
-	$(ENV)/bin/python -m pip install --quiet --extra-index-url $(INDEX) '$(TORCH)'
-	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[test]'
-	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(ARGS)
+	$(ENV)/bin/python -m pip install --quiet --extra-index-url $(INDEX) '$(TORCH)' '$(NUMPY)'
+	$(ENV)/bin/python -m pip install --quiet $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[$(if $(filter core,$(WHAT)),test-core,test)]' '$(NUMPY)'
+	$(ENV)/bin/python -c "import platform, numpy, torch; print('Python', platform.python_version(), 'torch', torch.__version__, 'NumPy', numpy.__version__)"
+	$(ENV)/bin/python -m pytest -p no:cacheprovider -n $(or $(WORKERS),auto) $(if $(filter core,$(WHAT)),$(CORE)) $(ARGS)
 
 mutations: setup
 	$(BIN)/python -m tests.mutations $(ARGS)

@@ -43,6 +43,8 @@ CURVES = {
     "sentiment_bert": Curve(r"step: (\d+), loss is ([\d.]+)", "report", "loss"),
     "cartpole_a2c": Curve(r"update (\d+): a game lasts about (\d+)", "update",
                           "moves of a game"),
+    "cartpole_ppo": Curve(r"round (\d+): a game lasts about (\d+)", "round",
+                          "moves of a game"),
     "data_parallel_digits": Curve(
         r"epoch (\d+): loss ([\d.]+)", "epoch", "loss",
         ("-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2", "--join=True",
@@ -51,7 +53,11 @@ CURVES = {
 OWN = {"mnist_lenet": ("demo_out/training.png", "lenet.png"),
        "digits_dcgan": ("dcgan_out/digits.png", "digits_dcgan.png"),
        "pinn_burgers": ("pinn_out/burgers.png", "pinn_burgers.png"),
-       "maml_sines": ("maml_out/sines.png", "maml_sines.png")}
+       "maml_sines": ("maml_out/sines.png", "maml_sines.png"),
+       "digits_diffusion": ("diffusion_out/digits.png", "digits_diffusion.png"),
+       "neural_ode": ("ode_out/spiral.png", "neural_ode.png"),
+       "splats": ("splats_out/splats.png", "splats.png"),
+       "cartpole_dqn": ("dqn_out/games.png", "cartpole_dqn.png")}
 
 
 def run(name: str, folder: pathlib.Path, before: tuple[str, ...] = ()) -> str:

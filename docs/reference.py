@@ -31,10 +31,15 @@ EXAMPLES = {  # file: what it shows, and its picture in docs/pictures
     "serve": ("A server with an API like OpenAI's, for many clients at once", ""),
     "sentiment_bert": ("A small BERT judges reviews", "sentiment_bert.png"),
     "digits_dcgan": ("A DCGAN draws digits", "digits_dcgan.png"),
+    "digits_diffusion": ("A diffusion model draws the digit it is asked for",
+                         "digits_diffusion.png"),
     "pinn_burgers": ("A network solves Burgers' equation", "pinn_burgers.png"),
+    "neural_ode": ("A differential equation whose right side is a network", "neural_ode.png"),
+    "splats": ("Differentiable rendering: a picture of soft ellipses", "splats.png"),
     "maml_sines": ("MAML: learning to learn from five points", "maml_sines.png"),
     "cartpole_a2c": ("A2C balances a pole", "cartpole_a2c.png"),
-    "cartpole_ppo": ("PPO balances a pole", ""),
+    "cartpole_ppo": ("PPO balances a pole", "cartpole_ppo.png"),
+    "cartpole_dqn": ("DQN balances a pole", "cartpole_dqn.png"),
     "data_parallel_digits": ("Two processes learn digits together", "data_parallel_digits.png"),
 }
 SHEETS = {  # by framework and language; the messages of remedies are English in both
@@ -61,7 +66,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         reference.append({title: own.path} if not inner else
                          {title: [own.path, *({page.title: page.path} for page in inner)]})
     made = {"Reference": reference,
-            "Examples": [{title: f"examples/{name}.md"} for name, (title, _) in EXAMPLES.items()]}
+            "Examples": ["examples/index.md", *({title: f"examples/{name}.md"}
+                                                for name, (title, _) in EXAMPLES.items())]}
     for section in config.nav or []:
         for heading, items in section.items():
             if heading in made:
@@ -77,6 +83,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for (framework, language), path in SHEETS.items():
         files.append(File.generated(
             config, path, content="\n".join(cheat_sheet(framework, language))))
+    files.append(File.generated(config, "examples/index.md", content=gallery()))
     for name, (title, picture) in EXAMPLES.items():
         files.append(File.generated(config, f"examples/{name}.md",
                                     content=example(name, title, picture)))
@@ -122,6 +129,17 @@ def described(path: str) -> str | None:
 def code(text: str) -> str:
     """Code in a table."""
     return "`" + text.replace("|", r"\|") + "`"
+
+
+def gallery() -> str:
+    """The page that shows all examples."""
+    lines = ["# Examples", "", "Whole programs, each of which ends within two minutes on two "
+             "cores. The pictures were made by running them: `make pictures`.", "",
+             '<div class="gallery" markdown>', ""]
+    for name, (title, picture) in EXAMPLES.items():
+        shown = f'<img src="../pictures/{picture}" alt="" loading="lazy">' if picture else ""
+        lines += [f'<a href="{name}/"><span>{shown}</span>{title}</a>', ""]
+    return "\n".join([*lines, "</div>", ""])
 
 
 def example(name: str, title: str, picture: str) -> str:

@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from tests import browser as browsers
 
 PAGES = ("", "tutorial/en/quickstart/", "tutorial/zh/quickstart/", "tutorial/en/pytorch/",
+         "examples/",
          "benchmarks/", "status/", "differences/", "compiler/", "reliability/")
 WIDTHS = {"phone": 420, "desk": 1320}
 STILL = """const style = document.createElement('style');

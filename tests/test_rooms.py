@@ -156,7 +156,7 @@ def test_files_do_not_import_each_other_in_a_circle():
 
 
 # packages that take long to import, or that a user may not have: imported where they are used
-LATE = ("IPython", "ipywidgets", "jupyter_client", "mlflow", "onnx", "onnxscript", "pyarrow",
+LATE = ("IPython", "jupyter_client", "mlflow", "onnx", "onnxscript", "pyarrow",
         "rich", "scipy", "tqdm", "typer", "wandb", "torch._dynamo", "torch._inductor",
         "torch._subclasses", "torch.distributed", "torch.fx.experimental", "torch.multiprocessing",
         "torch.testing", "torch.utils._sympy", "torch.utils.flop_counter",

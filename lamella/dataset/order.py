@@ -59,6 +59,7 @@ class Table:
     """
 
     stacks = False  # whether `gather` works: all rows have one shape
+    gathers = False  # whether `gather` gives rows stacked, or says why they can't be
     parallel = False  # whether threads may read rows at once
 
     def __init__(self, row: Callable[[int], Row], size: int,

@@ -22,6 +22,7 @@ from ..schema import Schema
 from ..source import MappableDataset
 from ..source_arguments import select_sampler
 from ..state import Passes, Run
+from .torch_rows import SourceTable, TensorsTable, tensors_of
 
 
 class GeneratorDataset(MappableDataset):
@@ -104,7 +105,7 @@ class GeneratorDataset(MappableDataset):
             "num_shards": num_shards})
         self.sampler = self._sampler(name, num_samples, sampler, shuffle, num_shards, shard_id)
         self.batch_sampler, self.collate_fn = batch_sampler, collate_fn
-        self._rows_table = Table(self._row, len(self.source)) if self.indexed else None
+        self._rows_table = self._table_of_rows() if self.indexed else None
 
     def _sampler(self, name: str, num_samples: Any, sampler: Any, shuffle: Any, num_shards: Any,
                  shard_id: Any) -> Any:
@@ -151,6 +152,14 @@ class GeneratorDataset(MappableDataset):
                                 f"{type(collate_fn).__name__}.")
 
     # -- rows ------------------------------------------------------------------------------------
+
+    def _table_of_rows(self) -> Table:
+        if self.types is not None:  # each row's are checked
+            return Table(self._row, len(self.source))
+        tensors = tensors_of(self.source)
+        if tensors is not None and len(tensors) == len(self._columns or ()):
+            return TensorsTable(tensors, self._row)
+        return SourceTable(self.source, self._row, self._checked, len(self.columns))
 
     def _table(self) -> Table | None:
         if self._pooled() or self.batch_sampler is not None:

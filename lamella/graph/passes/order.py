@@ -19,7 +19,6 @@ from ..ir.lazy_module import copied
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
-from .attention import attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
@@ -58,7 +57,7 @@ POOLED: dict[str, Attempt] = {
 }
 # rewritings that pay on some machines, for some graphs; the fastest of them is kept
 ATTEMPTS: dict[str, Attempt] = {
-    "attention": attention, **POOLED, "products": convolutions,
+    **POOLED, "products": convolutions,
     **{f"{name}, products": _with_products(attempt) for name, attempt in POOLED.items()},
 }
 

@@ -45,14 +45,10 @@ def _is_terminal(file: Any) -> bool:
 
 
 def _bar_class(file: Any) -> Any:
-    """The class of bars: a widget in a notebook that can show it, else text."""
+    """The class of bars: HTML in a notebook, else text."""
     if file is None and in_notebook():
-        try:
-            import ipywidgets  # noqa: F401
-            from tqdm.notebook import tqdm
-            return tqdm
-        except ImportError:
-            pass
+        from .html_bar import HtmlBar  # with IPython
+        return HtmlBar
     from tqdm import tqdm
     return tqdm
 
@@ -63,8 +59,8 @@ class ProgressBar(Callback):
     `Model.train` and `Model.fit` show one without being asked on a terminal and in a notebook.
 
     Args:
-        file: where it is drawn, an object with a method ``write``; default: the standard error, or
-            a widget in a notebook where the package ipywidgets is installed.
+        file: where it is drawn, an object with a method ``write``; default: the standard error or,
+            in a notebook, its output.
         leave: whether the bars of epochs that are over stay.
 
     Raises:
