@@ -1,6 +1,6 @@
 """What the repository's ``run_mindformer.py`` does: train by a file of settings.
 
-    python -m lamella run train.py llama.yaml runner_config.epochs=1 ...
+    python -m lamella run train.py llama.yaml ...
 """
 
 import sys
