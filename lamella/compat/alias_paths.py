@@ -146,6 +146,7 @@ _PLACES: dict[str, str] = {
     "dataset.dataloader.worker": "dataset.dataloader._utils.worker",
     "dataset.text": "dataset.text.utils",
     "mindrecord": "mindrecord.filereader mindrecord.filewriter mindrecord.mindpage",
+    "mindrecord.encryption": "mindrecord.config",
     "experimental.optim": """
         experimental.optim.adadelta experimental.optim.adagrad experimental.optim.adamax
         experimental.optim.adamw experimental.optim.asgd experimental.optim.nadam

@@ -80,6 +80,7 @@ class BatchDataset(Dataset):
         self.batch_size: Any = batch_size
         self.drop_remainder = drop_remainder
         self.per_batch_map, self.python_multiprocessing = per_batch_map, python_multiprocessing
+        self._hands_on = type(self) is BatchDataset and per_batch_map is None
         self.input_columns = None if input_columns is None else names(name, input_columns)
         if self.input_columns is not None and _parameters(per_batch_map) not in (
                 len(self.input_columns) + 1, None):
@@ -177,9 +178,13 @@ class BatchDataset(Dataset):
                 given_back: Any = self.per_batch_map(*(values[name] for name in taken), info)
                 out = given_back if isinstance(given_back, tuple) else (given_back,)
                 if len(out) != len(given):
-                    raise ValueError(f"columns that are not involved in 'per_batch_map' should not "
-                                     f"be in output_columns. For 'batch', it gave {len(out)} "
-                                     f"columns, but there are to be {len(given)}: {given}.")
+                    kept = any(name in before and name not in taken for name in given)
+                    raise ValueError(
+                        ("columns that are not involved in 'per_batch_map' should not be in "
+                         "output_columns." if kept else f"the number of columns returned in "
+                         f"'per_batch_map' function should be {len(given)}.")
+                        + f" For 'batch', it gave {len(out)} columns, but there are to be "
+                        f"{len(given)}: {given}.")
                 for name, column in zip(given, out, strict=True):
                     values[name] = _column(column)
                     if isinstance(column, (list, tuple)) and len(column) != len(rows):

@@ -21,7 +21,7 @@ _DEFAULTS: dict[str, Any] = {
     "seed": None, "prefetch_size": 16, "num_parallel_workers": min(8, os.cpu_count() or 1),
     "numa_enable": False, "monitor_sampling_interval": 1000, "auto_num_workers": False,
     "callback_timeout": 60, "enable_autotune": False, "autotune_interval": 0,
-    "enable_shared_mem": True, "sending_batches": 0, "auto_offload": False,
+    "autotune_prefix": None, "enable_shared_mem": True, "sending_batches": 0, "auto_offload": False,
     "enable_watchdog": True, "multiprocessing_timeout_interval": 300, "dynamic_shape": False,
     "fast_recovery": True, "debug_mode": False, "video_backend": "CPU",
     "multiprocessing_start_method": "fork",
@@ -84,7 +84,7 @@ def pipeline_seed(shared: bool = False) -> int:
 
 @checked_call("config.set_prefetch_size")
 def set_prefetch_size(size: int) -> None:
-    """Set how many rows are made ahead, as a bound."""
+    """Set how many rows each thread of an operation makes ahead, as a bound; at least 8."""
     _VALUES["prefetch_size"] = integer("set_prefetch_size", "size", size, 1, LARGEST)
 
 
@@ -184,7 +184,23 @@ def load(file: str) -> None:
 
 @checked_call("config.set_enable_autotune")
 def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> None:
-    """Kept, and of no effect: the number of workers is what was given."""
+    """Set whether pipelines are tuned while they run: their threads, and the rows made ahead.
+
+    Args:
+        enable: whether to.
+        filepath_prefix: the beginning of the path of a JSON file with what was found, which is
+            written when an iterator ends; ``_RANK.json`` is added. `deserialize` reads it.
+
+    Examples:
+        >>> import os, tempfile
+        >>> import lamella.dataset as ds
+        >>> path = os.path.join(tempfile.mkdtemp(), "tuned")
+        >>> ds.config.set_enable_autotune(True, path)
+        >>> rows = list(ds.NumpySlicesDataset([1, 2, 3]))
+        >>> os.listdir(os.path.dirname(path))
+        ['tuned_0.json']
+        >>> ds.config.set_enable_autotune(False)
+    """
     if enable is True:
         refuse_independent("Dataset AutoTune")
     if filepath_prefix is not None:
@@ -194,6 +210,13 @@ def set_enable_autotune(enable: bool, filepath_prefix: str | None = None) -> Non
         if enable:
             _check_prefix(filepath_prefix)
     _VALUES["enable_autotune"] = boolean("set_enable_autotune", "enable", enable)
+    _VALUES["autotune_prefix"] = filepath_prefix if enable else None
+
+
+def autotune_file() -> str | None:
+    """The path of the file that autotuning writes; None: there is none."""
+    prefix = _VALUES["autotune_prefix"]
+    return None if prefix is None else f"{prefix}_{os.environ.get('RANK_ID', '0')}.json"
 
 
 def _check_prefix(path: str) -> None:
@@ -219,7 +242,7 @@ def get_enable_autotune() -> bool:
 
 @checked_call("config.set_autotune_interval")
 def set_autotune_interval(interval: int) -> None:
-    """Kept, and of no effect."""
+    """Set after how many rows settings are changed; 0: after each epoch."""
     _VALUES["autotune_interval"] = integer("set_autotune_interval", "interval", interval, 0,
                                            LARGEST)
 
@@ -263,7 +286,7 @@ def refuse_independent(feature: str) -> None:
 
 @checked_call("config.set_auto_offload")
 def set_auto_offload(offload: bool) -> None:
-    """Kept, and of no effect: operations run on the CPU."""
+    """Set whether each `map` that doesn't say runs its last operations on batches, in iterators."""
     refuse_independent("Dataset Offload")
     _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 

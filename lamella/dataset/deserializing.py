@@ -44,6 +44,8 @@ def deserialize(input_dict: dict[str, Any] | None = None,
                 input_dict = json.load(opened)
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"For 'deserialize', {name} is no JSON: {error}.") from error
+    if isinstance(input_dict, dict) and "tree" in input_dict:  # a file that autotuning wrote
+        input_dict = input_dict["tree"]
     try:
         return _node(input_dict)
     except RecursionError:

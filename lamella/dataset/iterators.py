@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import context
 from ..core.state import state
+from . import config
 from .ahead import Ahead
+from .autotune import Tuner
 from .checks import of_type
+from .offload import without_offloaded
 from .order import Row
 from .profiling import MANAGER
 from .rows import as_given, as_tensor
@@ -57,6 +60,7 @@ class _Iterator:
         if not isinstance(output_numpy, bool):
             raise TypeError(f"{of_type('output_numpy', output_numpy, bool)} 'output_numpy' must be "
                             f"a bool, but got {output_numpy!r}.")
+        dataset, self.offload_model = without_offloaded(dataset)
         self.dataset, self.num_epochs, self.output_numpy = dataset, num_epochs, output_numpy
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
@@ -66,6 +70,7 @@ class _Iterator:
         self._stopped = False
         self._fresh = dataset.fresh
         self._profiled = MANAGER.follow(dataset, num_epochs)
+        self._tuner = self._made_tuner()
         self._names = [name for name in dataset.columns if not name.startswith("_meta-")]
         self._shown = None if len(self._names) == len(dataset.columns) else [
             dataset.columns.index(name) for name in self._names]
@@ -73,6 +78,10 @@ class _Iterator:
         ITERATORS_LIST.append(weakref.ref(self, _forget))
         if dataset.get_init_step():
             self._reset(dataset.get_init_step(), dataset.get_dataset_size())
+
+    def _made_tuner(self) -> Tuner | None:
+        return Tuner(self.dataset, self._run, self.num_epochs) if (
+            config.get_enable_autotune()) else None
 
     def _reset(self, step: int, dataset_size: int) -> None:
         """Go on after so many steps of training, each a row; an epoch has `dataset_size` of them.
@@ -91,6 +100,7 @@ class _Iterator:
         self._run.close()
         self._run, self._rows, self._stopped = Run(self.dataset, self._run.seed), None, False
         self._closing = weakref.finalize(self, Run.close, self._run)
+        self._tuner = self._made_tuner()
         for _ in range(step // dataset_size):
             self.dataset._advance(self._run)
             self._run.epoch += 1
@@ -139,6 +149,8 @@ class _Iterator:
             self._again = 0
         if self._profiled is not None:
             rows = self._profiled(rows)
+        if self._tuner is not None:
+            rows = self._tuner.rows(rows)
         self._rows = rows
         self._ahead = Ahead(rows, self._values, self._run.state,
                             self._given) if self._reads_ahead() else None
@@ -146,20 +158,23 @@ class _Iterator:
     def _reads_ahead(self) -> bool:
         """Whether rows are sent to a device before they are asked for.
 
-        Not where functions of the user's run in this process: they may draw random numbers, as may
-        the program between two rows.
+        Not where functions of the user's run in this process, or operations that were taken off the
+        pipeline: they may draw random numbers, as may the program between two rows.
         """
-        return (not self.output_numpy and context.current_device().type != "cpu"
+        return (not self.output_numpy and self.offload_model is None
+                and context.current_device().type != "cpu"
                 and not any(node._runs_python() for node in self.dataset.tree()))
 
     def _values(self, row: Row) -> list[Any]:
         if self._shown is not None:  # columns of metadata are given once they are renamed
             row = tuple([row[place] for place in self._shown])
         if self.output_numpy:
-            return [v if v.__class__ is not dict and (self._fresh or v.base is None)
-                    else as_given(v, True) for v in row]
-        fresh = self._fresh
-        return [as_tensor(value, fresh) for value in row]
+            values = [v if v.__class__ is not dict and (self._fresh or v.base is None)
+                      else as_given(v, True) for v in row]
+        else:
+            fresh = self._fresh
+            values = [as_tensor(value, fresh) for value in row]
+        return values if self.offload_model is None else self.offload_model(*values)
 
     def _formed(self, values: list[Any]) -> Any:
         raise NotImplementedError

@@ -30,6 +30,7 @@ class MapDataset(Dataset):
     """The dataset that `Dataset.map` gives."""
 
     fresh = False
+    _mapped: Table | None = None
 
     def __init__(self, child: Dataset, operations: Any, input_columns: Any = None,
                  output_columns: Any = None, num_parallel_workers: int | None = None,
@@ -47,6 +48,7 @@ class MapDataset(Dataset):
         boolean("map", "python_multiprocessing", python_multiprocessing)
         if offload:
             config.refuse_independent("Dataset Offload")
+        self.offload = None if offload is None else boolean("map", "offload", offload)
         if callbacks is not None:
             config.refuse_independent("Dataset Callbacks")
         self.operations: list[Any] = []
@@ -60,7 +62,6 @@ class MapDataset(Dataset):
         self.python_multiprocessing = python_multiprocessing
         self.callbacks = [] if callbacks is None else (
             list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks])
-        self._mapped: Table | None = None
 
     # -- columns ---------------------------------------------------------------------------------
 
@@ -218,6 +219,10 @@ def _held(value: Any) -> Any:
         return value  # an object that the operation may know
 
 
+def _as_it_is(started: Any) -> Any:
+    return started
+
+
 class _Work:
     """One run of a `map`: which worker computes which row, and where the run can continue."""
 
@@ -234,6 +239,8 @@ class _Work:
         saved = run.saved(node)
         self.decided: bool | None = saved and saved.get("slow")  # before the state was saved
         self.restored = run.mark(node)
+        self.ahead = max(1, config.get_prefetch_size() // _BLOCK)  # blocks that threads work on
+        self.wanted, self.waited = node.workers, 0.0  # for autotuning; see there
 
     states: Any = None
     rows_before = 0  # of the pass before
@@ -245,7 +252,7 @@ class _Work:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Begin an epoch with the state of an earlier one."""
-        self.passes, self.turn = state["passes"], state["turn"]
+        self.passes, self.turn = state["passes"], state["turn"] % self.workers
         self.place = 0
         self._set(state)
 
@@ -253,6 +260,10 @@ class _Work:
         for streams, kept in zip(self.streams, state["streams"], strict=True):
             streams.restore(kept)
         self.states, self.slow = state["python"], state.get("slow")
+
+    def rows_ahead(self) -> int:
+        """How many rows each thread is ahead of the program, at most."""
+        return self.ahead * _BLOCK
 
     def mark(self) -> dict[str, Any]:
         """A position to continue from without computing the rows before it."""
@@ -282,14 +293,14 @@ class _Work:
         if (mark is not None and (mark["passes"], mark["place"]) == (self.passes + 1, 0)
                 and 0 < skip >= mark.get("rows", 0)):
             self._set(mark)  # all rows of this epoch have been read
-            self.passes, self.turn = mark["passes"], mark["turn"]
+            self.passes, self.turn = mark["passes"], mark["turn"] % self.workers
             if self.node._runs_python():
                 run.pass_over(self.node)
             self.node.children[0]._advance(run)
             return iter(())
         if mark is not None and mark["passes"] == self.passes and mark["place"] <= skip:
             self._set(mark)
-            start, self.turn = mark["place"], mark["turn"]
+            start, self.turn = mark["place"], mark["turn"] % self.workers
         elif not self.random and not self.node._pooled():
             start, self.turn = skip, (self.turn + skip) % self.workers
         at = mark is not None and mark["passes"] == self.passes and mark["place"] == start
@@ -305,6 +316,9 @@ class _Work:
 
     def _made(self, run: Run, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
         node = self.node
+        if self.wanted != self.workers and self.lanes is not None:
+            self.lanes.close()
+            self.lanes, self.workers, self.turn = None, self.wanted, 0
         if node._pooled():
             yield from self._in_processes(run, items, table)
         elif node.in_python() or config.get_debug_mode():
@@ -331,7 +345,7 @@ class _Work:
 
     def _here(self, items: Iterator[Any], table: Table | None) -> Iterator[Row]:
         for item in items:
-            streams = self.streams[self.turn]
+            streams = self.streams[self.turn % len(self.streams)]
             self.turn, self.place = (self.turn + 1) % self.workers, self.place + 1
             row = self._row(item, table, streams)
             if row is not None:
@@ -363,8 +377,8 @@ class _Work:
         reads = table if table is not None and table.parallel else None
 
         def work(lane: int, part: list[Any]) -> Any:
-            rows = [self._row(item, reads, self.streams[lane]) for item in part]
-            return rows, self.streams[lane].state() if self.random else {}
+            streams = self.streams[lane % len(self.streams)]
+            return [self._row(item, reads, streams) for item in part], streams.state()
 
         def start(block: list[Any]) -> Any:
             turn = self.turn
@@ -378,14 +392,17 @@ class _Work:
         blocks = iter(lambda: list(itertools.islice(items, size)), [])
         place = self.place
         self.latest = self._marked(place, self.turn)  # before the threads draw anything
-        for begun, block, turn in threads.ahead(blocks, start, lambda started: started):
+        for begun, block, turn in threads.ahead(blocks, start, _as_it_is, lambda: self.ahead):
+            since = time.perf_counter()
             parts, length = [future.result() for future in begun], len(block)
+            self.waited += time.perf_counter() - since
             for number in range(length):
                 row = parts[(turn + number) % self.workers][0][number // self.workers]
                 if number == length - 1:
                     place += length
                     self.latest = self._marked(place, (turn + length) % self.workers,
-                                               [part[1] for part in parts])
+                                               [part[1] for part in parts]
+                                               if self.random else None)
                 if row is not None:
                     try:
                         yield row

@@ -24,6 +24,8 @@ from .state import Passes, Run, Turns
 class _Moved(Dataset):
     """An operation on the rows of one dataset that leaves each row as it is."""
 
+    _hands_on = True
+
     def __init__(self, child: Dataset):
         super().__init__(child)
         self.fresh = child.fresh
@@ -210,6 +212,8 @@ class SkipDataset(_Moved):
 class RenameDataset(_Moved):
     """The dataset that `Dataset.rename` gives."""
 
+    _hands_on = False
+
     def __init__(self, child: Dataset, input_columns: Any, output_columns: Any):
         super().__init__(child)
         old, new = names("rename", input_columns), names(
@@ -276,6 +280,8 @@ class ProjectDataset(_Moved):
 
 class ConcatDataset(Dataset):
     """The dataset that `Dataset.concat` gives."""
+
+    _hands_on = True
 
     _asks_others = True
 
@@ -398,6 +404,8 @@ class ConcatDataset(Dataset):
 
 class ZipDataset(Dataset):
     """The dataset that `zip` gives."""
+
+    _hands_on = True
 
     _asks_others = True
 

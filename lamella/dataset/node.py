@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import weakref
 from collections.abc import Callable, Iterator
@@ -32,6 +33,8 @@ class Dataset(Described, Resumed):
     """
 
     fresh = False  # whether the arrays of a row belong to nobody else
+    offload: bool | None = False  # whether a `map` asks for it; None: by `config`
+    _hands_on = False  # whether its values are those that it got, or stacks of them
     cache = None  # there is no cache server
     saved_output_shapes: list[list[int | None]] | None = None  # what was asked for last
     saved_output_types: list[np.dtype] | None = None
@@ -125,8 +128,9 @@ class Dataset(Described, Resumed):
             num_parallel_workers: how many workers; default: `config`'s. Row i belongs to worker
                 i mod that, which has random numbers of its own.
             **kwargs: `python_multiprocessing` (default False): functions run in processes;
-                `max_rowsize`, `offload`, `cache`: as in MindSpore, of no effect; `callbacks`: a
-                DSCallback or a list; `column_order`: of older versions, as `project` takes it.
+                `offload`: iterators run the last operations on batches, on the program's device;
+                `callbacks`: a DSCallback or a list; `column_order`: as `project` takes it;
+                `max_rowsize`, `cache`: of no effect.
 
         Examples:
             >>> import lamella.dataset as ds
@@ -267,13 +271,12 @@ class Dataset(Described, Resumed):
     def apply(self, apply_func: Callable[[Dataset], Dataset]) -> Dataset:
         """What `apply_func` makes of this dataset."""
         if not callable(apply_func):
-            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must "
-                            f"be one, but got "
-                            f"{type(apply_func).__name__}.")
+            raise TypeError(f"apply_func must be a function. For 'apply', 'apply_func' must be "
+                            f"one, but got {type(apply_func).__name__}.")
         made = apply_func(self)
         if not isinstance(made, Dataset):
-            raise TypeError(f"For 'apply', 'apply_func' must return a Dataset, "
-                            f"but it returned {type(made).__name__}.")
+            raise TypeError(f"For 'apply', 'apply_func' must return a Dataset, but it returned "
+                            f"{type(made).__name__}.")
         return made
 
     def flat_map(self, func: Callable[..., Dataset]) -> Dataset:
@@ -370,13 +373,10 @@ class Dataset(Described, Resumed):
 
     def output_types(self) -> list[np.dtype]:
         """The NumPy data type of each column, from the first row; strings have no length."""
-        run = Run(self)
-        try:
+        with contextlib.closing(Run(self)) as run:
             row = next(iter(self._rows(run)), ())
-            self.saved_output_types = [dtype_of(value) for value in row]
-            return self.saved_output_types
-        finally:
-            run.close()
+        self.saved_output_types = [dtype_of(value) for value in row]
+        return self.saved_output_types
 
     def get_dataset_size(self) -> int:
         """The number of rows of one epoch."""

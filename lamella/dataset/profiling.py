@@ -79,7 +79,7 @@ class ProfilingManager:
         """What wraps the rows of an iterator that is made now; None if none is wanted."""
         if not self.active:
             return None
-        self._operations = _operations(dataset, epochs)
+        self._operations = [about for about, _ in operations_of(dataset, epochs)]
         if not self._samples:
             self._samples.append(_sample())
             weak, interval = weakref.ref(self), config.get_monitor_sampling_interval() / 1000
@@ -160,14 +160,16 @@ def _watch(manager: weakref.ref[ProfilingManager], done: threading.Event, interv
         found._samples.append(_sample())
 
 
-def _operations(dataset: Dataset, epochs: int) -> list[dict[str, Any]]:
-    """The operations of a pipeline, level by level, as MindSpore names them."""
+def operations_of(dataset: Dataset, epochs: int) -> list[tuple[dict[str, Any], Dataset | None]]:
+    """The operations of a pipeline, level by level, as MindSpore names them, with our own."""
     if config.independent():
-        return [_operation(0, "ReceiveBridge", [], 1)]
+        return [(_operation(0, "ReceiveBridge", [], 1), None)]
     found: list[tuple[str, list[int], int]] = []
+    nodes: list[Dataset | None] = []
     level: list[tuple[Any, list[int]]] = [(dataset, [])]
     if epochs != 1:
         found.append(("EpochCtrl", [1], 1))
+        nodes.append(None)
     while level:
         below: list[tuple[Any, list[int]]] = []
         for node, siblings in level:
@@ -175,12 +177,14 @@ def _operations(dataset: Dataset, epochs: int) -> list[dict[str, Any]]:
             name = type(node).__name__.removesuffix("Dataset")
             children: list[int] = []
             found.append((_NAMES.get(name, name), children, getattr(node, "workers", None) or 1))
+            nodes.append(node)
             if name == "TFRecord":  # MindSpore parses records in an operation of its own
                 found[-1] = ("Map", [len(found)], found[-1][2])
                 found.append(("TFReader", [], found[-1][2]))
+                nodes.append(None)
             below += [(child, children) for child in node.children]
         level = below
-    return [_operation(number, *one) for number, one in enumerate(found)]
+    return [(_operation(number, *one), nodes[number]) for number, one in enumerate(found)]
 
 
 def _operation(number: int, name: str, children: list[int], workers: int) -> dict[str, Any]:

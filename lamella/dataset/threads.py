@@ -9,8 +9,6 @@ from typing import Any
 
 from ..core.threads import own_this, workers
 
-AHEAD = 2  # blocks that are worked on before they are asked for
-
 
 class Lanes:
     """Threads with a queue each: work of one lane runs in the order it was submitted.
@@ -46,18 +44,19 @@ def _called(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def ahead(blocks: Iterator[Any], start: Callable[[Any], Any],
-          finish: Callable[[Any], Any]) -> Iterator[Any]:
+          finish: Callable[[Any], Any], depth: Callable[[], int]) -> Iterator[Any]:
     """Work on some blocks ahead of the consumer, and yield them in order.
 
     Args:
         blocks: the blocks.
         start: starts the work on a block.
         finish: waits for the result and returns it.
+        depth: says how many blocks are worked on before they are asked for.
     """
     begun: collections.deque[Any] = collections.deque()
     for block in blocks:
         begun.append(start(block))
-        if len(begun) > AHEAD:
+        if len(begun) > depth():
             yield finish(begun.popleft())
     while begun:
         yield finish(begun.popleft())

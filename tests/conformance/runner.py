@@ -105,10 +105,20 @@ class Runner:
             "np": importlib.import_module("numpy"),
             "filled": self.filled,
             "shown": shown,
+            "private": self.private,
         }
         self.scope["P"] = importlib.import_module(
             "mindspore.ops.operations" if name == "mindspore" else "lamella.ops"
         )
+
+    def private(self, path: str, name: str) -> Any:
+        """What has a name at a path inside of MindSpore, which Lamella keeps elsewhere."""
+        places: tuple[str, ...] = (path,)
+        if self.ms.__name__ != "mindspore":
+            paths = importlib.import_module("lamella.compat.alias_paths")
+            places = (*paths.SOURCES[path], *paths.LATER.get(path, ()))
+        modules = [importlib.import_module(f"{self.ms.__name__}.{p}".rstrip(".")) for p in places]
+        return next(getattr(m, name) for m in modules if hasattr(m, name))
 
     def filled(self, cell: Any) -> Any:
         """A layer with weights that both frameworks agree on."""

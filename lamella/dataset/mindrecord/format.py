@@ -12,12 +12,14 @@ import json
 import os
 import sqlite3
 import struct
+import weakref
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from ..errors import needs
+from . import encryption
 from .exceptions import MRMOpenError
 
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25
@@ -142,8 +144,11 @@ class File:
 
     def __init__(self, path: str):
         self.path = path
+        if not os.path.isfile(path + ".db"):
+            raise MRMOpenError(f"[MRMOpenError]: the index of {path} is missing: {path}.db")
+        self._plain, self._plain_index = _plain_copies(self, path)
         try:
-            with open(path, "rb") as opened:
+            with open(self._plain, "rb") as opened:
                 size = struct.unpack("<Q", opened.read(8))[0]
                 self.header: dict[str, Any] = json.loads(opened.read(size if size < 1 << 28 else 0))
             about = self.header["schema"][0]
@@ -161,11 +166,8 @@ class File:
         self._opened: int | None = None
 
     def _index(self, columns: str) -> list[tuple[Any, ...]]:
-        if not os.path.isfile(self.path + ".db"):
-            raise MRMOpenError(f"[MRMOpenError]: the index of {self.path} is missing: "
-                               f"{self.path}.db")
         try:
-            address = f"file:{quote(os.path.abspath(self.path))}.db?mode=ro"
+            address = f"file:{quote(os.path.abspath(self._plain_index))}?mode=ro"
             with contextlib.closing(sqlite3.connect(address, uri=True)) as base:
                 _check_tables(base)
                 return base.execute(f"SELECT {columns} FROM INDEXES ORDER BY ROW_ID").fetchall()
@@ -195,7 +197,7 @@ class File:
 
     def _read(self, page: int, start: int, end: int) -> bytes:
         if self._opened is None:
-            self._opened = os.open(self.path, os.O_RDONLY)
+            self._opened = os.open(self._plain, os.O_RDONLY)
         place = self.header_size + page * self.page_size + start
         if end - start > os.fstat(self._opened).st_size:
             raise ValueError(f"the bytes {place} to {place + end - start} are beyond its end")
@@ -216,6 +218,15 @@ class File:
     def __del__(self) -> None:
         if getattr(self, "_opened", None) is not None:
             self.close()
+
+
+def _plain_copies(owner: File, path: str) -> list[str]:
+    """Where a file and its index are read: decrypted copies live as long as their `owner`."""
+    found = []
+    for original in (path, path + ".db"):
+        found.append(encryption.plain(original))
+        weakref.finalize(owner, encryption.forget, original, found[-1])
+    return found
 
 
 def _check_tables(base: sqlite3.Connection) -> None:

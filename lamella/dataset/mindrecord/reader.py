@@ -24,22 +24,21 @@ def files_of(file_name: Any) -> list[format.File]:
         raise ParamValueError(f"For 'file_name', a path or a list of paths is needed, but got "
                               f"{file_name!r} of type {type(file_name).__name__}.")
     names = [file_name] if isinstance(file_name, (str, os.PathLike)) else list(file_name)
-    paths: list[str] = []
-    for name in names:
-        if not os.path.isfile(name):
-            raise RuntimeError(f"The input: {name} is not exists.")
-        if isinstance(file_name, (str, os.PathLike)):
-            folder = os.path.dirname(name)
-            others = format.File(str(name)).header["shard_addresses"]
-            found = [os.path.join(folder, os.path.basename(n)) for n in others]
-            paths += found if len(found) > 1 else [str(name)]
-        else:
-            paths.append(str(name))
+    paths = [str(name) for name in names]
+    for path in paths:
+        if not os.path.isfile(path):
+            raise RuntimeError(f"The input: {path} is not exists.")
+    known: dict[str, format.File] = {}
+    if isinstance(file_name, (str, os.PathLike)):
+        first = known[paths[0]] = format.File(paths[0])
+        others, folder = first.header["shard_addresses"], os.path.dirname(paths[0])
+        if len(others) > 1:
+            paths = [os.path.join(folder, os.path.basename(other)) for other in others]
     opened = []
     for path in dict.fromkeys(paths):
         if not os.path.isfile(path):
             raise RuntimeError(f"The input: {path} is not exists; it is a part of {names[0]}.")
-        opened.append(format.File(path))
+        opened.append(known.get(path) or format.File(path))
     if any(f.schema != opened[0].schema for f in opened):
         raise RuntimeError(f"The files {paths} have different schemas.")
     return opened

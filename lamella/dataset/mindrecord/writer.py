@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core import log
-from . import format
+from . import encryption, format
 from .exceptions import MRMDefineIndexError, MRMInvalidSchemaError, ParamTypeError, ParamValueError
 
 SUCCESS, FAILED = "SUCCESS", "FAILED"
@@ -48,6 +48,10 @@ class FileWriter:
                                   f"1000.")
         if not isinstance(overwrite, bool):
             raise ParamValueError("Parameter overwrite's type is not bool.")
+        if shard_num > 1 and encryption.is_on():
+            raise RuntimeError(f"When encode mode is enabled, the automatic sharding function is "
+                               f"unavailable. For 'FileWriter', 'shard_num' must be 1, but got "
+                               f"{shard_num}.")
         digits = len(str(shard_num - 1))
         self._paths = [file_name] if shard_num == 1 else [
             f"{file_name}{i:0{digits}}" for i in range(shard_num)]
@@ -201,6 +205,7 @@ class FileWriter:
         """
         if self._schema is None:
             raise RuntimeError("For 'commit', 'add_schema' must be called first.")
+        encrypts = encryption.is_on()
         for path in self._paths:
             for part in (path, path + ".db"):
                 if os.path.exists(part):
@@ -218,6 +223,9 @@ class FileWriter:
         for shard, path in enumerate(self._paths):
             format.write(path, names, shard, self._about, index,
                          self._rows[edges[shard]:edges[shard + 1]], self._sizes)
+            if encrypts:
+                encryption.encrypt_by_settings(path)
+                encryption.encrypt_by_settings(path + ".db")
         self._done = True
         return SUCCESS
 

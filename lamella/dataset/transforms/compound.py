@@ -76,14 +76,18 @@ class Compose(CompoundOperation):
 
     def __call__(self, *values: Any) -> Any:
         """The outputs: a tuple, where one of the operations, or the input, is Pillow's."""
-        python = any(isinstance(op, TensorOperation) and op.python for op in self.unfolded())
+        python = self._is_pillows()
         if not values and python:
             raise TypeError("Compose was called without an image. Fix invocation (avoid it being "
                             "invoked as Compose([...])()).")
         out = super().__call__(*values)
         if python or is_pillow(values[0]):
             return out if isinstance(out, tuple) else (out,)
-        return np.asarray(out) if is_pillow(out) else out
+        return out
+
+    def _is_pillows(self) -> bool:
+        """Whether an operation runs Python code, as those on Pillow's images do."""
+        return any(isinstance(op, TensorOperation) and op.python for op in self.unfolded())
 
     def unfolded(self) -> list[Any]:
         """The operations, with those of nested Composes."""
@@ -91,8 +95,17 @@ class Compose(CompoundOperation):
             operation.unfolded() if isinstance(operation, Compose) else [operation])]
 
     def run(self, values: Values, streams: Streams) -> Values:
-        """The outputs of the last of the operations."""
-        return _in_turn(self.transforms, values, streams)
+        """The outputs of the last of the operations.
+
+        Where none is Pillow's and the input neither, an image of Pillow's that a function gives is
+        an array for what comes next.
+        """
+        if self._is_pillows() or any(map(is_pillow, values)):
+            return _in_turn(self.transforms, values, streams)
+        for operation in self.transforms:
+            values = tuple([np.asarray(value) if is_pillow(value) else value
+                            for value in run_operation(operation, values, streams)])
+        return values
 
 
 class RandomApply(CompoundOperation):

@@ -142,8 +142,10 @@ class ToPIL(PyTensorOperation):
         try:
             return pillow().fromarray(value)
         except TypeError:
-            raise TypeError(f"The input image type {value.dtype} is not supported by ToPIL when it "
-                            f"has the shape {list(value.shape)}.") from None
+            raise TypeError(f"The input image should be of type numpy.ndarray or PIL.Image.Image "
+                            f"that Pillow has a mode for. The input image type {value.dtype} is "
+                            f"not supported by ToPIL when it has the shape "
+                            f"{list(value.shape)}.") from None
 
 
 class ToNumpy(PyTensorOperation):

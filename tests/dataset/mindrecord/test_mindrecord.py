@@ -148,7 +148,6 @@ def test_damage_is_found(tmp_path):
     (lambda w: w.set_page_size(3), mr.ParamValueError, "power of two"),
     (lambda w: mr.FileReader("none"), RuntimeError, "none is not exists"),
     (lambda w: ds.MindDataset("none"), ValueError, "does not exist"),
-    (lambda w: mr.set_enc_key("0123456789012345"), ValueError, "not supported"),
 ])
 def test_errors(tmp_path, call, error, message):
     writer = mr.FileWriter(str(tmp_path / "e.mindrecord"))

@@ -112,3 +112,21 @@ def test_a_called_compose_gives_a_tuple_where_pillow_has_a_part():
         T.Compose([vision.ToPIL()])()
     with pytest.raises(RuntimeError, match="Input Tensor is not valid"):
         T.Compose([vision.Resize(4)])()
+
+
+def test_functions_that_give_images_of_pillows():
+    """Recorded from MindSpore: arrays, unless the input or another operation is Pillow's."""
+    pillow = pytest.importorskip("PIL.Image", reason="an optional package")
+    image = np.arange(75, dtype=np.uint8).reshape(5, 5, 3)
+    inner = T.Compose([vision.Resize((3, 3)), vision.HorizontalFlip()])
+    seen = []
+
+    def both(given):
+        seen.append(type(given))
+        return pillow.fromarray(inner(given))
+
+    outer = T.Compose([lambda x: pillow.fromarray(x), both])
+    np.testing.assert_array_equal(outer(image), inner(image))
+    assert seen == [np.ndarray]
+    same = pillow.fromarray(image)
+    assert T.Compose([lambda x: x])(same) == (same,)
