@@ -140,7 +140,7 @@ def _until_nothing_is_left(module: GraphModule, passes: tuple[Any, ...]) -> None
                 memory = Memory(graph)
         else:
             idle += 1
-        if idle == 3:  # a fixed point: none of the three finds anything
+        if idle == len(passes):  # a fixed point: none of them finds anything
             return
 
 

@@ -147,7 +147,7 @@ _VIEWS = _by_identity({
     aten.detach.default: _itself,
     aten.alias.default: _itself,
 })
-# operations that return new memory
+# operations that return new memory; whether a rule's result may stand for one, `peephole` checks
 _COPIES = _by_identity({
     aten.clone.default: _itself,
     aten._to_copy.default: _itself,
