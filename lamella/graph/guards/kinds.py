@@ -169,13 +169,13 @@ def slots_of(cls: type) -> tuple[str, ...]:
 
 def functions_of(value: Any) -> tuple[Any, ...]:
     """The functions that a member of a class calls."""
-    if isinstance(value, (types.FunctionType, FunctionWrapper)):
+    if isinstance(value, (types.FunctionType, FunctionWrapper, functools.partialmethod)):
         return (value,)
     if isinstance(value, (staticmethod, classmethod)):
         return (value.__func__,)
     if isinstance(value, property):
         return tuple([f for f in (value.fget, value.fset) if f is not None])
-    if isinstance(value, (functools.cached_property, functools.partialmethod)):
+    if isinstance(value, functools.cached_property):
         return (value.func,)
     return ()
 

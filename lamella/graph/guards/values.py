@@ -356,7 +356,7 @@ class _Wrapper(Kind):
 _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((types.MethodType,), _Method()),
     ((FunctionWrapper,), _Wrapper()),
-    ((functools.partial,), _Partial()),
+    ((functools.partial, functools.partialmethod), _Partial()),
     ((tuple,), _Tuple()),
     ((list, deque), _Container()),
     ((dict, types.MappingProxyType), _Dict()),

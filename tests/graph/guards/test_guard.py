@@ -170,6 +170,27 @@ def test_containers_in_a_partial_are_watched():
     assert found == [[0.0], [2.0], [5.0], [7.0]]
 
 
+def test_what_a_partial_method_holds_is_watched():
+    factor = [2.0]
+
+    class Net:
+        def scaled(self, x, by, shift, then):
+            return then(x * by + shift[0])
+
+        double = functools.partialmethod(scaled, by=2.0, shift=[0.0], then=lambda x: x * factor[0])
+
+    net, given = Net(), vars(Net)["double"].keywords
+    step = ms.jit(lambda x: net.double(x))
+    found = []
+    for change in (lambda: None, lambda: None, lambda: given.update(by=3.0),
+                   lambda: given["shift"].append(1.0), lambda: given.update(shift=(4.0,)),
+                   lambda: factor.insert(0, 1.0), lambda: given.update(then=lambda x: -x)):
+        change()
+        found.append(step(Tensor([1.0])).item())
+    assert found == [4.0, 4.0, 6.0, 6.0, 14.0, 7.0, -7.0]
+    assert step.report()["replays"] >= 1
+
+
 @pytest.mark.filterwarnings("ignore:For 'jit'")
 def test_other_threads_may_change_guarded_objects():
     held = types.SimpleNamespace(k=1.0, table={}, last=collections.deque(maxlen=50), met=set())

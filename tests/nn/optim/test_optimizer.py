@@ -10,11 +10,18 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.nn import optim
 from lamella.parallel import parts
 
 
 def parameter(values, name="w"):
     return ms.Parameter(ms.Tensor(np.asarray(values, np.float32)), name=name)
+
+
+REQUIRED = {"Momentum": dict(learning_rate=0.1, momentum=0.9), "AdaFactor": {}}
+WRAPPERS = {"Optimizer", "LARS", "AdaSumByDeltaWeightWrapCell", "AdaSumByGradWrapCell"}
+EVERY = {name: REQUIRED.get(name, dict(learning_rate=0.1))
+         for name in optim.__all__ if name not in WRAPPERS}
 
 
 @pytest.fixture
@@ -285,9 +292,7 @@ def test_it_trains():
 
 
 @pytest.mark.parametrize("name, options", [
-    ("Adam", {}), ("AdamWeightDecay", {"weight_decay": 0.1}), ("SGD", {"momentum": 0.9}),
-    ("Momentum", {"learning_rate": 0.1, "momentum": 0.9}), ("RMSProp", {}), ("Rprop", {}),
-    ("Lamb", {"learning_rate": 0.1}), ("AdaFactor", {}), ("ASGD", {})])
+    *EVERY.items(), ("AdamWeightDecay", {"weight_decay": 0.1}), ("SGD", {"momentum": 0.9})])
 def test_it_can_be_traced(name, options, w):
     optimizer = getattr(nn, name)([w], **options)
 
@@ -373,12 +378,6 @@ def test_errors(make, kind, message, w):
 
 
 # -- bad steps ------------------------------------------------------------------------------------
-
-EVERY = {"Momentum": dict(learning_rate=0.1, momentum=0.9), "AdaFactor": {}, **{
-    name: dict(learning_rate=0.1) for name in (
-        "Adam", "AdamWeightDecay", "LazyAdam", "AdamOffload", "Lamb", "SGD", "ASGD", "Rprop",
-        "FTRL", "RMSProp", "ProximalAdagrad", "Adagrad", "AdaMax", "Adadelta")}}
-
 
 @pytest.mark.parametrize("cut", [False, True], ids=["whole", "others are cut"])
 @pytest.mark.parametrize("name", EVERY)
