@@ -42,7 +42,7 @@ FEWEST = 9
 # the names of the attempts that it makes
 PASSES: dict[str, tuple[str, ...]] = {
     "common_subexpressions": ("eliminate_common_subexpressions",), "constants": ("fold",),
-    "peephole": ("peephole",), "relus": ("relu_after_pools",), "attention": ("attention",),
+    "peephole": ("peephole",), "relus": ("relu_after_pools",),
     "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
     "convolutions": ("products",)}
 UNTRIED = "pools, before trials"
