@@ -8,6 +8,7 @@
 #              PyTorch eager and torch.compile
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
+# make mutations   lines changed at random: do the tests of their room notice? ARGS="--count 300 --seed 35"
 # make test-with NUMPY=numpy==1.26.4   the core of the tests in an environment of its own, with other versions;
 #              also PYTHON=python3.12 TORCH=torch==2.14.1 CONSTRAINTS=FILE WHAT=everything (docs/reliability.md)
 # make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
