@@ -167,9 +167,9 @@ def decrypt(filename: str, enc_key: str | None, dec_mode: Any) -> str:
         if end[:len(_MARK)] != _name_of(dec_mode):
             raise RuntimeError(f"{_INVALID} The file is {filename}.")
         source.seek(0)
-        path = tempfile.mkstemp(dir=_own_folder())[1]
+        descriptor, path = tempfile.mkstemp(dir=_own_folder())
         try:
-            with open(path, "wb") as target:
+            with open(descriptor, "wb") as target:
                 if callable(dec_mode):
                     dec_mode(source, size - len(_MARK), target, enc_key)
                 else:

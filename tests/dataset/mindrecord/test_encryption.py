@@ -142,3 +142,13 @@ def test_settings_that_can_not_be(call, message):
 def test_several_files_of_a_writer_are_not_encrypted(tmp_path):
     with pytest.raises(RuntimeError, match="automatic sharding function is unavailable"):
         written(tmp_path / "a.mindrecord", shards=2)
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="the system doesn't list open files")
+def test_a_decrypted_copy_leaves_no_file_open(tmp_path):
+    path = written(tmp_path / "a.mindrecord")
+    before = len(os.listdir("/dev/fd"))
+    copies = [encryption.plain(path) for _ in range(5)]
+    assert len(os.listdir("/dev/fd")) == before
+    for copy in copies:
+        encryption.forget(path, copy)
