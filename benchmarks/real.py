@@ -47,21 +47,21 @@ def real_table(results: Any) -> Any:
             if one.reason or not one.times:
                 lines.append([workload.title, name, one.reason, *["–"] * 7])
                 continue
-
-            def beside(value: Any, other: Any) -> str:
-                return f"{value / other:.2f}" if value and other else "–"
-
             known = base if base is not None and base.times else None
             lines.append([
                 workload.title, name, f"{one.median * 1e3:.0f} ms",
-                beside(one.median, known and known.median),
-                f"{one.first:.1f} s", beside(one.first, known and known.first),
-                f"{one.memory / 2**20:.0f} MiB", beside(one.memory, known and known.memory),
+                _beside(one.median, known and known.median),
+                f"{one.first:.1f} s", _beside(one.first, known and known.first),
+                f"{one.memory / 2**20:.0f} MiB", _beside(one.memory, known and known.memory),
                 "–" if one.limit is None else f"{one.median / one.limit:.2f}",
                 "yes" if one.settled else "no"])
     return Table("Training steps of models of real size", [
         "model", "by", "step", "/ PyTorch", "first call", "/ PyTorch's", "most memory",
         "/ PyTorch's", "/ its limit", "settled"], lines)
+
+
+def _beside(value: Any, other: Any) -> str:
+    return f"{value / other:.2f}" if value and other else "–"
 
 
 def means(results: Any) -> list[str]:

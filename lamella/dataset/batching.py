@@ -112,8 +112,7 @@ class BatchDataset(Dataset):
             size = max(1, child.get_dataset_size())
         table = child._table()
         if isinstance(size, int):
-            plain = self.per_batch_map is None and type(self) is BatchDataset
-            if table is not None and (table.stacks or table.gathers) and plain:
+            if table is not None and (table.stacks or table.gathers) and self._hands_on:
                 numbers = child._numbers(run, skip * size)
                 return map(table.gather, batched(numbers, size, self.drop_remainder))
             lists = self._lists(iter(child._rows(run, skip * size)), size)

@@ -219,10 +219,6 @@ def _held(value: Any) -> Any:
         return value  # an object that the operation may know
 
 
-def _as_it_is(started: Any) -> Any:
-    return started
-
-
 class _Work:
     """One run of a `map`: which worker computes which row, and where the run can continue."""
 
@@ -392,7 +388,7 @@ class _Work:
         blocks = iter(lambda: list(itertools.islice(items, size)), [])
         place = self.place
         self.latest = self._marked(place, self.turn)  # before the threads draw anything
-        for begun, block, turn in threads.ahead(blocks, start, _as_it_is, lambda: self.ahead):
+        for begun, block, turn in threads.ahead(blocks, start, lambda: self.ahead):
             since = time.perf_counter()
             parts, length = [future.result() for future in begun], len(block)
             self.waited += time.perf_counter() - since

@@ -44,19 +44,17 @@ def _called(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def ahead(blocks: Iterator[Any], start: Callable[[Any], Any],
-          finish: Callable[[Any], Any], depth: Callable[[], int]) -> Iterator[Any]:
-    """Work on some blocks ahead of the consumer, and yield them in order.
+          depth: Callable[[], int]) -> Iterator[Any]:
+    """Work on some blocks ahead of the consumer, and yield what `start` gave, in order.
 
     Args:
         blocks: the blocks.
         start: starts the work on a block.
-        finish: waits for the result and returns it.
         depth: says how many blocks are worked on before they are asked for.
     """
     begun: collections.deque[Any] = collections.deque()
     for block in blocks:
         begun.append(start(block))
         if len(begun) > depth():
-            yield finish(begun.popleft())
-    while begun:
-        yield finish(begun.popleft())
+            yield begun.popleft()
+    yield from begun

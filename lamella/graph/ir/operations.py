@@ -156,6 +156,17 @@ def nodes_in(value: object) -> list[Node]:
     return []
 
 
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in arguments or results of a kernel."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors_in(part)
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+
+
 def is_random(node: Node) -> bool:
     """Whether an operation draws random numbers."""
     return node.op == "call_function" and effects_of(node.target).is_random

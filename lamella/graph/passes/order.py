@@ -120,12 +120,8 @@ def _simplified(body: GraphModule) -> None:
         if (loop := loop_of(node)) is not None:
             loop.simplify(_simplified)
     if not reshapes_in_place(body.graph):
-        _until_nothing_is_left(body, (_no_folding, peephole, eliminate_common_subexpressions))
+        _until_nothing_is_left(body, (peephole, eliminate_common_subexpressions))
         body.recompile()
-
-
-def _no_folding(module: GraphModule, memory: Memory) -> int:
-    return 0
 
 
 def _until_nothing_is_left(module: GraphModule, passes: tuple[Any, ...]) -> None:

@@ -232,7 +232,8 @@ class Recorder(TorchDispatchMode):
         if known.written or known.is_impure:
             self._known.clear()
             update = Update(func, known, args, kwargs)
-            if state.trace is not None and any(True for _ in self._changed_by(*update[1:])):
+            if state.trace is not None and state.trace.run_dry and any(
+                    True for _ in self._changed_by(*update[1:])):
                 state.trace.stop_dry_run("changes a Tensor")
             if self.defers and may_wait(func, known):
                 self._updates.add(update)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..ir.operations import Effects
+from ..ir.operations import Effects, tensors_in
 
 _RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
 _ELSEWHERE = 0  # stands for the memory of a sparse tensor, or of one of another class
@@ -85,17 +85,6 @@ def written_by(known: Effects, args: tuple, kwargs: dict) -> Iterator[torch.Tens
     """The tensors that a kernel with these side effects mutates."""
     for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
         yield from tensors_in(args[place] if place < len(args) else kwargs.get(name))
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """The tensors in an argument."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from tensors_in(part)
-    elif isinstance(value, dict):
-        yield from tensors_in(list(value.values()))
 
 
 def _memory_of(raws: Iterable[torch.Tensor]) -> Iterator[int]:

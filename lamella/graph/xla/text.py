@@ -37,16 +37,8 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     """
     check(graph)
     nodes = list(graph.graph.nodes)
-    given = [n for n in nodes if n.op == "placeholder"]
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    found = _Forms(graph)
-    forms = found.found(inputs)
-    numbers = {n: i for i, n in enumerate(given)}
-    steps = []
-    for node in nodes:
-        if node.op == "call_function":
-            numbers[node] = len(numbers)
-            steps.append(_step(node, numbers, forms, found.loops))
+    forms, numbers, steps = _steps(graph, inputs)
     places = [_place_of(form_of_value(x)) for x in inputs]
     ends = [forms[n] for n in results]
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
@@ -266,17 +258,25 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: li
 
 
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
-    nodes = list(graph.graph.nodes)
-    numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
+    _, numbers, steps = _steps(graph, inputs)
+    results: list[Node] = list(list(graph.graph.nodes)[-1].args[0])  # type: ignore[arg-type]
+    return {"inputs": [_short(form_of_value(x)) for x in inputs], "steps": steps,
+            "results": [numbers[n] for n in results]}
+
+
+def _steps(graph: GraphModule, inputs: list[torch.Tensor]
+           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]]]:
+    """The forms of a graph's values, their numbers, and its operations in words of JSON."""
     found = _Forms(graph)
     forms = found.found(inputs)
+    nodes = list(graph.graph.nodes)
+    numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
     steps = []
     for node in nodes:
         if node.op == "call_function":
             numbers[node] = len(numbers)
             steps.append(_step(node, numbers, forms, found.loops))
-    return {"inputs": [_short(form_of_value(x)) for x in inputs], "steps": steps,
-            "results": [numbers[n] for n in nodes[-1].args[0]]}  # type: ignore[union-attr]
+    return forms, numbers, steps
 
 
 def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any],

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ...core.dtype import is_inexact
+from ...graph.ir.operations import tensors_in
 
 aten = torch.ops.aten
 
@@ -35,7 +36,7 @@ class Cost(NamedTuple):
 
 def cost_of(target: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> Cost:
     """The cost of a call, from its arguments and results."""
-    given, made = list(_tensors((args, kwargs))), list(_tensors(out))
+    given, made = list(tensors_in((args, kwargs))), list(tensors_in(out))
     kind = kind_of(target)
     floats = [t.dtype for t in (*made, *given) if is_inexact(t.dtype)]
     dtype = (floats or [t.dtype for t in (*made, *given)] or [torch.float32])[0]
@@ -147,7 +148,7 @@ def _flops(target: Any, kind: str, args: tuple, kwargs: dict, out: Any,
     if kind == "movement":
         return 0
     return max((t.numel() for t in (*given, *made)), default=0) if kind != "optimizer" else (
-        sum(t.numel() for t in _tensors(args[:1])))
+        sum(t.numel() for t in tensors_in(args[:1])))
 
 
 def _attention(args: tuple, kwargs: dict, shift: int = 0) -> float:
@@ -219,7 +220,7 @@ def _changed(target: Any, args: tuple, kwargs: dict) -> Iterator[torch.Tensor]:
         if argument.name == "grads":
             continue  # of fused optimizers, which change them only where they are scaled
         if argument.alias_info is not None and argument.alias_info.is_write:
-            yield from _tensors(args[number] if number < len(args)
+            yield from tensors_in(args[number] if number < len(args)
                                 else kwargs.get(argument.name))
 
 
@@ -233,21 +234,11 @@ def _size(t: torch.Tensor) -> int:
     return count * t.element_size()
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from _tensors(part)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-
-
 _MOST = 6  # forms that are written out
 
 
 def _text(value: Any) -> str:
-    forms = ["×".join(map(str, t.shape)) or "number" for t in _tensors(value)]
+    forms = ["×".join(map(str, t.shape)) or "number" for t in tensors_in(value)]
     if len(forms) > _MOST:
         return f"{', '.join(forms[:_MOST])} and {len(forms) - _MOST} more"
     return ", ".join(forms)
