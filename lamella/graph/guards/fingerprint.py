@@ -69,34 +69,34 @@ def fingerprint(reach: Reachable, free: Unguarded) -> Fingerprint:
         value = free.guarded(holder, key, value) if free else value
         return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
 
-    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
+    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.tensors.unnamed.values()}
     return Fingerprint(
-        cells=[_cell_values(cell, seen, opened, free) for cell in reach.cells],
-        objects=[_values(thing, seen, opened, free) for thing in reach.objects],
+        cells=[_cell_values(cell, seen, opened, free) for cell in reach.objects.cells],
+        objects=[_values(thing, seen, opened, free) for thing in reach.objects.others],
         variables=[held(variable.root, variable.key, variable.get())
-                   for variable in reach.variables],
+                   for variable in reach.names.variables],
         names=[[held(owner, name, space.get(name, ABSENT)) for name in names]
-               for owner, space, names in reach.spaces.values()],
+               for owner, space, names in reach.names.spaces.values()],
         functions=[(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__),
-                    _containers(f)) for f in reach.functions],
+                    _containers(f)) for f in reach.objects.functions],
         slots=[[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
-                for name in names] for thing, names in reach.slotted],
+                for name in names] for thing, names in reach.objects.slotted],
         parameters=[[(name, slot(value, seen)) for name, value in state_of(p)]
-                    for p in reach.parameters],
-        tensors=[comparable(t.__dict__) for t, source in reach.tensors if source is None],
-        kinds=kinds_of(reach), owners=[thing.__dict__ is own for thing, own in reach.owners],
-        sizes=list(map(len, reach.sized)), aliases=_aliases(reach),
-        thread=threading.get_ident() if reach.thread else 0,
-        arithmetic=[kind.settings() for kind in reach.arithmetic])
+                    for p in reach.tensors.parameters],
+        tensors=[comparable(t.__dict__) for t, source in reach.tensors.others if source is None],
+        kinds=kinds_of(reach), owners=[thing.__dict__ is own for thing, own in reach.objects.dicts],
+        sizes=list(map(len, reach.names.sized)), aliases=_aliases(reach),
+        thread=threading.get_ident() if reach.thread.ident else 0,
+        arithmetic=[kind.settings() for kind in reach.thread.arithmetic])
 
 
 def _aliases(reach: Reachable) -> list[int]:
     """Which names of the program's hold the same list, dict, set or deque, as numbers."""
-    held = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
+    held = [value for thing in (*reach.objects.cells, *reach.objects.others) if not is_ours(thing)
              for _, value in state_of(thing)]
-    held += [variable.get() for variable in reach.variables]
-    held += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
-    held += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
+    held += [variable.get() for variable in reach.names.variables]
+    held += [space.get(name) for _, space, names in reach.names.spaces.values() for name in names]
+    held += [getattr(thing, name, None) for thing, names in reach.objects.slotted for name in names]
     first: dict[int, int] = {}
     return [first.setdefault(id(value), len(first)) for value in held
             if type(value) in _SHARED]
@@ -110,8 +110,8 @@ def _containers(function: types.FunctionType) -> list[ByIdentity]:
 
 def kinds_of(reach: Reachable) -> list:
     """The classes of objects and Cells, and the bases of classes."""
-    return [*map(type, reach.cells), *map(type, reach.objects),
-            *[owner.__mro__ for owner, *_ in reach.spaces.values()
+    return [*map(type, reach.objects.cells), *map(type, reach.objects.others),
+            *[owner.__mro__ for owner, *_ in reach.names.spaces.values()
               if issubclass(type(owner), type)]]
 
 
@@ -138,17 +138,18 @@ class Difference(NamedTuple):
 def difference(reach: Reachable, before: Fingerprint, now: Fingerprint) -> Difference:
     """The first difference between two fingerprints of the same objects."""
     owners = [(cell, a[0], b[0])
-              for cell, a, b in zip(reach.cells, before.cells, now.cells, strict=True)]
-    owners += list(zip(reach.objects, before.objects, now.objects, strict=True))
+              for cell, a, b in zip(reach.objects.cells, before.cells, now.cells, strict=True)]
+    owners += list(zip(reach.objects.others, before.objects, now.objects, strict=True))
     for thing, old, new in owners:
         for name in dict(new).keys() | dict(old).keys():
             a, b = (dict(values).get(name, ABSENT) for values in (old, new))
             if a != b:
                 return Difference.of(Attribute(thing, name), a, b)
-    for variable, old, new in zip(reach.variables, before.variables, now.variables, strict=True):
+    for variable, old, new in zip(reach.names.variables, before.variables, now.variables,
+                                  strict=True):
         if old != new:
             return Difference.of(variable, old, new)
-    for (owner, _, used), old, new in zip(reach.spaces.values(), before.names, now.names,
+    for (owner, _, used), old, new in zip(reach.names.spaces.values(), before.names, now.names,
                                           strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:

@@ -58,7 +58,7 @@ class _State:
         self._names: list[tuple[Any, str, Any]] = []
         self._note_attributes(reach)
         self._note_variables(reach)
-        for tensor, source in reach.tensors:
+        for tensor, source in reach.tensors.others:
             if source is None:
                 self._contents.note(tensor)
         self.fingerprint = fingerprint(reach, free)
@@ -82,17 +82,17 @@ class _State:
 
     def _note_attributes(self, reach: Reachable) -> None:
         """Note the attributes of Cells, objects, functions and Parameters."""
-        for cell in reach.cells:
+        for cell in reach.objects.cells:
             own = cell.__dict__
             self._note_dict(own, state_of(cell), cell)
             for registry in REGISTRIES:
                 self._note_dict(own[registry], list(own[registry].items()))
-        for thing in (*reach.objects, *reach.parameters):
+        for thing in (*reach.objects.others, *reach.tensors.parameters):
             self._note_dict(thing.__dict__, state_of(thing), thing)
-        for function in reach.functions:
+        for function in reach.objects.functions:
             for name in ("__code__", "__defaults__", "__kwdefaults__"):
                 self._note_attribute(function, name)
-        for thing, names in reach.slotted:
+        for thing, names in reach.objects.slotted:
             for name in names:
                 if self._free.has(thing, name):
                     self._free.note(Slot(thing, name))
@@ -101,13 +101,13 @@ class _State:
 
     def _note_variables(self, reach: Reachable) -> None:
         """Note the variables of closures, globals, and the names of modules and classes."""
-        for variable in reach.variables:
+        for variable in reach.names.variables:
             if self._free.has(variable.root, variable.key):
                 self._free.note(variable)
             else:
                 self._variables.append((variable.root, value := variable.get()))
                 self._contents.note(value)
-        for owner, space, names in reach.spaces.values():
+        for owner, space, names in reach.names.spaces.values():
             for name in names:
                 if self._free.has(owner, name):
                     self._free.note(named(owner, name))
@@ -209,15 +209,15 @@ class _Kinds:
     """What isn't the value of a name: classes, sizes of modules, the thread, arithmetic."""
 
     def __init__(self, reach: Reachable):
-        self._typed = [*reach.cells, *reach.objects]
-        self._classes = [owner for owner, *_ in reach.spaces.values()
+        self._typed = [*reach.objects.cells, *reach.objects.others]
+        self._classes = [owner for owner, *_ in reach.names.spaces.values()
                          if issubclass(type(owner), type)]
         self._kinds = kinds_of(reach)
-        self._owners = reach.owners
-        self._sized = reach.sized
+        self._owners = reach.objects.dicts
+        self._sized = reach.names.sized
         self._sizes = list(map(len, self._sized))
-        self._thread = reach.thread and threading.get_ident()
-        self._arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
+        self._thread = reach.thread.ident and threading.get_ident()
+        self._arithmetic = [(kind.held, kind.held()) for kind in reach.thread.arithmetic]
 
     def holds(self) -> bool:
         """Whether all is as it was."""

@@ -219,7 +219,7 @@ class _Array(_Changing):
     refused = "changes a NumPy array"
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.arrays.append(thing)
+        search.found.contents.arrays.append(thing)
         if thing.dtype.hasobject:
             search.visit_all(thing.ravel().tolist())
 
@@ -247,7 +247,7 @@ class _Buffer(_Changing):
     refused = "changes an array of bytes or numbers"
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.buffers.append(thing)
+        search.found.contents.buffers.append(thing)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
         return type(value), bytes(value)
@@ -268,7 +268,7 @@ class _Generator(Kind):
     """Generators of random numbers; their copies are their positions."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.streams.append(thing)
+        search.found.contents.streams.append(thing)
 
     def copy(self, thing: Any) -> Any:
         if isinstance(thing, random.Random):
@@ -315,7 +315,7 @@ class _Cached(_Changing):
     """Functions that cache their results; compared is whether the cache has changed."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.has_caches = True
+        search.found.limits.has_caches = True
         search.visit(thing.__wrapped__)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:

@@ -65,8 +65,7 @@ def audited(call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: di
     reach = reachable_from_call(fn, args, kwargs)
     with undone(reach), contextlib.redirect_stdout(io.StringIO()):
         wanted = copies_of(call(*copied((args, kwargs))))
-        return Audit(wanted, [(t, t._raw.detach().clone()) for t in (
-            *reach.parameters, *(t for t, _ in reach.tensors))])
+        return Audit(wanted, [(t, t._raw.detach().clone()) for t in reach.tensors.all()])
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:

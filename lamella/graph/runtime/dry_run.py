@@ -62,14 +62,14 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
         CannotTrace: if no graph can have these numbers as inputs.
         Exception: what the function raises.
     """
-    if reach.has_caches:
+    if reach.limits.has_caches:
         raise CannotTrace("may call a function that caches its results")
-    if reach.hidden:
+    if reach.limits.hidden:
         raise CannotTrace("finds a list that grows in several places")
     numbers = ScalarEnvironment(varying.inputs(given), list(varying.sources.values()),
                                 list(varying.lists.values()), varying.reads)
     draws = Draws(numbers)
-    generators = [*global_generators(), *reach.streams, *(
+    generators = [*global_generators(), *reach.contents.streams, *(
         leaf for leaf in leaves_of((args, kwargs)) if type(leaf) in GENERATORS)]
     args, kwargs = _with_stand_ins((args, kwargs), numbers, draws, varying)
     begun = Positions(generators)

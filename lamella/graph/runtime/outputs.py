@@ -66,7 +66,7 @@ class Outputs:
             return True
         things = list(things_of((args, kwargs)))
         return pattern_of(things) == self.pattern and (
-            [number for number, thing in enumerate(things) if reach.knows(thing)]
+            [number for number, thing in enumerate(things) if thing in reach.visited]
             == [number for number, _ in self._found_elsewhere]) and all(
                 things[number] is thing for number, thing in self._found_elsewhere)
 

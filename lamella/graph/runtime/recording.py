@@ -144,9 +144,9 @@ class Recording:
         of, (key, inputs, args, kwargs) = self.of, self.call
         with not_collecting():
             reach = of.scope.reach(of.fn, args, kwargs)
-        if reach.refused is not None:
-            return self._give_up(f"it {reach.refused}")
-        for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
+        if reach.limits.refused is not None:
+            return self._give_up(f"it {reach.limits.refused}")
+        for tensor in reach.tensors.all():
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
             same = [entry.guard for entry in self.known if entry.guard.reach.same(reach)]
@@ -221,7 +221,7 @@ class Recording:
         if varying is None or varying.refused:
             return None
         reach = of.scope.reach(of.fn, args, kwargs)
-        if reach.refused is not None or not varying.note(key, given, reach):
+        if reach.limits.refused is not None or not varying.note(key, given, reach):
             return None
         if varying.lists:
             reach = of.scope.reach(of.fn, args, kwargs, varying.grown())

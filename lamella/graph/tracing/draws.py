@@ -216,7 +216,7 @@ def draws_recorded(draws: Draws, reach: Reachable) -> Iterator[None]:
              for space in _SPACES for name, found in space.items()
              if any(getattr(found, "__self__", None) is own for own in _OWN)}
     spaces = {id(space): space for space in (*_SPACES, *[
-        space for _, space, _ in reach.spaces.values() if isinstance(space, dict)])}
+        space for _, space, _ in reach.names.spaces.values() if isinstance(space, dict)])}
     replaced: list[tuple[Any, str, Any]] = [(space, name, value) for space in spaces.values()
                 for name, value in list(space.items()) if id(value) in table]
     for space, name, value in replaced:

@@ -48,7 +48,7 @@ _MATHEMATICS = {**{getattr(math, name): _testing(getattr(math, name)) for name i
 @contextmanager
 def mathematics_recorded(reach: Reachable) -> Iterator[None]:
     """A block in which the program's functions of `math` take stand-ins."""
-    spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
+    spaces = [vars(math), *[space for _, space, _ in reach.names.spaces.values()
                             if isinstance(space, dict)]]
     replaced = [(space, name, value) for space in spaces for name, value in list(space.items())
                 if isinstance(value, types.BuiltinFunctionType) and value in _MATHEMATICS]
@@ -104,7 +104,7 @@ def conversions_recorded(reach: Reachable) -> Iterator[None]:
     numbers.
     """
     elsewhere = {*_running_elsewhere(), id(vars(builtins))}
-    replaced = [(space, name) for _, space, names in reach.spaces.values()
+    replaced = [(space, name) for _, space, names in reach.names.spaces.values()
                 for name in _CLASSES.keys() & names.keys()
                 if isinstance(space, dict) and name not in space and id(space) not in elsewhere]
     for space, name in replaced:

@@ -131,7 +131,7 @@ class Results:
         """The description of a value; the same description each time the value occurs."""
         if id(value) in self._things:
             self.uses_things = True
-            if not self._reach.knows(value):
+            if value not in self._reach.visited:
                 return self._things[id(value)]
         if id(value) in self._met and not isinstance(value, PLAIN):
             return self._met[id(value)]
@@ -165,8 +165,8 @@ class Results:
                 raise CannotTrace("gives attributes to a new Tensor")
             self.new.append(value._raw)
             return New(len(self.new) - 1, own)
-        if isinstance(value, (list, dict)) and self._reach.knows(value):
-            return Known(value, next((source for thing, source in self._reach.containers
+        if isinstance(value, (list, dict)) and value in self._reach.visited:
+            return Known(value, next((source for thing, source in self._reach.contents.containers
                                       if thing is value), None))
         if isinstance(value, tuple):
             parts = [self.described(part) for part in value]
@@ -176,7 +176,7 @@ class Results:
         if isinstance(value, dict):
             parts = {self._plain(key): self.described(part) for key, part in value.items()}
             return parts if type(value) is dict else dict_like(value, parts)
-        if not self._reach.knows(value) and holds_values(value):
+        if value not in self._reach.visited and holds_values(value):
             return Made(type(value), {name: self.described(part)
                                       for name, part in fields_of(value).items()})
         return self._plain(value)
