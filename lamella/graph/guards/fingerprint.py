@@ -1,4 +1,4 @@
-"""Fingerprints: the values that a run may depend on, in a form that can be compared."""
+"""Fingerprints: the values that a run may depend on, as they are compared."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .kinds import (
     DICTS,
     LEVELS,
     ByIdentity,
-    form_of,
     is_ours,
     parts_of,
+    tensor_meta,
 )
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Source, Unguarded, named, state_of
@@ -131,7 +131,7 @@ class Difference(NamedTuple):
 
     @classmethod
     def of(cls, source: Source, before: Any, now: Any) -> Difference:
-        """The difference of a named value, from its forms by `comparable`."""
+        """The difference of a named value, from what `comparable` made of it."""
         return cls(source.describe(), source.key, _shown(before), _shown(now))
 
 
@@ -157,25 +157,25 @@ def difference(reach: Reachable, before: Fingerprint, now: Fingerprint) -> Diffe
     return Difference("something that it reads")
 
 
-def _shown(form: Any) -> str:
-    """A plain value, from its form by `comparable`, as text; empty for other values."""
-    if form is ABSENT:
+def _shown(found: Any) -> str:
+    """A plain value, from what `comparable` made of it, as text; empty for other values."""
+    if found is ABSENT:
         return "nothing"
-    if isinstance(form, str):
-        return form
-    if isinstance(form, tuple) and len(form) == 2 and form[0] in ATOMS:
-        return repr(form[1])[:60]
+    if isinstance(found, str):
+        return found
+    if isinstance(found, tuple) and len(found) == 2 and found[0] in ATOMS:
+        return repr(found[1])[:60]
     return ""
 
 
 def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
-    """The value of a name in a form that can be compared; a Tensor by its form and its aliases.
+    """What is compared of a name's value; of a Tensor its metadata and its aliases.
 
     `seen` numbers the Tensors by identity, so that two names of the same Tensor are recognized.
     """
     if type(value) is Tensor:
         own = value.__dict__
-        return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
+        return (tensor_meta(value._raw), seen.setdefault(id(value), len(seen)),
                 comparable(own) if own else None)
     if type(value) in _PLACES and holds_tensors(value):
         parts = parts_of(value) if type(value) in DICTS else enumerate(value)
@@ -208,13 +208,13 @@ def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Ung
 
 
 def contents(value: Any, opened: Opened = None) -> Any:
-    """The content of a mutable value in a form that can be compared; None if it is immutable.
+    """What is compared of a mutable value's content; None if it is immutable.
 
     A Parameter's data don't belong to it.
     """
     if type(value) is Tensor:
         own = value.__dict__
-        return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
+        return (tensor_meta(value._raw), comparable(own)) if own else tensor_meta(value._raw)
     return None if is_fixed(value) else comparable(value, 0, opened)
 
 

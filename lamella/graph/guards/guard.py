@@ -144,17 +144,17 @@ class _Contents:
 
     def note(self, value: Any) -> None:
         """Note the content of a value if it is mutable."""
-        form = contents(value, self._opened)
-        if form is not None and type(value) is Tensor:
-            self._tensors.append((value, form))
-        elif form is not None:
-            self._containers.append((value, form))
+        content = contents(value, self._opened)
+        if content is not None and type(value) is Tensor:
+            self._tensors.append((value, content))
+        elif content is not None:
+            self._containers.append((value, content))
             self._parts_say_all &= self._parts.add_all(value, self._opened)
 
     def holds(self) -> bool:
         """Whether it is unchanged."""
-        for tensor, form in self._tensors:
-            if contents(tensor) != form:
+        for tensor, content in self._tensors:
+            if contents(tensor) != content:
                 return False
         if self._parts_say_all and self._parts.hold():
             return True
@@ -198,7 +198,7 @@ class _Unguarded:
             if list(own) != names or len(now) != len(values) or not all(
                     a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
-        return all(self._guarded(source) == form for source, form in self._values)
+        return all(self._guarded(source) == content for source, content in self._values)
 
     def _guarded(self, source: Source) -> Any:
         value = self._free.guarded(source.holder, source.key, source.get())

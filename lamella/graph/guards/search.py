@@ -77,7 +77,7 @@ def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
         opened: by identity, the large containers and arrays to inspect.
         without: by identity, lists to leave out.
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
-        names: names that code may mention in a form that can't be seen, as computed ones.
+        names: names that code may mention without being seen, such as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
     """
     found = Reachable({} if opened is None else opened, by_name)
@@ -116,7 +116,7 @@ class Search:
 
     Args:
         found: what it finds.
-        names: names that code may mention in a form that can't be seen, as computed ones.
+        names: names that code may mention without being seen, such as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
         without: by identity, lists to leave out.
     """

@@ -59,11 +59,11 @@ class Kind:
         search.visit_object(thing)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
-        """The value in a form that can be compared (see `comparable`)."""
+        """What is compared of the value (see `comparable`)."""
         return value if type(value).__eq__ is object.__eq__ else ByIdentity(value)
 
     def is_fixed(self, value: Any) -> bool:
-        """Whether that form stays the same as long as the object does."""
+        """Whether that stays the same as long as the object does."""
         return True
 
     def copy(self, thing: Any) -> Any:
@@ -393,7 +393,7 @@ def has_changed(thing: Any, before: Any) -> bool:
 
 
 def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
-    """A value in a form that can be compared: itself if it is plain, its parts, or its identity.
+    """What is compared of a value: itself if it is plain, its parts, or its identity.
 
     If `opened` is given, a large container that isn't in it equals any other of its class.
     """

@@ -95,14 +95,14 @@ def _same(got: Any, want: Any) -> bool:
 
 def _kernel(replay: Replay, place: str) -> str:
     """The kernel that computed a result, and its line, as text."""
-    form: Any = replay.outputs.out_tree[0]
+    tree: Any = replay.outputs.out_tree[0]
     for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
-        form = form[int(key) if key.isdigit() else key.strip("'")]
-    if type(form) is not New:
+        tree = tree[int(key) if key.isdigit() else key.strip("'")]
+    if type(tree) is not New:
         return ""
     output = next(n for n in reversed(replay.execution.graph.graph.nodes) if n.op == "output")
     results: Any = output.args[0]
-    node = results[len(replay.execution.expected) + form.number]
+    node = results[len(replay.execution.expected) + tree.number]
     return f"; it is given by {node.target}{node.meta.get('line', NOWHERE)}"
 
 

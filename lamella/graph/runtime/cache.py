@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.forking import Lock
-from ..guards.kinds import form_of
+from ..guards.kinds import tensor_meta
 from .cache_entry import CacheEntry
-from .keys import PARTS, form_of_any_size, key_of, key_without_numbers
+from .keys import PARTS, key_of, key_without_numbers, tensor_meta_of_any_size
 from .scalar_profile import ScalarProfile
 from .size_profile import SizeProfile
 
@@ -86,7 +86,7 @@ class Cache:
             known = None if place is None else self.lines.get(place)
             if known is not None and known.entries:
                 return Found(place, known.entries, line.scalars.inputs(given))
-        place = key_of(args, kwargs, form_of_any_size)
+        place = key_of(args, kwargs, tensor_meta_of_any_size)
         line = self.lines.get(place)
         if line is None or line.sizes is None or line.sizes.is_frequent(key):
             return Found(key, ())
@@ -162,5 +162,5 @@ class Cache:
 
     def of_call(self, args: tuple, kwargs: dict) -> Sequence[CacheEntry]:
         """The graphs for arguments of this kind, or else those for any size."""
-        return (self.entries(key_of(args, kwargs, form_of))
-                or self.entries(key_of(args, kwargs, form_of_any_size)))
+        return (self.entries(key_of(args, kwargs, tensor_meta))
+                or self.entries(key_of(args, kwargs, tensor_meta_of_any_size)))

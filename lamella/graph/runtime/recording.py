@@ -23,7 +23,7 @@ from ..tracing.threads import alone, other_thread
 from ..tracing.trace import Trace
 from .cache_entry import CacheEntry
 from .dry_run import dry_run
-from .keys import form_of_any_size, key_of, key_without_numbers
+from .keys import key_of, key_without_numbers, tensor_meta_of_any_size
 from .recompilations import failure
 from .scalar_profile import ScalarProfile
 from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_replay
@@ -69,7 +69,7 @@ class Recording:
 
     def __init__(self, of: Compiled, call: Call, known: Sequence[CacheEntry], found: Found):
         self.of, self.call, self.known, self.tried = of, call, known, found.entries
-        self.place = key_of(call.args, call.kwargs, form_of_any_size)  # before the run
+        self.place = key_of(call.args, call.kwargs, tensor_meta_of_any_size)  # before the run
 
     def value(self) -> Any:
         """What the function gives; it is recorded if it can be, else it runs eagerly."""

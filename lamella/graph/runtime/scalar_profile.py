@@ -61,8 +61,8 @@ class ScalarProfile:
         lists = {place: (source, thing, len(thing), thing[-1] if thing else None)
                  for place, (source, thing) in found.items() if type(thing) in (list, deque)}
         if self._given is not None:
-            self.positions.update(i for i, (a, b) in enumerate(zip(map(_form, given), self._given,
-                                                                   strict=True)) if a != b)
+            pairs = zip(map(_compared, given), self._given, strict=True)
+            self.positions.update(i for i, (a, b) in enumerate(pairs) if a != b)
             for place, (source, value) in kept.items():
                 _, before = self._kept.get(place, (source, value))
                 if type(before) is type(value) and repr(before) != repr(value):
@@ -72,7 +72,7 @@ class ScalarProfile:
                 is_full = type(thing) is deque and length == thing.maxlen
                 if before is thing and (length > shorter or is_full and last is not other):
                     self.lists[place] = source
-        self._given, self._kept, self._lists = [*map(_form, given)], kept, lists
+        self._given, self._kept, self._lists = [*map(_compared, given)], kept, lists
         if len(self.keys) <= 2 * MOST_RECORDINGS:
             self.keys.append(key)
         self.sources = {place: source for place, source in self.sources.items() if place in kept}
@@ -144,7 +144,7 @@ class ScalarProfile:
         """The key of the graphs for such arguments; None if no argument varies."""
         if not self.positions:
             return None
-        return kind, tuple([_form(n) for i, n in enumerate(given) if i not in self.positions])
+        return kind, tuple([_compared(n) for i, n in enumerate(given) if i not in self.positions])
 
     def inputs(self, given: Sequence[Any]) -> list[Any]:
         """The arguments' numbers that vary."""
@@ -158,6 +158,6 @@ def input_kind(leaf: Any) -> Any:
     return kind_of_array(leaf) if may_be_input(leaf) else None
 
 
-def _form(number: Any) -> Any:
-    """The value of a number or an array, in a form that can be compared."""
+def _compared(number: Any) -> Any:
+    """What is compared of a number or an array."""
     return comparable(number) if isinstance(number, np.ndarray) else repr(number)

@@ -26,8 +26,8 @@ class SizeProfile:
     """The sizes of arguments that differ in nothing else.
 
     Args:
-        dynamic: for each argument the declared form (`config.declared`); empty if sizes are only
-            declared to vary, None if nothing is declared.
+        dynamic: for each argument the declared signature (`config.declared`); empty if sizes
+            are only declared to vary, None if nothing is declared.
 
     Attributes:
         expected: whether sizes were declared to vary.
@@ -151,8 +151,8 @@ class _Kind:
                    for dims, shape, _ in self._shapes(observed, observed) for d in dims)
 
     def with_symbols(self, observed: list[Any]) -> Observed:
-        varying = [[{d for d in dims if form[0][d] > 1}
-                    for form, dims in zip(answer, several, strict=True)] if several else []
+        varying = [[{d for d in dims if meta[0][d] > 1}
+                    for meta, dims in zip(answer, several, strict=True)] if several else []
                    for answer, several in zip(observed, self._varying, strict=True)]
         return Observed(observed, varying)
 
@@ -161,8 +161,8 @@ class _Kind:
         """For each result the dimensions that vary, its shape, and that in another run."""
         for several, answer, before in zip(self._varying, observed, other, strict=True):
             if several:
-                for dims, form, old in zip(several, answer, before, strict=True):
-                    yield dims, form[0], old[0]
+                for dims, meta, old in zip(several, answer, before, strict=True):
+                    yield dims, meta[0], old[0]
 
 
 def kind_of(observed: list[Any]) -> tuple[Any, ...]:
@@ -192,8 +192,8 @@ def symbolic_replay(fn: Any, args: tuple, kwargs: dict, reach: Reachable,
     return replay
 
 
-def _declared(form: Any) -> Iterator[set[int]]:
-    if isinstance(form, tuple):
-        yield {d for d, size in enumerate(form) if size is None}
-    for part in form if isinstance(form, list) else ():
+def _declared(signature: Any) -> Iterator[set[int]]:
+    if isinstance(signature, tuple):
+        yield {d for d, size in enumerate(signature) if size is None}
+    for part in signature if isinstance(signature, list) else ():
         yield from _declared(part)

@@ -25,7 +25,7 @@ def identity(thing: Any) -> int:
 def _is_fixed(thing: Any, reach: Reachable) -> bool:
     """Whether a graph holds only for calls that find the same object.
 
-    Guards compare containers and arrays by content, and Tensors that have a name by their form.
+    Guards compare containers and arrays by content, and Tensors that have a name by their metadata.
     """
     if is_no_parameter(thing):
         return id(thing) in reach.tensors.unnamed

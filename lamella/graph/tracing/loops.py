@@ -1,8 +1,8 @@
 """A loop of the program's as one operation of a graph: a step of it is recorded, once.
 
 The step runs dry, on the first carried values. If it computes and does nothing else, with results
-of the same forms as what it takes, each further step computes the same. Otherwise its changes are
-undone, and the program's own loop runs, and is recorded step by step.
+of the same shapes and types as what it takes, each further step computes the same. Otherwise its
+changes are undone, and the program's own loop runs, and is recorded step by step.
 
 Where the tape records the loop, the step is recorded with its backward pass and cut in two
 (`ir.partition`): a loop that also keeps what the other half takes, and one that runs backwards
