@@ -1,10 +1,10 @@
-"""Fingerprints: the values that a run may depend on, as they are compared."""
+"""Fingerprints: the values that a run may depend on, as they are compared.
+
+`guard` reads them.
+"""
 
 from __future__ import annotations
 
-import threading
-import types
-from collections import deque
 from typing import Any, NamedTuple
 
 from ...core.declared import caches_of
@@ -15,17 +15,15 @@ from .kinds import (
     ATOMS,
     DICTS,
     LEVELS,
-    ByIdentity,
     is_ours,
     parts_of,
     tensor_meta,
 )
 from .reachable import Reachable
-from .sources import ABSENT, Attribute, Source, Unguarded, named, state_of
-from .values import LONGEST, Opened, comparable, is_fixed
+from .sources import ABSENT, Attribute, Source, named
+from .values import LONGEST, Opened, comparable
 
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
-_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _ALIKE = (Primitive, CellTree)
 
 
@@ -59,53 +57,6 @@ class Fingerprint(NamedTuple):
     aliases: list[int]
     thread: int
     arithmetic: list
-
-
-def fingerprint(reach: Reachable, free: Unguarded) -> Fingerprint:
-    """The current fingerprint; for the sources in `free` only the types count."""
-    opened = reach.opened
-
-    def held(holder: Any, key: Any, value: Any) -> Any:
-        value = free.guarded(holder, key, value) if free else value
-        return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
-
-    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.tensors.unnamed.values()}
-    return Fingerprint(
-        cells=[_cell_values(cell, seen, opened, free) for cell in reach.objects.cells],
-        objects=[_values(thing, seen, opened, free) for thing in reach.objects.others],
-        variables=[held(variable.root, variable.key, variable.get())
-                   for variable in reach.names.variables],
-        names=[[held(owner, name, space.get(name, ABSENT)) for name in names]
-               for owner, space, names in reach.names.spaces.values()],
-        functions=[(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__),
-                    _containers(f)) for f in reach.objects.functions],
-        slots=[[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
-                for name in names] for thing, names in reach.objects.slotted],
-        parameters=[[(name, slot(value, seen)) for name, value in state_of(p)]
-                    for p in reach.tensors.parameters],
-        tensors=[comparable(t.__dict__) for t, source in reach.tensors.others if source is None],
-        kinds=kinds_of(reach), owners=[thing.__dict__ is own for thing, own in reach.objects.dicts],
-        sizes=list(map(len, reach.names.sized)), aliases=_aliases(reach),
-        thread=threading.get_ident() if reach.thread.ident else 0,
-        arithmetic=[kind.settings() for kind in reach.thread.arithmetic])
-
-
-def _aliases(reach: Reachable) -> list[int]:
-    """Which names of the program's hold the same list, dict, set or deque, as numbers."""
-    held = [value for thing in (*reach.objects.cells, *reach.objects.others) if not is_ours(thing)
-             for _, value in state_of(thing)]
-    held += [variable.get() for variable in reach.names.variables]
-    held += [space.get(name) for _, space, names in reach.names.spaces.values() for name in names]
-    held += [getattr(thing, name, None) for thing, names in reach.objects.slotted for name in names]
-    first: dict[int, int] = {}
-    return [first.setdefault(id(value), len(first)) for value in held
-            if type(value) in _SHARED]
-
-
-def _containers(function: types.FunctionType) -> list[ByIdentity]:
-    """The lists and dicts among a function's defaults, which a run may change."""
-    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
 
 
 def kinds_of(reach: Reachable) -> list:
@@ -168,20 +119,27 @@ def _shown(found: Any) -> str:
     return ""
 
 
-def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
+def slot(value: Any, seen: dict[int, Any], opened: Opened, content: Any = None) -> Any:
     """What is compared of a name's value; of a Tensor its metadata and its aliases.
 
-    `seen` numbers the Tensors by identity, so that two names of the same Tensor are recognized.
+    Args:
+        seen: numbers the Tensors by identity, so that two names of the same Tensor are recognized.
+        content: the value's `content_of_tensor` or `comparable`, if that is known.
     """
     if type(value) is Tensor:
-        own = value.__dict__
-        return (tensor_meta(value._raw), seen.setdefault(id(value), len(seen)),
-                comparable(own) if own else None)
+        return (content_of_tensor(value) if content is None else content,
+                seen.setdefault(id(value), len(seen)))
     if type(value) in _PLACES and holds_tensors(value):
         parts = parts_of(value) if type(value) in DICTS else enumerate(value)
         return type(value), tuple([
             (type(key), key, slot(part, seen, opened)) for key, part in parts])
-    return comparable(value, 0, opened)
+    return comparable(value, 0, opened) if content is None else content
+
+
+def content_of_tensor(tensor: Tensor) -> Any:
+    """What is compared of a Tensor's content."""
+    own = tensor.__dict__
+    return (tensor_meta(tensor._raw), comparable(own)) if own else tensor_meta(tensor._raw)
 
 
 def holds_tensors(value: Any, depth: int = 0) -> bool:
@@ -192,30 +150,6 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
     return any(
         type(part) is Tensor or type(part) in _PLACES and depth < LEVELS
         and holds_tensors(part, depth + 1) for part in parts)
-
-
-def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Unguarded) -> list:
-    own = thing.__dict__
-    return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
-            for name, value in state_of(thing)]
-
-
-def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Unguarded) -> tuple:
-    own = cell.__dict__
-    return (_values(cell, seen, opened, free), list(map(id, own["_cells"].values())),
-            [slot(b, seen) for b in list(own["_buffers"].values())],
-            list(map(id, own["_params"].values())))
-
-
-def contents(value: Any, opened: Opened = None) -> Any:
-    """What is compared of a mutable value's content; None if it is immutable.
-
-    A Parameter's data don't belong to it.
-    """
-    if type(value) is Tensor:
-        own = value.__dict__
-        return (tensor_meta(value._raw), comparable(own)) if own else tensor_meta(value._raw)
-    return None if is_fixed(value) else comparable(value, 0, opened)
 
 
 def kind_of_rule(value: Any) -> Any:
