@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...core.forking import Lock
 from ..guards.kinds import tensor_meta
 from .cache_entry import CacheEntry
-from .keys import PARTS, key_of, key_without_numbers, tensor_meta_of_any_size
+from .keys import CallKey, key_of, key_without_numbers, tensor_meta_of_any_size
 from .scalar_profile import ScalarProfile
 from .size_profile import SizeProfile
 
@@ -73,12 +73,13 @@ class Cache:
         self._dynamic = dynamic
         self._changing = Lock()
 
-    def find(self, key: Any, args: tuple, kwargs: dict) -> Found:
+    def find(self, key: CallKey, args: tuple, kwargs: dict) -> Found:
         """The graphs for a call for whose own key there are none."""
-        if len(key) > PARTS and not self.compares_identities:  # which are the same doesn't matter
-            line = self.lines.get(key[:PARTS])
+        if key.aliases and not self.compares_identities:  # which are the same doesn't matter
+            plain = key._replace(aliases=())
+            line = self.lines.get(plain)
             if line is not None and line.entries:
-                return Found(key[:PARTS], line.entries)
+                return Found(plain, line.entries)
         kind, given = key_without_numbers(args, kwargs)
         line = self.lines.get(kind)
         if line is not None and line.scalars is not None:

@@ -11,6 +11,7 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.bytecode import facts_of
 from ..guards.kinds import tensor_meta
+from ..ir.metadata import TensorMetadata
 from ..ir.sharing import Sharing
 from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
@@ -125,10 +126,11 @@ class Inputs:
             if question() != answer:
                 return "what the program asks Python, a log or the settings", "", ""
         for meta, tensor in zip(self._metas, self.held, strict=False):
-            now = tensor_meta(data_of(tensor))
+            now = TensorMetadata(*tensor_meta(data_of(tensor)))
             if now != meta:
+                old = TensorMetadata(*meta)
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
-                        f"{tuple(meta[0])} {meta[2]}", f"{tuple(now[0])} {now[2]}")
+                        f"{tuple(old.shape)} {old.dtype}", f"{tuple(now.shape)} {now.dtype}")
         return None
 
     def found(self, number: int) -> Tensor:

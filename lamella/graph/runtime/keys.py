@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,21 +17,37 @@ from ..guards.values import comparable
 from .scalar_profile import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
-PARTS = 4  # of a key where no argument is given twice
+
+
+class CallKey(NamedTuple):
+    """The key of a call.
+
+    Attributes:
+        args, kwargs: the kinds of its arguments.
+        device, deterministic: the settings that a recorded run depends on.
+        aliases: which of the arguments' Tensors are the same, by their places; empty if all differ.
+    """
+
+    args: tuple
+    kwargs: tuple
+    device: torch.device
+    deterministic: bool
+    aliases: tuple[int, ...] = ()
 
 
 def key_of(args: tuple, kwargs: dict, meta: Callable[[torch.Tensor], Any] = tensor_meta,
-         inputs: list[torch.Tensor] | None = None) -> Any:
+         inputs: list[torch.Tensor] | None = None) -> CallKey:
     """The key of a call: the kinds of the arguments, and which of them are the same."""
-    found = (_kind(args, meta),
-             tuple([(k, _kind(v, meta)) for k, v in kwargs.items()]) if kwargs else (), *settings())
     inputs = raws_of(args, kwargs) if inputs is None else inputs
-    if len(inputs) < 2:
-        return found
-    places = {id(raw): i for i, raw in enumerate(inputs)}
-    if len(places) == len(inputs):
-        return found
-    return (*found, tuple([places[id(raw)] for raw in inputs]))
+    aliases = ()
+    if len(inputs) > 1:
+        places = {id(raw): i for i, raw in enumerate(inputs)}
+        if len(places) < len(inputs):
+            aliases = tuple([places[id(raw)] for raw in inputs])
+    kinds = tuple([_kind(v, meta) for v in args])
+    named = tuple([(k, _kind(v, meta)) for k, v in kwargs.items()]) if kwargs else ()
+    # without a call of Python's code, since this is on the path of each call
+    return tuple.__new__(CallKey, (kinds, named, *settings(), aliases))
 
 
 def settings() -> tuple[torch.device, bool]:

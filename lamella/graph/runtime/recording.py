@@ -23,7 +23,7 @@ from ..tracing.threads import alone, other_thread
 from ..tracing.trace import Trace
 from .cache_entry import CacheEntry
 from .dry_run import dry_run
-from .keys import key_of, key_without_numbers, tensor_meta_of_any_size
+from .keys import CallKey, key_of, key_without_numbers, tensor_meta_of_any_size
 from .recompilations import failure
 from .scalar_profile import ScalarProfile
 from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_replay
@@ -45,7 +45,7 @@ class Call(NamedTuple):
         args, kwargs: the arguments.
     """
 
-    key: Any
+    key: CallKey
     inputs: list[torch.Tensor]
     args: tuple
     kwargs: dict

@@ -151,7 +151,7 @@ class _Kind:
                    for dims, shape, _ in self._shapes(observed, observed) for d in dims)
 
     def with_symbols(self, observed: list[Any]) -> Observed:
-        varying = [[{d for d in dims if meta[0][d] > 1}
+        varying = [[{d for d in dims if meta.shape[d] > 1}
                     for meta, dims in zip(answer, several, strict=True)] if several else []
                    for answer, several in zip(observed, self._varying, strict=True)]
         return Observed(observed, varying)
@@ -162,7 +162,7 @@ class _Kind:
         for several, answer, before in zip(self._varying, observed, other, strict=True):
             if several:
                 for dims, meta, old in zip(several, answer, before, strict=True):
-                    yield dims, meta[0], old[0]
+                    yield dims, meta.shape, old.shape
 
 
 def kind_of(observed: list[Any]) -> tuple[Any, ...]:

@@ -141,7 +141,7 @@ class Recorder(TorchDispatchMode):
         parts = found if isinstance(found, (tuple, list)) else (found,)
         for part in parts:
             state.trace.guard_shape(part)
-        state.trace.observed.append(tuple([tensor_meta(part) for part in parts]))
+        state.trace.observed.append(tuple([TensorMetadata(*tensor_meta(part)) for part in parts]))
         return found
 
     def _results_of(self, func: Any) -> Any:

@@ -133,7 +133,7 @@ class Symbolic:
         found = []
         for meta, dims in zip(metas, self.observed.varying[self._next - 1], strict=True):
             with no_dispatch():  # a real tensor
-                raw = torch.empty_strided(meta[0], meta[1], dtype=meta[2], device=meta[3])
+                raw = meta.empty()
             found.append(self._stand_in(raw, f"result_{len(self.results)}", dims))
             self.results.append(found[-1])
         return found
