@@ -148,7 +148,10 @@ class Global(Source):
         return self.root.get(self.key, ABSENT)
 
     def _set(self, value: Any) -> None:
-        self.root[self.key] = value
+        if value is ABSENT:
+            self.root.pop(self.key, None)
+        else:
+            self.root[self.key] = value
 
     def _describe(self) -> str:
         return f"the global '{self.key}'"

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autodiff.tree import container_tensors
 from ..guards.arguments import leaves_of, with_leaves
 from ..guards.reachable import Reachable
-from ..guards.sources import Source
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
-from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
+from ..tracing.draws import GENERATORS, Draws, Positions, global_generators
 from ..tracing.dry_trace import DryTrace
-from ..tracing.python_functions import conversions_recorded, mathematics_recorded
+from ..tracing.python_functions import conversions, mathematics
 from ..tracing.refusals import CannotTrace
 from ..tracing.run import run_traced
 from ..tracing.scalar_environment import ScalarEnvironment
 from ..tracing.scalars import alike, checks_classes
+from ..tracing.stand_ins import in_place
 from ..tracing.trace import Trace
 from .scalar_profile import ScalarProfile, input_kind
 
@@ -74,9 +73,8 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
     args, kwargs = _with_stand_ins((args, kwargs), numbers, draws, varying)
     begun = Positions(generators)
     stand_ins = [*zip(numbers.sources, numbers.held, strict=True), *numbers.lists,
-                 *draws.sources(reach)]
-    with (_in_place(stand_ins), mathematics_recorded(reach), conversions_recorded(reach),
-          draws_recorded(draws, reach)):
+                 *draws.sources(reach), *mathematics(reach), *conversions(reach)]
+    with in_place(stand_ins):
         before = Snapshot(reach, may_draw=True)
         try:
             trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
@@ -113,19 +111,6 @@ def _with_stand_ins(arguments: Any, numbers: ScalarEnvironment, draws: Draws,
         return draws.stand_in(leaf) if type(leaf) in GENERATORS else leaf
 
     return with_leaves(arguments, replaced)
-
-
-@contextmanager
-def _in_place(stand_ins: Sequence[tuple[Source, Any]]) -> Iterator[None]:
-    """A block in which the program's objects hold stand-ins."""
-    real = [(source.whole(), source.whole().get()) for source, _ in stand_ins]
-    try:
-        for source, stand_in in stand_ins:
-            source.set(stand_in)
-        yield
-    finally:
-        for source, value in reversed(real):
-            source.set(value)
 
 
 def _draws_again(numbers: ScalarEnvironment, given: Sequence[Any], begun: Positions,
