@@ -66,7 +66,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
     if reach.limits.hidden:
         raise CannotTrace("finds a list that grows in several places")
     numbers = ScalarEnvironment(varying.inputs(given), list(varying.sources.values()),
-                                list(varying.lists.values()), varying.reads)
+                                list(varying.lists.values()), varying.reads.places)
     draws = Draws(numbers)
     generators = [*global_generators(), *reach.contents.streams, *(
         leaf for leaf in leaves_of((args, kwargs)) if type(leaf) in GENERATORS)]
@@ -102,7 +102,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
 def _with_stand_ins(arguments: Any, numbers: ScalarEnvironment, draws: Draws,
                     varying: ScalarProfile) -> Any:
     """Arguments with stand-ins for the numbers that vary, and for generators."""
-    stand_ins = dict(zip(sorted(varying.positions), numbers.given, strict=True))
+    stand_ins = dict(zip(sorted(varying.arguments.places), numbers.given, strict=True))
     order = itertools.count()
 
     def replaced(leaf: Any) -> Any:
