@@ -64,7 +64,8 @@ class FlashAttention(Cell):
                   attn_mask: Tensor | None = None, alibi_mask: Any = None) -> Tensor:
         """The heads' results."""
         if alibi_mask is not None:
-            raise ValueError("For 'FlashAttention', 'alibi_mask' must be None, as 'alibi' is False.")
+            raise ValueError("For 'FlashAttention', 'alibi_mask' must be None, as "
+                             "'alibi' is False.")
         if attn_mask is not None:
             attn_mask = (attn_mask != 0).expand_dims(1)
         keep = 1.0 - self.dropout_rate if self.training else 1.0

@@ -61,6 +61,7 @@ NAMES: dict[str, dict[str, str]] = {
     "": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common.api": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    "_c_expression": {"Tensor": "legacy.raw_tensor:Tensor"},
     "_checkparam": {"Validator": "legacy.checks:Validator", "Rel": "legacy.checks:Rel"},
     "nn": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
     "nn.layer": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
@@ -78,6 +79,7 @@ NAMES: dict[str, dict[str, str]] = {
         **_of("legacy.tensor_lists", """
             TensorsQueueClear TensorsQueueClose TensorsQueueCreate TensorsQueueGet TensorsQueuePut
             TensorsQueueSize"""),
+        **_of("legacy.accelerators", "EnvCreate EnvReset EnvStep MuxReceive MuxSend"),
     },
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..core.require import boolean, within, of_type
+from ..core.require import boolean, of_type, within
 from ..ops.arguments import require, typed
 from ..ops.assign import assign
 from ..ops.primitive import Primitive
