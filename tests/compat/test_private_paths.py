@@ -8,11 +8,11 @@ import pytest
 import lamella as ms
 from lamella.common._stub_tensor import StubTensor
 from lamella.common.api import _pynative_executor
-from lamella.compat import arg_handler, jit_forbidden, operator_seeds
+from lamella.compat import arg_handler, jit_forbidden
 from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
 from lamella.core.settings import FAMILIES
-from lamella.ops import arg_dtype_cast
+from lamella.ops import arg_dtype_cast, operator_seeds
 
 
 def test_what_a_cell_was_made_with_is_kept_as_text():
