@@ -54,9 +54,15 @@ def _option(name: str, default: Any, kind: type, about: str) -> property:
 
 
 class ParamInfo:
-    """What is known about a Parameter besides its data; reads and sets the Parameter's own."""
+    """What is known about a Parameter besides its data; reads and sets the Parameter's own.
 
-    def __init__(self, obj: Any):
+    Args:
+        obj: the Parameter; None: what a new one has, until it is set as one's `param_info`.
+    """
+
+    def __init__(self, obj: Any = None):
+        if obj is None:
+            obj = SimpleNamespace(name="Parameter", cache_shape=[], **_OF_A_NEW_ONE)
         self.__dict__["obj"] = obj
 
     @property
@@ -82,6 +88,11 @@ class ParamInfo:
 _KNOWN = ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer",
           "parallel_optimizer_comm_recompute", "comm_fusion", "storage_format", "cache_enable",
           "cache_shape", "key", "requires_aggr", "is_pipeline_shared_param", "is_param_init")
+_OF_A_NEW_ONE = {
+    "requires_grad": True, "layerwise_parallel": False, "parallel_optimizer": True,
+    "parallel_optimizer_comm_recompute": False, "comm_fusion": 1, "storage_format": "",
+    "cache_enable": False, "key": -1, "requires_aggr": True,
+    "is_pipeline_shared_param": False, "is_param_init": False}
 
 
 class Parameter(Tensor):
