@@ -38,7 +38,7 @@ def eval_shape(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> x = ms.Tensor(shape=(512, 784), dtype=ms.float32)
         >>> y = ms.eval_shape(ms.nn.Dense(784, 10), x)
         >>> y.shape, y.dtype
-        ((512, 10), Float32)
+        ((512, 10), mindspore.float32)
     """
     if not callable(fn):
         raise TypeError(f"For 'eval_shape', 'fn' must be a function or a Cell, "
