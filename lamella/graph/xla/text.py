@@ -19,6 +19,7 @@ TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
          torch.complex128)
 
 MOST_PACKED = 4096  # elements of a result that is copied beside others
+MOST_GAPS = 4  # times as much memory as elements that a result may take
 
 # where matrix factorizations tell whether they have succeeded
 SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
@@ -38,16 +39,17 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     check(graph)
     nodes = list(graph.graph.nodes)
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    forms, numbers, steps = _steps(graph, inputs)
+    forms, numbers, steps, values = _steps(graph, inputs)
     places = [_place_of(form_of_value(x)) for x in inputs]
     ends = [forms[n] for n in results]
+    _check_apart(values)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
-            "results": [[numbers[n], repeated(form), order_of(form)]
+            "results": [[numbers[n], repeated(form), *_layout_of(form)]
                         for n, form in zip(results, ends, strict=True)],
-            "packs": packs([[_short(form), repeated(form)] for form in ends]),
+            "packs": packs([[_short(form), repeated(form), *_layout_of(form)] for form in ends]),
             "strides": [list(form.stride) for form in ends],
             "shapes": [list(form.shape) for form in ends]}
 
@@ -56,12 +58,13 @@ def packs(ends: list[Any]) -> list[list[int]]:
     """The results that each array holds, one after another: each array costs microseconds.
 
     Args:
-        ends: of each result its shape and type, and the dimensions that repeat.
+        ends: of each result its shape and type, the dimensions that repeat, their order in
+            memory, and the strides if there are gaps.
     """
     found: list[list[int]] = []
     together: dict[str, list[int]] = {}
-    for i, ((shape, dtype), repeats) in enumerate(ends):
-        if not repeats and 0 < math.prod(shape) <= MOST_PACKED:
+    for i, ((shape, dtype), repeats, _, gaps) in enumerate(ends):
+        if not repeats and not gaps and 0 < math.prod(shape) <= MOST_PACKED:
             if dtype not in together:
                 found.append(together.setdefault(dtype, []))
             together[dtype].append(i)
@@ -98,6 +101,20 @@ def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:
 
 def _is_check(node: Node) -> bool:
     return node.target is torch.ops.aten._linalg_check_errors.default
+
+
+def strided_from_bases(graph: GraphModule) -> None:
+    """Let as_strided, which speaks of the memory, name what the memory was made as, not a view."""
+    bases = bases_of(graph.graph.nodes)
+    for node in graph.graph.nodes:
+        if _is_strided(node) and len(node.args) > 3:
+            (base, *others) = bases[node.all_input_nodes[0]]
+            if not others:
+                node.update_arg(0, base)
+
+
+def _is_strided(node: Node) -> bool:
+    return node.target is torch.ops.aten.as_strided.default
 
 
 def check(graph: GraphModule) -> None:
@@ -138,6 +155,42 @@ def order_of(form: Form | None) -> list[int] | None:
             raise NotLowered("a tensor with gaps")
         step *= max(lengths[i], 1)
     return None if order == sorted(order) else order
+
+
+def _layout_of(form: Form | None) -> tuple[list[int] | None, list[int] | None]:
+    """How a result lies in memory: `order_of` it, or its strides if there are gaps.
+
+    Raises:
+        NotLowered: if elements overlap, or most of the memory is gaps.
+    """
+    try:
+        return order_of(form), None
+    except NotLowered:
+        if form is None or form.dtype not in TYPES or not 0 < form.span <= MOST_GAPS * form.size:
+            raise
+        return None, list(form.stride)
+
+
+def _check_apart(results: list[Any]) -> None:
+    """Check that no two results have an element of memory in common.
+
+    Each gets memory of its own, so a write into one must not be one into another.
+    """
+    parts: dict[int, list[torch.Tensor]] = {}
+    for value in results:
+        if isinstance(value, torch.Tensor) and value.numel():
+            parts.setdefault(value.untyped_storage().data_ptr(), []).append(value)
+    for those in parts.values():
+        places = [_places(value) for value in those] if len(those) > 1 else []
+        if places and len(torch.cat(places).unique()) < sum(map(len, places)):
+            raise NotLowered("results that share memory")
+
+
+def _places(value: torch.Tensor) -> torch.Tensor:
+    """The bytes of memory at which the elements of a tensor begin."""
+    memory = torch.arange(value.untyped_storage().nbytes() // value.itemsize)
+    once = memory.as_strided(value.shape, value.stride(), value.storage_offset()).unique()
+    return once * value.itemsize
 
 
 def repeated(form: Form | None) -> list[int]:
@@ -196,17 +249,19 @@ def _check_aliases(nodes: list[Node]) -> None:
     """Check that which values share memory is known, where it matters.
 
     Raises:
-        NotLowered: if a result shares memory with an input or with another result, if what is
-            written may or may not share memory, or if a tensor that has changed its form is used
-            further under its old name.
+        NotLowered: if a result shares memory with an input, if what is written may or may not
+            share memory, if a tensor that has changed its form is used further under its old
+            name, or if memory is taken by its layout that the layout isn't known of.
     """
     bases = bases_of(nodes)
     given = {n for n in nodes if n.op == "placeholder"}
-    seen: set[Node] = set()
     for node in nodes[-1].args[0]:  # type: ignore[union-attr]
-        if not bases[node].isdisjoint(given) or not bases[node].isdisjoint(seen):
-            raise NotLowered("a result that shares memory with another value")
-        seen |= bases[node]
+        if not bases[node].isdisjoint(given):
+            raise NotLowered("a result that shares memory with an input")
+    for node in filter(_is_strided, nodes):
+        source = node.all_input_nodes[0]
+        if source in given or bases[source] != {source}:
+            raise NotLowered("as_strided of a view, or of an input")
     _check_writes(nodes)
 
 
@@ -226,12 +281,12 @@ def _check_writes(nodes: list[Node]) -> None:
 class _Forms(Interpreter):
     """Runs a graph once, and notes the forms of its values."""
 
-    def found(self, inputs: list[torch.Tensor]) -> dict[Node, Any]:
+    def found(self, inputs: list[torch.Tensor]) -> list[Any]:
+        """The results of the graph."""
         self.forms: dict[Node, Any] = {}
         self.loops: dict[Node, list[Any]] = {}  # what each was called with
         with torch.enable_grad():
-            self.run(*inputs)
-        return self.forms
+            return self.run(*inputs)
 
     def run_node(self, n: Node) -> Any:
         if loop_of(n) is not None:
@@ -258,17 +313,19 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: li
 
 
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
-    _, numbers, steps = _steps(graph, inputs)
+    _, numbers, steps, _ = _steps(graph, inputs)
     results: list[Node] = list(list(graph.graph.nodes)[-1].args[0])  # type: ignore[arg-type]
     return {"inputs": [_short(form_of_value(x)) for x in inputs], "steps": steps,
             "results": [numbers[n] for n in results]}
 
 
 def _steps(graph: GraphModule, inputs: list[torch.Tensor]
-           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]]]:
-    """The forms of a graph's values, their numbers, and its operations in words of JSON."""
+           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
+    """The forms of a graph's values, their numbers, its operations in words of JSON, and what
+    it gives."""
     found = _Forms(graph)
-    forms = found.found(inputs)
+    results = found.found(inputs)
+    forms = found.forms
     nodes = list(graph.graph.nodes)
     numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
     steps = []
@@ -276,7 +333,7 @@ def _steps(graph: GraphModule, inputs: list[torch.Tensor]
         if node.op == "call_function":
             numbers[node] = len(numbers)
             steps.append(_step(node, numbers, forms, found.loops))
-    return forms, numbers, steps
+    return forms, numbers, steps, results
 
 
 def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any],
@@ -288,6 +345,8 @@ def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any],
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]
     name, writes = name_of(node)
     form = forms[node]
+    if name == "as_strided.default" and not forms[node.all_input_nodes[0]].contiguous:
+        raise NotLowered("as_strided of memory in another order")
     step = {"op": name, "to": numbers[node], "args": [_written(a, numbers) for a in _all(node)],
             "form": [_short(f) for f in form] if isinstance(form, list) else _short(form)}
     if writes:
