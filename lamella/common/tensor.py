@@ -3,3 +3,5 @@
 from ..tensors.tensor import Tensor, tensor
 
 __all__ = ["Tensor", "tensor"]
+
+_TensorMeta = type(Tensor)

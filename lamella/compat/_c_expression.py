@@ -11,11 +11,12 @@ from ..core import context
 from ..core.dtype import to_raw
 from ..graph import ms_memory_recycle as _ms_memory_recycle
 from ..nn.cell_marks import MixedPrecisionType
+from ..tensors.parameter import ParamInfo
 from ..tensors.tensor import Tensor as TensorPy
 from ..tensors.tensor import wrap
 
 __all__ = [
-    "CreationType", "MSContext", "MixedPrecisionType", "TensorPy", "_empty_instance",
+    "CreationType", "MSContext", "MixedPrecisionType", "ParamInfo", "TensorPy", "_empty_instance",
     "_framework_profiler_step_end", "_framework_profiler_step_start", "_ms_memory_recycle",
     "disable_multi_thread",
     "is_reboot_node", "ms_ctx_param", "reset_op_id", "security", "swap_cache",

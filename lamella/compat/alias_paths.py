@@ -31,10 +31,11 @@ _PLACES: dict[str, str] = {
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
         ops.function.fft_func ops.function.image_func ops.function.linalg_func
         ops.function.math_func ops.function.other_func
-        ops.function.parameter_func ops.function.random_func ops.function.sparse_func
+        ops.function.parameter_func ops.function.sparse_func
         ops.function.sparse_unary_func ops.function.spectral_func
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
+    "ops,ops.operator_seeds": "ops.function.random_func",
     "mint.distributed.in_place": "ops.communication",
     "parallel.distributed": "parallel.distributed.distributed_data_parallel",
     "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",

@@ -41,23 +41,46 @@ MODULES: dict[str, tuple[str, ...]] = {
         precision recall roc root_mean_square_surface_distance topk
         """.split()), ("train.metrics",)),
     "nn.acc": ("boost",),
+    "nn.layer.flash_attention": ("legacy.flash_attention",),
+    "ops.operations._tensor_array": ("legacy.tensor_lists",),
+    "ops.operations.rl_ops": ("legacy.replay",),
     **{f"{room}{file}": places for room in ("parallel._transformer", "nn.transformer")
        for file, places in _TRANSFORMER.items()},
 }
+
+
+def _of(place: str, names: str) -> dict[str, str]:
+    """Names that are called the same there."""
+    return {name: f"{place}:{name}" for name in names.split()}
+
+
+_IMAGES = _of("legacy.operators", "ResizeBilinear")
 
 # module under mindspore -> its names -> place:name
 NAMES: dict[str, dict[str, str]] = {
     "": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common.api": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    "_c_expression": {"Tensor": "legacy.raw_tensor:Tensor"},
     "_checkparam": {"Validator": "legacy.checks:Validator", "Rel": "legacy.checks:Rel"},
     "nn": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
     "nn.layer": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
     "nn.layer.basic": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
     "nn.layer.image": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},
-    **dict.fromkeys(("ops", "ops.operations", "ops.operations.image_ops",
-                     "ops.operations.nn_ops"),
-                    {"ResizeBilinear": "legacy.operators:ResizeBilinear"}),
+    **dict.fromkeys(("ops.operations.image_ops", "ops.operations.nn_ops"), _IMAGES),
+    **dict.fromkeys(("ops", "ops.operations"), {
+        **_IMAGES, **_of("legacy.replay", "BufferAppend BufferGetItem BufferSample")}),
+    "ops.operations._rl_inner_ops": {
+        **_of("legacy.returns", "BatchAssign DiscountedReturn"),
+        **_of("legacy.memories", """
+            PriorityReplayBufferCreate PriorityReplayBufferDestroy PriorityReplayBufferPush
+            PriorityReplayBufferSample PriorityReplayBufferUpdate ReservoirReplayBufferCreate
+            ReservoirReplayBufferDestroy ReservoirReplayBufferPush ReservoirReplayBufferSample"""),
+        **_of("legacy.tensor_lists", """
+            TensorsQueueClear TensorsQueueClose TensorsQueueCreate TensorsQueueGet TensorsQueuePut
+            TensorsQueueSize"""),
+        **_of("legacy.accelerators", "EnvCreate EnvReset EnvStep MuxReceive MuxSend"),
+    },
 }
 
 

@@ -11,6 +11,9 @@ from .checkpoint import (
 from .checkpoint_convert import ckpt_to_safetensors, safetensors_to_ckpt
 from .checkpoint_internal import _exec_save as _exec_save
 from .checkpoint_internal import _get_merged_param_data as _get_merged_param_data
+from .checkpoint_internal import _parse_ckpt_proto as _parse_ckpt_proto
+from .checkpoint_internal import tensor_to_ms_type as tensor_to_ms_type
+from .checkpoint_internal import tensor_to_np_type as tensor_to_np_type
 from .checkpoint_net import _load_dismatch_prefix_params as _load_dismatch_prefix_params
 from .checkpoint_net import _update_param as _update_param
 from .checkpoint_net import load_param_into_net

@@ -12,7 +12,7 @@ from lamella.compat import arg_handler, jit_forbidden
 from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
 from lamella.core.settings import FAMILIES
-from lamella.ops import arg_dtype_cast
+from lamella.ops import arg_dtype_cast, operator_seeds
 
 
 def test_what_a_cell_was_made_with_is_kept_as_text():
@@ -78,6 +78,16 @@ print(_get_parallel_mode(), _get_device_num(), get_rank(), _is_initialized(), ms
       auto_parallel_context().get_device_num_is_set(),
       shard is ms.parallel.shard and Layout is ms.parallel.Layout, HookHandle.__name__)
 """
+
+
+def test_the_seeds_of_a_random_operator():
+    assert operator_seeds._get_seed(None, "dropout") == (0, 0)
+    ms.set_seed(5)
+    assert operator_seeds._get_seed(7, "dropout") == (5, 7)
+    with pytest.raises(ValueError, match="For 'dropout', 'seed' must be 0 or more"):
+        operator_seeds._get_seed(-1, "dropout")
+    prim = operator_seeds._set_prim_op_user_data(ms.ops.Add(), "random_cache", False)
+    assert prim.random_cache is False
 
 
 def test_all_of_them_by_the_names_of_mindspore(tmp_path):

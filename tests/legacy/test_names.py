@@ -140,3 +140,11 @@ def test_py_transforms_take_channels_first():
         py.RgbToBgr()(image[:2])
     assert py.is_numpy(image) and not py.is_pil(image)
     assert ms.jit is names.name("common", "ms_function")
+
+
+def test_the_class_below_tensor_makes_one_from_a_type_and_a_shape():
+    base = names.name("_c_expression", "Tensor")
+    made = base(ms.int8, [2, 3])
+    assert type(made) is ms.Tensor and made.dtype == ms.int8 and made.shape == (2, 3)
+    assert type(base([1.0])) is ms.Tensor and base(ms.Tensor(2.0)) == 2
+    assert isinstance(ms.Parameter(ms.Tensor(1.0)), base) and not isinstance(np.ones(1), base)

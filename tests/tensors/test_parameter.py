@@ -10,6 +10,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, ParameterTuple, Tensor, nn
 from lamella.common.initializer import Normal, initializer
+from lamella.tensors.parameter import ParamInfo
 
 TYPES = [ms.bool_, ms.int8, ms.int32, ms.int64, ms.uint8, ms.float16, ms.bfloat16, ms.float32,
          ms.float64, ms.complex64]
@@ -123,6 +124,17 @@ def test_param_info_is_copied_and_given_to_another():
     assert q.requires_grad and not p.requires_grad
     with pytest.raises(TypeError, match="'param_info' must be a ParamInfo"):
         q.param_info = "w"
+
+
+def test_param_info_of_no_parameter_is_that_of_a_new_one():
+    info, fresh = ParamInfo(), ms.Parameter(ms.Tensor(1.0), name="Parameter")
+    assert info.as_dict() == fresh.param_info.as_dict()
+    info.name, info.requires_grad = "w", False
+    p = ms.Parameter(ms.Tensor(1.0))
+    p.param_info = info
+    assert p.name == "w" and not p.requires_grad
+    info.name = "v"
+    assert p.name == "v" and ParamInfo().name == "Parameter"
 
 
 def test_param_info():

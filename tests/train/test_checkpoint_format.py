@@ -12,7 +12,7 @@ import torch
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import lamella as ms
-from lamella.train import checkpoint_format
+from lamella.train import checkpoint_format, serialization
 from lamella.train.checkpoint_format import CheckpointFileError, read_ckpt, write_ckpt
 from lamella.train.safetensors_format import read_safetensors, write_safetensors
 
@@ -323,3 +323,24 @@ def test_many_parts_of_one_entry_take_linear_time(tmp_path):
     path.write_bytes(value(count) * count)
     found = read_ckpt(str(path))
     assert found["w"].shape == (count,) and bool((found["w"] == 7).all())
+
+
+def test_entries_as_they_are_written_make_the_same_tensors(tmp_path):
+    path = str(tmp_path / "w.ckpt")
+    values = {kind.printed: ms.Tensor([[1, 0, 1]], kind) for kind in ms.dtype.all_types}
+    ms.save_checkpoint([{"name": name, "data": value} for name, value in values.items()], path,
+                       append_dict={"note": "text"})
+    kept = serialization._parse_ckpt_proto(path, None, None, None).value
+    assert [entry.tag for entry in kept] == [*values, "note"]
+    for entry in kept[:-1]:
+        kind = entry.tensor.tensor_type
+        assert serialization.tensor_to_ms_type[kind] == values[entry.tag].dtype
+        if kind == "BFloat16":  # which NumPy has not
+            assert entry.tensor.tensor_content == b"\x80\x3f\0\0\x80\x3f"
+            continue
+        array = np.frombuffer(entry.tensor.tensor_content, serialization.tensor_to_np_type[kind])
+        assert array.reshape(entry.tensor.dims).tolist() == values[entry.tag].asnumpy().tolist()
+    text = kept[-1].tensor
+    assert text.tensor_type == "str" and text.tensor_content.decode("utf-32-le") == "text"
+    with pytest.raises(ValueError, match="'dec_key' must be None"):
+        serialization._parse_ckpt_proto(path, b"0123456789abcdef", "AES-GCM")

@@ -16,7 +16,7 @@ from ...machine import attention
 from ...machine.measured import Key, Measured
 from ...machine.products import available
 from ...machine.timing import GAIN
-from ..ir.forms import form_of
+from ..ir.metadata import meta_of
 
 aten = torch.ops.aten
 _FORWARD = aten._scaled_dot_product_flash_attention_for_cpu.default
@@ -58,7 +58,7 @@ def plain_attention(graph: Graph) -> None:
 
 def _settings(node: Node) -> tuple[bool, float]:
     """Whether the mask is causal, and the scale."""
-    query = form_of(node.args[1])
+    query = meta_of(node.args[1])
     assert query is not None
     scale = node.kwargs.get("scale")
     return bool(node.args[7]), query.shape[-1] ** -0.5 if scale is None else float(scale)  # type: ignore[arg-type]
@@ -66,12 +66,12 @@ def _settings(node: Node) -> tuple[bool, float]:
 
 def _fastest(node: Node, measure: bool) -> str | None:
     """The name of the fastest kernel; None if that isn't known."""
-    forms = [form_of(n) for n in node.args[:6]]
+    metas = [meta_of(n) for n in node.args[:6]]
     if node.args[6] != 0.0 or node.kwargs.get("attn_mask") is not None or any(
-            f is None or f.device.type != "cpu" for f in forms) or any(
-            f is not None and f.dtype is not torch.bfloat16 for f in forms[:5]):
+            f is None or f.device.type != "cpu" for f in metas) or any(
+            f is not None and f.dtype is not torch.bfloat16 for f in metas[:5]):
         return None
-    query, key, value = forms[1:4]
+    query, key, value = metas[1:4]
     assert query is not None and key is not None and value is not None
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
