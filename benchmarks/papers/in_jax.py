@@ -248,7 +248,7 @@ def line_search(weights: Any, a: Any, b: Any) -> Any:
         return (w, *both(w))
 
     w, = weights
-    return lax.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-6, step,
+    return lax.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-4, step,
                           (w, *both(w)))[:2]
 
 

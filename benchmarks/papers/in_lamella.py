@@ -277,7 +277,7 @@ def line_search(weights: Any, a: Any, b: Any) -> Any:
         return (w, *both(w))
 
     w, = weights
-    return ms.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-6, step,
+    return ms.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-4, step,
                          (w, *both(w)))[:2]
 
 
