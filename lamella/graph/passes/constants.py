@@ -7,7 +7,7 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import form_of, form_of_value
+from ..ir.metadata import meta_of, meta_of_value
 from ..ir.operations import must_stay
 from .memory import Memory
 
@@ -15,7 +15,7 @@ MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
 
 aten = torch.ops.aten
 
-# operations whose value depends only on the form of their first argument; by identity, since an
+# operations whose value depends only on the metadata of their first argument; by identity, since an
 # operation's hash is slow
 _OF_A_FORM = {*map(id, (
     aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
@@ -40,14 +40,14 @@ def fold(module: GraphModule, memory: Memory) -> int:
             continue
         if not _may_fold(node, memory):
             continue
-        form = form_of(node)
-        if form is None or form.bytes > budget:
+        meta = meta_of(node)
+        if meta is None or meta.bytes > budget:
             continue
         value = _computed(node, known)
         if value is None:
             continue
         if not memory.is_view(node):
-            budget -= form.bytes
+            budget -= meta.bytes
         known[node] = value
         if _all_ones(node, known):
             node.meta["ones"] = True
@@ -71,19 +71,19 @@ def _may_fold(node: Node, memory: Memory) -> bool:
 
 
 def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | None:
-    """The value of a node whose inputs are known, or matter only by their form."""
+    """The value of a node whose inputs are known, or matter only by their metadata."""
     def value_of(argument: Node) -> torch.Tensor | None:
         if argument in known:
             return known[argument]
-        form = form_of(argument)
-        return None if form is None else form.empty()
+        meta = meta_of(argument)
+        return None if meta is None else meta.empty()
 
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value_of)  # type: ignore[arg-type]
     if any(value_of(n) is None for n in node.all_input_nodes):
         return None
     with torch.no_grad():
         value = node.target(*args, **kwargs)  # type: ignore[operator]
-    return value if form_of_value(value) == form_of(node) else None
+    return value if meta_of_value(value) == meta_of(node) else None
 
 
 def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
