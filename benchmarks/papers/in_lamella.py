@@ -257,7 +257,7 @@ def adaptive_ode(weights: Any, x: Any) -> Any:
         return (ops.where(fits, t + h, t), grown, ops.where(fits, inner, y),
                 ops.where(fits, slopes[-1], first))
 
-    start = ops.zeros(()), ops.full((), 0.01), x, dense(weights, x)
+    start = ops.zeros(()), ops.full((), 0.01, dtype=ms.float32), x, dense(weights, x)
     return ms.while_loop(lambda state: state[0] < 1, step, start)[2]
 
 
@@ -272,7 +272,7 @@ def line_search(weights: Any, a: Any, b: Any) -> Any:
         w, value, g = state
         slope = 0.3 * (g * g).sum()
         rate = ms.while_loop(lambda rate: loss(w - rate * g) > value - rate * slope,
-                             lambda rate: rate / 2, ops.full((), 8.0))
+                             lambda rate: rate / 2, ops.full((), 8.0, dtype=ms.float32))
         w = w - rate * g
         return (w, *both(w))
 
