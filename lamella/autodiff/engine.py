@@ -1,18 +1,23 @@
-"""The backward pass: what `torch.autograd.grad` and `torch.func.vjp` do, without their imports.
+"""What `torch.autograd.grad`, `torch.func.vjp` and `torch.func.jvp` do, without their imports.
 
 Where a gradient starts from a given tensor, the first imports SymPy to compare shapes, and the
-second PyTorch's compiler: more than a second and 70 MB at the first derivative of a derivative, or
-inside of `vmap`. Here the shapes fit.
+others PyTorch's compiler: more than a second and 70 MB at the first derivative of a derivative, or
+inside of `vmap`. Here the shapes fit, and `forward_rules` has what forward mode would import.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch._C import _len_torch_function_stack  # type: ignore[attr-defined]
+from torch._functorch import eager_transforms as transforms
+from torch.autograd import forward_ad
 from torch.autograd.graph import _engine_run_backward
+
+from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
 
@@ -71,3 +76,40 @@ def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor
     found: Any = torch.func.vjp(run, *primals, has_aux=True)
     values, _, others = found
     return values, back, others
+
+
+def make_dual(primal: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
+    """A tensor that carries its tangent, inside of a forward derivative."""
+    load_rules()
+    return torch._VF._make_dual(primal, tangent, level=0)  # type: ignore[attr-defined]
+
+
+def jvp(fn: Callable[..., tuple[Raws, Raws]], primals: Raws, tangents: Raws
+        ) -> tuple[Raws, Raws, Raws]:
+    """Run a function in a level of `torch.func` that carries tangents; such levels nest.
+
+    Args:
+        fn: from tensors to a tuple of tensors, and a tuple of those that have no tangents.
+        primals, tangents: its arguments.
+
+    Returns:
+        The tensors, their tangents, and the other tensors.
+    """
+    level = transforms.enter_jvp_nesting()
+    try:
+        # PyTorch has one level of dual numbers, and those of `torch.func` inside of it
+        outermost = forward_ad._current_level < 0
+        with forward_ad._set_fwd_grad_enabled(True), (
+                forward_ad.dual_level() if outermost else nullcontext()):
+            outs, others = fn(*map(make_dual, primals, tangents))
+            pairs = [forward_ad.unpack_dual(out) for out in outs]
+
+            def plain(raw: torch.Tensor) -> torch.Tensor:
+                return transforms._undo_create_differentiable(raw, level=level)
+
+            return (tuple([plain(pair.primal) for pair in pairs]),
+                    tuple([plain(torch.zeros_like(pair.primal) if pair.tangent is None
+                                 else pair.tangent) for pair in pairs]),
+                    tuple(map(plain, others)))
+    finally:
+        transforms.exit_jvp_nesting()

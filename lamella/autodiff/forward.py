@@ -8,9 +8,6 @@ transpose.
 
 from __future__ import annotations
 
-import functools
-import importlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -25,7 +22,8 @@ from ..core.forking import Lock
 from ..core.require import of_type
 from ..core.structures import agree, aligned, kind_of
 from ..tensors.tensor import Tensor, wrap
-from .engine import backpropagate, vjp
+from .engine import Raws, backpropagate, make_dual, vjp
+from .engine import jvp as pushed
 from .hooks import attached_hook
 from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, entered, recording
@@ -41,15 +39,6 @@ from .tree import (
 )
 
 _dual_numbers = Lock()  # PyTorch has one level of them for the whole process
-
-
-@functools.cache
-def _load_rules() -> None:
-    """Load PyTorch's forward-mode rules, which it compiles by functions that it has deprecated."""
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", kind)
-        importlib.import_module("torch._decomp.decompositions_for_jvp")
 
 
 def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -252,7 +241,6 @@ class _Push:
             return self._transposed()
         if not _dual_numbers.acquire(blocking=False):  # another thread's derivative is running
             return self._transposed()
-        _load_rules()
         forward = torch._C._is_fwd_grad_enabled()
         torch._C._set_fwd_grad_enabled(True)
         try:
@@ -285,7 +273,7 @@ class _Push:
         mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
         with forward_ad.dual_level(), mode:
             value = self._call([
-                leaf._raw if t is None else _like(leaf._raw, forward_ad.make_dual(
+                leaf._raw if t is None else _like(leaf._raw, make_dual(
                     _floating(leaf._raw), t))
                 for leaf, t in zip(self.leaves, self.tangents, strict=True)])
             raws = [t._raw for t in tensors(value)]
@@ -301,7 +289,7 @@ class _Push:
     def _lifted(self) -> tuple[Any, Any]:
         trees: list[Any] = []
 
-        def run(*primals: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], ...]:
+        def run(*primals: torch.Tensor) -> tuple[Raws, Raws]:
             raws = [leaf._raw for leaf in self.leaves]
             for index, raw in zip(self.indices, primals, strict=True):
                 raws[index] = _like(raws[index], raw)
@@ -317,8 +305,7 @@ class _Push:
         if not primals:
             value = self._call([leaf._raw for leaf in self.leaves])
             return value, map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), value)
-        found: Any = torch.func.jvp(run, primals, given, has_aux=True)
-        outs, tangents, others = found
+        outs, tangents, others = pushed(run, primals, given)
         tree = trees[-1]
         moving = [differentiable(twin_of(t._raw)) for t in tensors(tree)]
         floating, whole, moves = iter(outs), iter(others), iter(moving)
@@ -459,7 +446,7 @@ def _by_transposition(function: Callable[..., Any], args: tuple, kwargs: dict[st
         its = next(tangents)._raw
         if not differentiable(tensor._raw):
             return tensor
-        return wrap(forward_ad.make_dual(tensor._raw, its))
+        return wrap(make_dual(tensor._raw, its))
 
     return map_tensors(dual, value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,10 @@ import torch
 
 from ..core.dtype import float32, float64, int32, int64
 from ..core.require import of_type
+from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
 from .forward import push
+from .level import batching, current
 from .tree import differentiable, map_tensors, tensors
 
 _HIGHEST = 12  # each order doubles the work
@@ -129,28 +130,41 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
         raise ValueError(f"Derivatives up to order {_HIGHEST} can be computed, but got order "
                          f"{order}.")
 
-    def start(time: Tensor) -> Any:
-        inputs = []
-        for point, path in zip(points, paths, strict=True):
-            raw = point._raw
-            for k in range(order):
-                raw = raw + path[k] * (time._raw.to(raw.dtype) ** (k + 1) / math.factorial(k + 1))
-            inputs.append(wrap(raw))
-        return (fn(*inputs),)
+    # the value on the path, and its derivatives: D of a function of the path's derivatives
+    # x0, x1, ... is its derivative along x1, x2, ...
+    known = [[point._raw for point in points],
+             *[[path[k] for path in paths] for k in range(_moving(paths))]]
+    count = len(points)
 
-    def differentiated(inner: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-        def outer(time: Tensor) -> Any:
-            value, tangent = push(inner, (time,), [torch.ones_like(time._raw)])
+    def start(*given: Tensor) -> Any:
+        return (fn(*given[:count]),)
+
+    def differentiated(inner: Callable[..., Any], order: int) -> Callable[..., Any]:
+        def outer(*given: Tensor) -> Any:
+            inputs = given[:order * count]
+            along = [tensor._raw for tensor in given[count:(order + 1) * count]]
+            along += [None] * (len(inputs) - len(along))  # type: ignore[list-item]
+            value, tangent = push(inner, inputs, along)
             return (*value, tangent[-1])
 
         return outer
 
-    at: Callable[[Tensor], Any] = start
-    for _ in range(order):
-        at = differentiated(at)
-    wide = points[0]._raw
-    value, *found = at(wrap(torch.zeros((), dtype=wide.dtype, device=wide.device)))
+    at: Callable[..., Any] = start
+    for k in range(1, order + 1):
+        at = differentiated(at, k)
+    value, *found = at(*[wrap(raw) for part in known for raw in part])
     return value, found
+
+
+def _moving(paths: list[torch.Tensor]) -> int:
+    """The number of a path's derivatives up to the last that isn't zero, and at least one."""
+    rows = len(paths[0])
+    if state.trace is not None or current() is not None or batching():
+        return rows  # numbers aren't known, or derivatives by them are asked for
+    last = rows
+    while last > 1 and not any(path[last - 1].any() for path in paths):
+        last -= 1
+    return last
 
 
 def _stacked(found: list[Any]) -> Any:

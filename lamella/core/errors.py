@@ -16,7 +16,6 @@ from ..compat.arguments import culprit, of_mismatch
 from .kernel_messages import VAGUE, error_type, is_failure, meaning, of_vmap, without_prefix
 
 _OWN = __name__.partition(".")[0] + "."
-_NOT_DATA = "For 'Tensor', the type of 'input_data' should be"
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
 # what kernels raise, and Python for an argument of a wrong type
 KERNEL_ERRORS = (RuntimeError, AttributeError, IndexError, TypeError, ValueError, OverflowError,
@@ -51,6 +50,18 @@ def describe(value: Any) -> str:
         return f"an object of type {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{type(value).__name__} {text[:70]}..."
+
+
+def not_data(value: Any) -> TypeError:
+    """The error of `Tensor` for a value that it can't hold.
+
+    It knows the value, so that a function that makes Tensors of its arguments names the argument.
+    """
+    error: Any = TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, "
+                           f"ndarray, list, tuple, float, int, bool or complex, but got "
+                           f"'{type(value).__name__}'.")
+    error.not_data = value
+    return error
 
 
 def op_error(name: str, error: BaseException, /, **arguments: Any) -> Exception:
@@ -291,7 +302,7 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
         return of_mismatch(name, function, args, mismatch)
     given = {k: v for k, v in bound.arguments.items()
              if k != "self" or hasattr(getattr(v, "_raw", None), "shape")}
-    if name != "Tensor" and str(error).startswith(_NOT_DATA):  # an argument that was made a Tensor
+    if name != "Tensor" and hasattr(error, "not_data"):  # an argument that was made a Tensor
         found = culprit(function, given)
         return TypeError(f"For '{name}', {found} Arguments: "
                          f"{', '.join(f'{k}={describe(v)}' for k, v in given.items())}."

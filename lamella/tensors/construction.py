@@ -12,6 +12,7 @@ import torch
 
 from ..core import context
 from ..core.dtype import NARROW, from_raw, to_raw
+from ..core.errors import not_data
 from ..core.state import state
 from ..core.symbol import Symbol
 from ..core.tracebacks import user_stacklevel
@@ -69,9 +70,7 @@ def flat_bytes(raw: torch.Tensor) -> torch.Tensor:
 
 def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
     if not isinstance(data, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
-        raise TypeError(f"For 'Tensor', the type of 'input_data' should be one of Tensor, ndarray, "
-                        f"list, tuple, float, int, bool or complex, but got "
-                        f"'{type(data).__name__}'.")
+        raise not_data(data)
     if isinstance(data, NUMBERS) and not isinstance(data, np.generic):
         if isinstance(data, complex) and raw_type is torch.bool:
             return torch.tensor(bool(data))

@@ -26,7 +26,7 @@ from ..core.dtype import is_inexact
 from ..core.require import of_type
 from ..core.state import state
 from ..core.wrappers import differs, settled
-from .tensor import Tensor, as_raw, wrap
+from .tensor import NOT_COPIED, Tensor, as_raw, wrap
 
 _GENERATED = "Parameter#"  # the start of an unnamed Parameter's name
 _name_numbers = itertools.count(1)
@@ -409,7 +409,7 @@ class Parameter(Tensor):
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin._data = self._data if self.init is not None else self._data.detach().clone()
-        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k != "_hooks"})
+        twin.__dict__.update({k: v for k, v in self.__dict__.items() if k not in NOT_COPIED})
         return twin
 
 
@@ -452,14 +452,12 @@ def no_init_parameters() -> Iterator[None]:
 # The twins of this prefix, by what they are twins of: in MindSpore's parallel modes they collect
 # gradients over the parts of a batch
 _COLLECTS = "accu_grads"
-_collectors: weakref.WeakValueDictionary[int, Parameter] = weakref.WeakValueDictionary()
 
 
 def collector_of(weight: Parameter) -> Parameter | None:
     """The last living twin that `ParameterTuple.clone("accu_grads")` made of a Parameter."""
-    found = _collectors.get(id(weight))
-    fits = found is not None and found.name == f"{_COLLECTS}.{weight.name}"
-    return found if fits else None
+    twin = weight.__dict__.get("_collector")  # which guards see, as all attributes
+    return None if twin is None else twin()
 
 
 class ParameterTuple(tuple):
@@ -500,5 +498,5 @@ class ParameterTuple(tuple):
             twin.name = f"{prefix}.{parameter.name}"
             twins.append(twin)
             if prefix == _COLLECTS:
-                _collectors[id(parameter)] = twin
+                parameter.__dict__["_collector"] = weakref.ref(twin)
         return ParameterTuple(twins)

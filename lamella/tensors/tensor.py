@@ -49,6 +49,8 @@ else:
     TensorMethods = object
 
 _new = object.__new__
+# what belongs to one Tensor or Parameter alone: pickles, and copies of Parameters, begin without it
+NOT_COPIED = ("_hooks", "_collector")
 
 
 class Tensor(TensorMethods):
@@ -287,7 +289,7 @@ class Tensor(TensorMethods):
 
     def __reduce__(self):
         self.init_data()
-        state = {k: v for k, v in self.__dict__.items() if k != "_hooks"}
+        state = {k: v for k, v in self.__dict__.items() if k not in NOT_COPIED}
         return (_unpickle, (type(self), self._raw.detach().cpu(), state))
 
     def __deepcopy__(self, memodict: dict) -> Tensor:

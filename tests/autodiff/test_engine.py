@@ -18,6 +18,12 @@ ms.grad(ms.grad(lambda x: (x ** 3).sum()))(x)
 ms.vmap(ms.grad(lambda row: ops.relu(net(row)).sum(), None, net.trainable_params()))(x)
 ms.jacfwd(ms.jacrev(lambda x: (x ** 3).sum()))(x)
 ms.vjp(net, x)[1](ops.ones((4, 2), ms.float32))
+ms.jvp(ms.grad(lambda x: (x ** 3).sum()), x, x)
+ms.hvp(lambda x: ops.cross_entropy(net(x), ms.Tensor([0, 1, 1, 0])), x, x)
+ms.hvp(nn.LayerNorm((3,)), x, x)
+ms.jet(lambda x: ops.sin(x) * x, x, ops.ones((4, 4, 3)))
+ms.vmap(lambda row: ms.jvp(lambda x: x * x, row, row)[1])(x)
+ms.hessian(lambda x: (x ** 3).sum())(x)
 print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules])
 """
 

@@ -274,6 +274,7 @@ def test_products_of_the_hessian_and_a_vector(way, name, mode):
     same(got, hessian(X) @ V, 1e-4, 1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch.func's own
 @modes
 def test_hessians_by_several_inputs_and_with_other_outputs(mode):
     def f(x, y):
@@ -293,6 +294,7 @@ def test_hessians_by_several_inputs_and_with_other_outputs(mode):
     same(aux, 2 * X)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch.func's own
 @modes
 def test_third_order(mode):
     def cubic(x):

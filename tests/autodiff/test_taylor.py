@@ -41,6 +41,39 @@ def test_derivative():
     assert arrays(ops.derivative(lambda x: x**5, Tensor(2.0, ms.float64), 4)[1]) == 240.0
 
 
+def test_series_by_the_chain_rule():
+    """Along a curved path, to the order 5, for several inputs; also under other derivatives."""
+    generator = np.random.default_rng(0)
+    point, path = generator.standard_normal(3), generator.standard_normal((5, 3)) / 3
+
+    def along(time):
+        raw, factor = Tensor(point), 1.0
+        for k in range(5):
+            factor *= k + 1
+            raw = raw + Tensor(path[k]) * time ** (k + 1) / factor
+        return ops.exp(ops.sin(raw)).sum() * raw[0]
+
+    wants, at = [], along
+    for _ in range(5):
+        at = ms.grad(at)
+        wants.append(float(at(Tensor(0.0, ms.float64))))
+
+    def function(x):
+        return ops.exp(ops.sin(x)).sum() * x[0]
+
+    _, found = ms.jet(function, Tensor(point), Tensor(path))
+    np.testing.assert_allclose(found.asnumpy(), wants, rtol=1e-9)
+    zeros = path * np.array([1, 0, 1, 0, 0])[:, None]
+
+    def last(path):
+        return ms.jet(function, Tensor(point), path)[1][-1]
+
+    ms.check_grads(last, Tensor(zeros))
+    together = ms.vmap(last)(Tensor(np.stack([path, zeros])))
+    np.testing.assert_allclose(together.asnumpy(), [wants[-1], float(last(Tensor(zeros)))])
+    np.testing.assert_allclose(float(ms.jit(last)(Tensor(path))), wants[-1])
+
+
 @pytest.mark.parametrize("call, error, message", [
     (lambda: ops.jet(square, X, 3), TypeError, "'series' must be a Tensor"),
     (lambda: ops.jet(square, (X, Y), (X,)), ValueError, "hold as many Tensors, but got 2 and 1"),

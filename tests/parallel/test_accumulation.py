@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Tensor, nn, ops
+from lamella import Parameter, Tensor, nn, ops
+from lamella.tensors.parameter import collector_of
 
 
 @pytest.fixture(autouse=True)
@@ -94,3 +98,39 @@ def test_the_newest_twin_collects():
     assert not np.array_equal(changed, np.ones((2, 3), np.float32))
     first.accu_grads = None
     np.testing.assert_array_equal(newer.accu_grads[0].asnumpy(), np.zeros((2, 3), np.float32))
+
+
+def test_a_new_weight_has_no_collector_of_a_dead_one():
+    weight = Parameter(np.zeros(2, np.float32), name="w")
+    twins = ms.ParameterTuple([weight]).clone("accu_grads", "zeros")
+    assert collector_of(weight) is twins[0]
+    dead, others = id(weight), []
+    del weight
+    while id(weight := Parameter(np.zeros(2, np.float32), name="w")) != dead:
+        others.append(weight)
+        assert len(others) < 10000
+    assert collector_of(weight) is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy,
+                                    lambda weight: pickle.loads(pickle.dumps(weight))])
+def test_a_copy_of_a_weight_has_no_collector(copied):
+    weight = Parameter(np.zeros(2, np.float32), name="w")
+    twins = ms.ParameterTuple([weight]).clone("accu_grads", "zeros")
+    assert collector_of(copied(weight)) is None
+    assert collector_of(weight) is twins[0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_twin_made_between_two_steps_collects(compiled):
+    ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel")
+    network = Squares()
+    own = Step(nn.GradAccumulationCell(network, 2), nn.SGD(network.trainable_params(), 0.1))
+    run = ms.jit(own) if compiled else own
+    for _ in range(3):
+        run(Tensor(X))
+    before = network.dense.weight.asnumpy()
+    newer = own.weights.clone("accu_grads", "zeros")
+    run(Tensor(X))
+    np.testing.assert_array_equal(network.dense.weight.asnumpy(), before)
+    assert newer[0].asnumpy().any()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Iterable, Mapping, Set
-from typing import Any
+from collections.abc import Iterable, Set
+from typing import TYPE_CHECKING
 
 from .bytecode import facts_of
 from .kinds import BY_NAME
 
-Spaces = dict[int, tuple[Any, Mapping[str, Any], dict[str, None]]]
+if TYPE_CHECKING:
+    from .reachable import Names
+
 _ASKING = BY_NAME | {"hasattr", "globals", "eval", "exec"}
 
 
@@ -27,23 +29,20 @@ def sought_by(code: types.CodeType) -> frozenset[str]:
     return facts.names if facts.handles or not _ASKING.isdisjoint(facts.names) else frozenset()
 
 
-def note_absent(spaces: Spaces, sought: Set[str], modules: Iterable[types.ModuleType],
+def note_absent(found: Names, sought: Set[str], modules: Iterable[types.ModuleType],
                 classes: Iterable[type]) -> None:
-    """Add to the names in use, as `Reachable.spaces` has them, those that may be there later.
+    """Add to the names in use those that may be there later.
 
     These are the names sought that modules and the built-in ones lack, and those that classes have
     or lack; and in each class the names that it inherits, which it may override.
     """
-    def note(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> None:
-        spaces.setdefault(id(owner), (owner, space, {}))[2].update(dict.fromkeys(names))
-
     if sought:
         for space in (*map(vars, modules), vars(builtins)):
-            note(space, space, [name for name in sought if name not in space])
+            found.use(space, space, *[name for name in sought if name not in space])
         for cls in classes:
-            note(cls, vars(cls), sought)
-    for owner, _, names in list(spaces.values()):
+            found.use(cls, vars(cls), *sought)
+    for owner, _, names in list(found.spaces.values()):
         if issubclass(type(owner), type):
             for cls in (*owner.__mro__[1:], *type(owner).__mro__):
-                if id(cls) in spaces:
-                    names.update(spaces[id(cls)][2])
+                if id(cls) in found.spaces:
+                    names.update(found.spaces[id(cls)][2])

@@ -13,7 +13,7 @@ class Arithmetic(NamedTuple):
     """The settings of one kind of numbers, in this thread.
 
     Attributes:
-        settings: gives them in a form that can be compared.
+        settings: gives them as they are compared.
         held: gives what holds as long as they do, in less time.
     """
 

@@ -1,10 +1,10 @@
-"""Fingerprints: the values that a run may depend on, in a form that can be compared."""
+"""Fingerprints: the values that a run may depend on, as they are compared.
+
+`guard` reads them.
+"""
 
 from __future__ import annotations
 
-import threading
-import types
-from collections import deque
 from typing import Any, NamedTuple
 
 from ...core.declared import caches_of
@@ -15,17 +15,15 @@ from .kinds import (
     ATOMS,
     DICTS,
     LEVELS,
-    ByIdentity,
-    form_of,
     is_ours,
     parts_of,
+    tensor_meta,
 )
 from .reachable import Reachable
-from .sources import ABSENT, Attribute, Source, Unguarded, named, state_of
-from .values import LONGEST, Opened, comparable, is_fixed
+from .sources import ABSENT, Attribute, Source, named
+from .values import LONGEST, Opened, comparable
 
 _PLACES = (tuple, list, *DICTS)  # containers in which Tensors are found by their keys
-_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _ALIKE = (Primitive, CellTree)
 
 
@@ -61,57 +59,10 @@ class Fingerprint(NamedTuple):
     arithmetic: list
 
 
-def fingerprint(reach: Reachable, free: Unguarded) -> Fingerprint:
-    """The current fingerprint; for the sources in `free` only the types count."""
-    opened = reach.opened
-
-    def held(holder: Any, key: Any, value: Any) -> Any:
-        value = free.guarded(holder, key, value) if free else value
-        return slot(value, seen, opened) if reach.by_name else comparable(value, 0, opened)
-
-    seen: dict[int, Any] = {id(t): ByIdentity(t) for t in reach.known_tensors.values()}
-    return Fingerprint(
-        cells=[_cell_values(cell, seen, opened, free) for cell in reach.cells],
-        objects=[_values(thing, seen, opened, free) for thing in reach.objects],
-        variables=[held(variable.root, variable.key, variable.get())
-                   for variable in reach.variables],
-        names=[[held(owner, name, space.get(name, ABSENT)) for name in names]
-               for owner, space, names in reach.spaces.values()],
-        functions=[(f.__code__, comparable(f.__defaults__), comparable(f.__kwdefaults__),
-                    _containers(f)) for f in reach.functions],
-        slots=[[slot(free.guarded(thing, name, getattr(thing, name, ABSENT)), seen, opened)
-                for name in names] for thing, names in reach.slotted],
-        parameters=[[(name, slot(value, seen)) for name, value in state_of(p)]
-                    for p in reach.parameters],
-        tensors=[comparable(t.__dict__) for t, source in reach.tensors if source is None],
-        kinds=kinds_of(reach), owners=[thing.__dict__ is own for thing, own in reach.owners],
-        sizes=list(map(len, reach.sized)), aliases=_aliases(reach),
-        thread=threading.get_ident() if reach.thread else 0,
-        arithmetic=[kind.settings() for kind in reach.arithmetic])
-
-
-def _aliases(reach: Reachable) -> list[int]:
-    """Which names of the program's hold the same list, dict, set or deque, as numbers."""
-    held = [value for thing in (*reach.cells, *reach.objects) if not is_ours(thing)
-             for _, value in state_of(thing)]
-    held += [variable.get() for variable in reach.variables]
-    held += [space.get(name) for _, space, names in reach.spaces.values() for name in names]
-    held += [getattr(thing, name, None) for thing, names in reach.slotted for name in names]
-    first: dict[int, int] = {}
-    return [first.setdefault(id(value), len(first)) for value in held
-            if type(value) in _SHARED]
-
-
-def _containers(function: types.FunctionType) -> list[ByIdentity]:
-    """The lists and dicts among a function's defaults, which a run may change."""
-    values = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    return [ByIdentity(value) for value in values if isinstance(value, (list, dict, set, deque))]
-
-
 def kinds_of(reach: Reachable) -> list:
     """The classes of objects and Cells, and the bases of classes."""
-    return [*map(type, reach.cells), *map(type, reach.objects),
-            *[owner.__mro__ for owner, *_ in reach.spaces.values()
+    return [*map(type, reach.objects.cells), *map(type, reach.objects.others),
+            *[owner.__mro__ for owner, *_ in reach.names.spaces.values()
               if issubclass(type(owner), type)]]
 
 
@@ -131,24 +82,25 @@ class Difference(NamedTuple):
 
     @classmethod
     def of(cls, source: Source, before: Any, now: Any) -> Difference:
-        """The difference of a named value, from its forms by `comparable`."""
+        """The difference of a named value, from what `comparable` made of it."""
         return cls(source.describe(), source.key, _shown(before), _shown(now))
 
 
 def difference(reach: Reachable, before: Fingerprint, now: Fingerprint) -> Difference:
     """The first difference between two fingerprints of the same objects."""
     owners = [(cell, a[0], b[0])
-              for cell, a, b in zip(reach.cells, before.cells, now.cells, strict=True)]
-    owners += list(zip(reach.objects, before.objects, now.objects, strict=True))
+              for cell, a, b in zip(reach.objects.cells, before.cells, now.cells, strict=True)]
+    owners += list(zip(reach.objects.others, before.objects, now.objects, strict=True))
     for thing, old, new in owners:
         for name in dict(new).keys() | dict(old).keys():
             a, b = (dict(values).get(name, ABSENT) for values in (old, new))
             if a != b:
                 return Difference.of(Attribute(thing, name), a, b)
-    for variable, old, new in zip(reach.variables, before.variables, now.variables, strict=True):
+    for variable, old, new in zip(reach.names.variables, before.variables, now.variables,
+                                  strict=True):
         if old != new:
             return Difference.of(variable, old, new)
-    for (owner, _, used), old, new in zip(reach.spaces.values(), before.names, now.names,
+    for (owner, _, used), old, new in zip(reach.names.spaces.values(), before.names, now.names,
                                           strict=True):
         for name, a, b in zip(used, old, new, strict=True):
             if a != b:
@@ -156,31 +108,38 @@ def difference(reach: Reachable, before: Fingerprint, now: Fingerprint) -> Diffe
     return Difference("something that it reads")
 
 
-def _shown(form: Any) -> str:
-    """A plain value, from its form by `comparable`, as text; empty for other values."""
-    if form is ABSENT:
+def _shown(found: Any) -> str:
+    """A plain value, from what `comparable` made of it, as text; empty for other values."""
+    if found is ABSENT:
         return "nothing"
-    if isinstance(form, str):
-        return form
-    if isinstance(form, tuple) and len(form) == 2 and form[0] in ATOMS:
-        return repr(form[1])[:60]
+    if isinstance(found, str):
+        return found
+    if isinstance(found, tuple) and len(found) == 2 and found[0] in ATOMS:
+        return repr(found[1])[:60]
     return ""
 
 
-def slot(value: Any, seen: dict[int, Any], opened: Opened = None) -> Any:
-    """The value of a name in a form that can be compared; a Tensor by its form and its aliases.
+def slot(value: Any, seen: dict[int, Any], opened: Opened, content: Any = None) -> Any:
+    """What is compared of a name's value; of a Tensor its metadata and its aliases.
 
-    `seen` numbers the Tensors by identity, so that two names of the same Tensor are recognized.
+    Args:
+        seen: numbers the Tensors by identity, so that two names of the same Tensor are recognized.
+        content: the value's `content_of_tensor` or `comparable`, if that is known.
     """
     if type(value) is Tensor:
-        own = value.__dict__
-        return (form_of(value._raw), seen.setdefault(id(value), len(seen)),
-                comparable(own) if own else None)
+        return (content_of_tensor(value) if content is None else content,
+                seen.setdefault(id(value), len(seen)))
     if type(value) in _PLACES and holds_tensors(value):
         parts = parts_of(value) if type(value) in DICTS else enumerate(value)
         return type(value), tuple([
             (type(key), key, slot(part, seen, opened)) for key, part in parts])
-    return comparable(value, 0, opened)
+    return comparable(value, 0, opened) if content is None else content
+
+
+def content_of_tensor(tensor: Tensor) -> Any:
+    """What is compared of a Tensor's content."""
+    own = tensor.__dict__
+    return (tensor_meta(tensor._raw), comparable(own)) if own else tensor_meta(tensor._raw)
 
 
 def holds_tensors(value: Any, depth: int = 0) -> bool:
@@ -191,30 +150,6 @@ def holds_tensors(value: Any, depth: int = 0) -> bool:
     return any(
         type(part) is Tensor or type(part) in _PLACES and depth < LEVELS
         and holds_tensors(part, depth + 1) for part in parts)
-
-
-def _values(thing: Any, seen: dict[int, Any], opened: Opened, free: Unguarded) -> list:
-    own = thing.__dict__
-    return [(name, slot(free.guarded(own, name, value) if free else value, seen, opened))
-            for name, value in state_of(thing)]
-
-
-def _cell_values(cell: CellTree, seen: dict[int, Any], opened: Opened, free: Unguarded) -> tuple:
-    own = cell.__dict__
-    return (_values(cell, seen, opened, free), list(map(id, own["_cells"].values())),
-            [slot(b, seen) for b in list(own["_buffers"].values())],
-            list(map(id, own["_params"].values())))
-
-
-def contents(value: Any, opened: Opened = None) -> Any:
-    """The content of a mutable value in a form that can be compared; None if it is immutable.
-
-    A Parameter's data don't belong to it.
-    """
-    if type(value) is Tensor:
-        own = value.__dict__
-        return (form_of(value._raw), comparable(own)) if own else form_of(value._raw)
-    return None if is_fixed(value) else comparable(value, 0, opened)
 
 
 def kind_of_rule(value: Any) -> Any:

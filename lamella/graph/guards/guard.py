@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import threading
+import types
+from collections import deque
 from operator import attrgetter, is_
 from typing import Any
 
-from ...nn.cell_tree import REGISTRIES
+from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.tensor import Tensor
-from .fingerprint import Fingerprint, contents, fingerprint, kinds_of
+from .fingerprint import Fingerprint, content_of_tensor, kinds_of, slot
 from .identity import Identities
-from .kinds import ATOMS, parts_of
+from .kinds import ATOMS, DICTS, ByIdentity, is_ours, parts_of
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
-from .values import Opened, comparable
+from .values import Opened, comparable, is_fixed
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
+_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
+_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
 _order = attrgetter("__mro__")
 
@@ -45,9 +49,15 @@ class Guard:
 
 
 class _State:
-    """The values of all names in a reach at one time, and their fingerprint."""
+    """The values of all names in a reach at one time, and their fingerprint.
+
+    One walk over the names notes identities, which are compared in later calls, and makes the
+    fingerprint. Of each name the identity comes first: what another thread changes meanwhile is a
+    change then.
+    """
 
     def __init__(self, reach: Reachable, free: Unguarded):
+        self._reach = reach
         self._free = _Unguarded(free, reach.opened)
         self._contents = _Contents(reach.opened)
         self._kinds = _Kinds(reach)
@@ -56,12 +66,7 @@ class _State:
         self._attributes: list[tuple[Any, str, Any]] = []
         self._variables: list[tuple[Any, Any]] = []
         self._names: list[tuple[Any, str, Any]] = []
-        self._note_attributes(reach)
-        self._note_variables(reach)
-        for tensor, source in reach.tensors:
-            if source is None:
-                self._contents.note(tensor)
-        self.fingerprint = fingerprint(reach, free)
+        self.fingerprint = self._walked(reach)
 
     def holds(self) -> bool:
         """Whether nothing has changed."""
@@ -80,56 +85,116 @@ class _State:
                 return False
         return self._kinds.holds() and self._contents.holds()
 
-    def _note_attributes(self, reach: Reachable) -> None:
-        """Note the attributes of Cells, objects, functions and Parameters."""
-        for cell in reach.cells:
-            own = cell.__dict__
-            self._note_dict(own, state_of(cell), cell)
-            for registry in REGISTRIES:
-                self._note_dict(own[registry], list(own[registry].items()))
-        for thing in (*reach.objects, *reach.parameters):
-            self._note_dict(thing.__dict__, state_of(thing), thing)
-        for function in reach.functions:
-            for name in ("__code__", "__defaults__", "__kwdefaults__"):
-                self._note_attribute(function, name)
-        for thing, names in reach.slotted:
-            for name in names:
-                if self._free.has(thing, name):
-                    self._free.note(Slot(thing, name))
-                else:
-                    self._note_attribute(thing, name)
+    def _walked(self, reach: Reachable) -> Fingerprint:
+        """The fingerprint, while the identities are noted."""
+        objects, names, tensors = reach.objects, reach.names, reach.tensors
+        self._numbers: dict[int, Any] = {id(t): ByIdentity(t) for t in tensors.unnamed.values()}
+        self._shared: list[int] = []  # the identities of containers in the program's names
+        found = Fingerprint(
+            cells=[self._cell(cell) for cell in objects.cells],
+            objects=[self._state_of(thing) for thing in objects.others],
+            variables=[self._variable(variable) for variable in names.variables],
+            names=[[self._name(owner, space, name) for name in used]
+                   for owner, space, used in names.spaces.values()],
+            slots=[[self._slot(thing, name) for name in used] for thing, used in objects.slotted],
+            functions=[self._function(function) for function in objects.functions],
+            parameters=[self._state_of(parameter) for parameter in tensors.parameters],
+            tensors=[self._tensor(t) for t, source in tensors.others if source is None],
+            aliases=_numbered(self._shared), **self._kinds.found())
+        del self._numbers, self._shared
+        return found
 
-    def _note_variables(self, reach: Reachable) -> None:
-        """Note the variables of closures, globals, and the names of modules and classes."""
-        for variable in reach.variables:
-            if self._free.has(variable.root, variable.key):
-                self._free.note(variable)
-            else:
-                self._variables.append((variable.root, value := variable.get()))
-                self._contents.note(value)
-        for owner, space, names in reach.spaces.values():
-            for name in names:
-                if self._free.has(owner, name):
-                    self._free.note(named(owner, name))
-                else:
-                    self._names.append((space, name, value := space.get(name, ABSENT)))
-                    self._contents.note(value)
+    def _cell(self, cell: CellTree) -> tuple:
+        own = cell.__dict__
+        found = self._state_of(cell)
+        for registry in REGISTRIES:
+            self._note_dict(own[registry])
+        return (found, list(map(id, own["_cells"].values())),
+                [self._compared(buffer) for buffer in list(own["_buffers"].values())],
+                list(map(id, own["_params"].values())))
 
-    def _note_dict(self, own: dict, counted: list[tuple[Any, Any]], owner: Any = None) -> None:
+    def _state_of(self, thing: Any) -> list[tuple[str, Any]]:
+        """What is compared of an object's attributes."""
+        own = thing.__dict__
+        self._note_dict(own)
+        counted = state_of(thing)
+        if not is_ours(thing):
+            self._note_shared(*[value for _, value in counted])
+        return [(name, self._at(Attribute(thing, name), value)
+                 if self._free.has(own, name) else self._compared(value))
+                for name, value in counted]
+
+    def _note_dict(self, own: dict) -> None:
         if not own:
             self._empty.append(own)
-            return
-        for name, value in counted:
-            if self._free.has(own, name):
-                self._free.note(Attribute(owner, name))
-            elif type(value) not in ATOMS:
-                self._contents.note(value)
-        if self._free.any_in(own) or not self._dicts.add(own):
+        elif self._free.any_in(own) or not self._dicts.add(own):
             self._free.note_partly(own)
 
-    def _note_attribute(self, thing: Any, name: str) -> None:
-        self._attributes.append((thing, name, value := getattr(thing, name, ABSENT)))
-        self._contents.note(value)
+    def _variable(self, variable: Source) -> Any:
+        value = variable.get()
+        self._note_shared(value)
+        if self._free.has(variable.root, variable.key):
+            return self._at(variable, value, self._reach.by_name)
+        self._variables.append((variable.root, value))
+        return self._named(value)
+
+    def _name(self, owner: Any, space: Any, name: str) -> Any:
+        value = space.get(name, ABSENT)
+        self._note_shared(value)
+        if self._free.has(owner, name):
+            return self._at(named(owner, name), value, self._reach.by_name)
+        self._names.append((space, name, value))
+        return self._named(value)
+
+    def _slot(self, thing: Any, name: str) -> Any:
+        value = getattr(thing, name, ABSENT)
+        self._note_shared(value)
+        if self._free.has(thing, name):
+            return self._at(Slot(thing, name), value)
+        self._attributes.append((thing, name, value))
+        return self._compared(value)
+
+    def _function(self, function: types.FunctionType) -> tuple:
+        values = [getattr(function, name) for name in _OF_FUNCTIONS]
+        for name, value in zip(_OF_FUNCTIONS, values, strict=True):
+            self._attributes.append((function, name, value))
+            self._contents.note(value)
+        code, defaults, named = values
+        return code, comparable(defaults), comparable(named), [
+            ByIdentity(value) for value in (*(defaults or ()), *(named or {}).values())
+            if isinstance(value, (list, dict, set, deque))]  # which a run may change
+
+    def _tensor(self, tensor: Tensor) -> Any:
+        self._contents.note(tensor)
+        return comparable(tensor.__dict__)
+
+    def _at(self, source: Source, value: Any, by_name: bool = True) -> Any:
+        """What is compared of a value that may change in other calls."""
+        value, content = self._free.note(source, value)
+        return slot(value, self._numbers, self._reach.opened) if by_name else content
+
+    def _named(self, value: Any) -> Any:
+        """What is compared of a variable's or a global's value."""
+        if self._reach.by_name:
+            return self._compared(value)
+        content = self._contents.note(value)
+        is_content = content is not None and type(value) is not Tensor
+        return content if is_content else comparable(value, 0, self._reach.opened)
+
+    def _compared(self, value: Any) -> Any:
+        """What is compared of a value, whose content is noted."""
+        if type(value) in ATOMS:
+            return comparable(value)
+        return slot(value, self._numbers, self._reach.opened, self._contents.note(value))
+
+    def _note_shared(self, *values: Any) -> None:
+        self._shared += [id(value) for value in values if type(value) in _SHARED]
+
+
+def _numbered(identities: list[int]) -> list[int]:
+    """Which are the same, as numbers."""
+    first: dict[int, int] = {}
+    return [first.setdefault(identity, len(first)) for identity in identities]
 
 
 class _Contents:
@@ -137,28 +202,33 @@ class _Contents:
 
     def __init__(self, opened: Opened):
         self._opened = opened
-        self._tensors: list[tuple[Tensor, tuple]] = []
+        self._tensors: list[tuple[Tensor, Any]] = []
         self._containers: list[tuple[Any, Any]] = []
         self._parts = Identities()
         self._parts_say_all = True  # whether identities are a full guard on the containers
 
-    def note(self, value: Any) -> None:
-        """Note the content of a value if it is mutable."""
-        form = contents(value, self._opened)
-        if form is not None and type(value) is Tensor:
-            self._tensors.append((value, form))
-        elif form is not None:
-            self._containers.append((value, form))
-            self._parts_say_all &= self._parts.add_all(value, self._opened)
+    def note(self, value: Any) -> Any:
+        """Note the content of a value, and return it; None if it is immutable.
+
+        A Parameter's data don't belong to it.
+        """
+        if type(value) is Tensor:
+            self._tensors.append((value, content := content_of_tensor(value)))
+            return content
+        if is_fixed(value):
+            return None
+        self._parts_say_all = self._parts_say_all and self._parts.add_all(value, self._opened)
+        self._containers.append((value, content := comparable(value, 0, self._opened)))
+        return content
 
     def holds(self) -> bool:
         """Whether it is unchanged."""
-        for tensor, form in self._tensors:
-            if contents(tensor) != form:
+        for tensor, content in self._tensors:
+            if content_of_tensor(tensor) != content:
                 return False
         if self._parts_say_all and self._parts.hold():
             return True
-        return all(contents(held, self._opened) == parts for held, parts in self._containers)
+        return all(comparable(held, 0, self._opened) == parts for held, parts in self._containers)
 
 
 class _Unguarded:
@@ -177,9 +247,11 @@ class _Unguarded:
         """Whether the value of a name may change."""
         return self._any and self._free.has(holder, key)
 
-    def note(self, source: Source) -> None:
-        """Note the guarded part of such a value."""
-        self._values.append((source, self._guarded(source)))
+    def note(self, source: Source, value: Any) -> tuple[Any, Any]:
+        """Note the guarded part of such a value; returns it, and what is compared of it."""
+        guarded = self._free.guarded(source.holder, source.key, value)
+        self._values.append((source, content := comparable(guarded, 0, self._opened)))
+        return guarded, content
 
     def any_in(self, own: dict) -> bool:
         """Whether a dict of attributes has names whose values may change."""
@@ -198,26 +270,30 @@ class _Unguarded:
             if list(own) != names or len(now) != len(values) or not all(
                     a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
-        return all(self._guarded(source) == form for source, form in self._values)
-
-    def _guarded(self, source: Source) -> Any:
-        value = self._free.guarded(source.holder, source.key, source.get())
-        return comparable(value, 0, self._opened)
+        return all(comparable(self._free.guarded(source.holder, source.key, source.get()),
+                              0, self._opened) == content for source, content in self._values)
 
 
 class _Kinds:
     """What isn't the value of a name: classes, sizes of modules, the thread, arithmetic."""
 
     def __init__(self, reach: Reachable):
-        self._typed = [*reach.cells, *reach.objects]
-        self._classes = [owner for owner, *_ in reach.spaces.values()
+        self._reach = reach
+        self._typed = [*reach.objects.cells, *reach.objects.others]
+        self._classes = [owner for owner, *_ in reach.names.spaces.values()
                          if issubclass(type(owner), type)]
         self._kinds = kinds_of(reach)
-        self._owners = reach.owners
-        self._sized = reach.sized
+        self._owners = reach.objects.dicts
+        self._sized = reach.names.sized
         self._sizes = list(map(len, self._sized))
-        self._thread = reach.thread and threading.get_ident()
-        self._arithmetic = [(kind.held, kind.held()) for kind in reach.arithmetic]
+        self._thread = reach.thread.ident and threading.get_ident()
+        self._arithmetic = [(kind.held, kind.held()) for kind in reach.thread.arithmetic]
+
+    def found(self) -> dict[str, Any]:
+        """The parts of a fingerprint."""
+        return {"kinds": self._kinds, "sizes": self._sizes, "thread": self._thread,
+                "owners": [thing.__dict__ is own for thing, own in self._owners],
+                "arithmetic": [kind.settings() for kind in self._reach.thread.arithmetic]}
 
     def holds(self) -> bool:
         """Whether all is as it was."""

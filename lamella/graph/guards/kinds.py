@@ -244,6 +244,6 @@ def _is_users_file(file: str) -> bool:
     return not file.startswith(_LIBRARY) or "site-packages" in file
 
 
-def form_of(raw: torch.Tensor) -> tuple:
-    """The properties of a tensor that a run's kernels depend on: shape, strides, type, device."""
+def tensor_meta(raw: torch.Tensor) -> tuple:
+    """The metadata of a tensor, on which a run's kernels depend: shape, strides, type, device."""
     return raw.shape, raw.stride(), raw.dtype, raw.device

@@ -30,15 +30,15 @@ def uninspected(reach: Reachable) -> Callable[[types.CodeType], bool]:
 
 
 def _followed(reach: Reachable) -> set[types.CodeType]:
-    return {code for function in reach.functions for code in with_inner(function.__code__)}
+    return {code for function in reach.objects.functions for code in with_inner(function.__code__)}
 
 
 def was_read(reach: Reachable, codes: Iterable[types.CodeType]) -> dict[int, Any]:
     """By identity, the objects not inspected that the code which ran may have read."""
-    if not reach.closed:
+    if not reach.limits.closed:
         return {}
     mentioned = {name for code in codes for name in (*facts_of(code).names, *code.co_freevars)}
     every = not ANY_NAME.isdisjoint(mentioned)
-    return {id(thing): thing for thing, names in reach.closed
+    return {id(thing): thing for thing, names in reach.limits.closed
             if names is None or not names.isdisjoint(mentioned)
             or every and not is_opaque(thing)}

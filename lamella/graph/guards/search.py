@@ -77,7 +77,7 @@ def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
         opened: by identity, the large containers and arrays to inspect.
         without: by identity, lists to leave out.
         by_name: whether Tensors of closures and globals are found by names, as attributes are.
-        names: names that code may mention in a form that can't be seen, as computed ones.
+        names: names that code may mention without being seen, such as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
     """
     found = Reachable({} if opened is None else opened, by_name)
@@ -93,7 +93,7 @@ def reachable_from_call(fn: Any, args: tuple, kwargs: dict, names: Iterable[str]
     """
     roots = fn, *arguments.roots_of((args, kwargs))
     found = reachable_from(*roots, names=names, **options)
-    if len(found.functions) <= MANY_FUNCTIONS:
+    if len(found.objects.functions) <= MANY_FUNCTIONS:
         return found
     return reachable_from(*roots, names=names, ran=frozenset(names), **options)
 
@@ -116,7 +116,7 @@ class Search:
 
     Args:
         found: what it finds.
-        names: names that code may mention in a form that can't be seen, as computed ones.
+        names: names that code may mention without being seen, such as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
         without: by identity, lists to leave out.
     """
@@ -140,17 +140,17 @@ class Search:
         self.visit_all(roots)
         while self._waiting:  # not recursive: chains of objects may be long
             self._look_at(*self._waiting.popleft())
-            if len(found.functions) > most:
-                found.refused = f"can reach more than {len(found.functions) - 1} functions"
+            if len(found.objects.functions) > most:
+                found.limits.refused = f"can reach more than {most} functions"
                 self._waiting.clear()
         for reference, thing, lead in self._weak:
-            if thing is None or id(thing) in found.seen:
+            if thing is None or thing in found.visited:
                 continue
             if id(reference) in found.opened:
-                found.refused = "uses an object that is held by a weak reference only"
-            found.closed.append((reference, lead))
-        note_absent(found.spaces, self._sought, self._modules, self._classes)
-        found.hidden = any(len(several) > 1 and any(
+                found.limits.refused = "uses an object that is held by a weak reference only"
+            found.limits.closed.append((reference, lead))
+        note_absent(found.names, self._sought, self._modules, self._classes)
+        found.limits.hidden = any(len(several) > 1 and any(
             source is None or source.path or type(source) is Fixed for source in several.values())
             for several in self._met.values())
 
@@ -162,36 +162,36 @@ class Search:
         if id(thing) in self._without:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
         if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
-            self.found.known_tensors[id(thing)] = thing
-        if id(thing) not in self.found.seen and (
+            self.found.tensors.unnamed[id(thing)] = thing
+        if thing not in self.found.visited and (
                 not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
             self._waiting.append((thing, source))
 
     def _look_at(self, thing: Any, source: Source | None) -> None:
-        if id(thing) in self.found.seen:
+        if thing in self.found.visited:
             return
-        self.found.seen[id(thing)] = thing
+        self.found.visited.add(thing)
         if id(thing) in self._without:
             return
         if type(thing) is not Parameter:  # of which there are thousands
             kind = arithmetic_of(thing)
             if kind is not None:
-                self.found.arithmetic[kind] = None
+                self.found.thread.arithmetic[kind] = None
             hashes = has_tensors_as_keys(thing)
             if id(thing) not in self.found.opened and (
                     hashes or is_large(thing) or is_opaque(thing)):
-                self.found.closed.append((thing, names_to(source)))
+                self.found.limits.closed.append((thing, names_to(source)))
                 return
             if hashes:
-                self.found.refused = "can find a Tensor in a dict or a set by its identity"
+                self.found.limits.refused = "can find a Tensor in a dict or a set by its identity"
             if has_attributes(thing):  # its class is derived from one of Python's
                 self.visit_object(thing)
         if isinstance(thing, Parameter):
-            self.found.parameters.append(thing)
+            self.found.tensors.parameters.append(thing)
             self.note(thing.__dict__, None)
             self._slots(thing.__dict__, functools.partial(Attribute, thing))
         elif isinstance(thing, Tensor):
-            self.found.tensors.append((thing, None))
+            self.found.tensors.others.append((thing, None))
         elif isinstance(thing, CellTree):
             self._visit_cell(thing)
         elif isinstance(thing, types.FunctionType):
@@ -211,12 +211,13 @@ class Search:
 
     def note(self, thing: Any, source: Source | None) -> Source:
         """Note a container; returns its source."""
-        self.found.containers.append(Container(thing, Fixed(thing) if source is None else source))
-        return self.found.containers[-1].source
+        source = Fixed(thing) if source is None else source
+        self.found.contents.containers.append(Container(thing, source))
+        return source
 
     def note_slots(self, thing: Any, *names: str) -> None:
         """Note names of an object whose values are read as attributes, and visit these."""
-        self.found.slotted.append((thing, names))
+        self.found.objects.slotted.append((thing, names))
         self.visit_all([getattr(thing, name) for name in names])
 
     def note_weak(self, reference: Any, thing: Any, source: Source | None) -> None:
@@ -248,19 +249,19 @@ class Search:
             source.is_keyed())
 
     def _visit_cell(self, cell: CellTree) -> None:
-        self.found.cells.append(cell)
+        self.found.objects.cells.append(cell)
         self._visit_class(type(cell))
         for cls in type(cell).__mro__:
-            self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2]["__call__"] = None
+            self.found.names.use(cls, vars(cls), "__call__")
             if "__call__" in vars(cls):
                 break
         for name in CALLED:
             for cls in type(cell).__mro__:
                 if name in vars(cls):  # also of Lamella's classes: a program may replace methods
-                    self.found.spaces.setdefault(id(cls), (cls, vars(cls), {}))[2][name] = None
+                    self.found.names.use(cls, vars(cls), name)
                     break
         own = cell.__dict__
-        self.found.owners.append((cell, own))
+        self.found.objects.dicts.append((cell, own))
         for registry in REGISTRIES:
             if registry in own:
                 source = self.note(own[registry], Attribute(cell, registry))
@@ -271,12 +272,13 @@ class Search:
         """Visit the attributes of an object that may change them."""
         kind = type(thing)
         if isinstance(thing, Iterator) and is_opaque(thing):
-            self.found.refused = f"can draw from {kind.__name__!r}, an iterator made outside of it"
+            self.found.limits.refused = (
+                f"can draw from {kind.__name__!r}, an iterator made outside of it")
         elif is_opaque(thing):
             if hasattr(thing, "__dict__") and not has_hidden_state(kind):
                 self._attributes(thing)
             else:
-                self.found.refused = f"uses {kind.__name__!r}, whose state can't be compared"
+                self.found.limits.refused = f"uses {kind.__name__!r}, whose state can't be compared"
         elif is_ours(thing):
             if not isinstance(thing, Reachable):  # it refers to whole modules, and is never changed
                 self._attributes(thing)
@@ -286,23 +288,23 @@ class Search:
         elif is_of_numpy(thing):
             self._attributes(thing)
         elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
-            self.found.objects.append(thing)
-            self.found.owners.append((thing, thing.__dict__))
+            self.found.objects.others.append(thing)
+            self.found.objects.dicts.append((thing, thing.__dict__))
             self.note(thing.__dict__, None)
 
     def _attributes(self, thing: Any) -> None:
         own = getattr(thing, "__dict__", None)
         if isinstance(thing, threading.local):
-            self.found.locals.append(own)
-            self.found.thread = threading.get_ident()
+            self.found.thread.locals.append(own)
+            self.found.thread.ident = threading.get_ident()
         if own is not None:
-            self.found.objects.append(thing)
-            self.found.owners.append((thing, own))
+            self.found.objects.others.append(thing)
+            self.found.objects.dicts.append((thing, own))
             self._own(thing)
         slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
-            self.found.slotted.append((thing, slots))
+            self.found.objects.slotted.append((thing, slots))
             self._slots({name: getattr(thing, name, None) for name in slots},
                         functools.partial(Slot, thing))
 
@@ -325,19 +327,19 @@ class Search:
 
     def _keep(self, tensor: Tensor, source: Source) -> None:
         """Note a Tensor by its source, unless it has been found elsewhere."""
-        if id(tensor) not in self.found.seen:
-            self.found.seen[id(tensor)] = tensor
-            self.found.tensors.append((tensor, source))
+        if tensor not in self.found.visited:
+            self.found.visited.add(tensor)
+            self.found.tensors.others.append((tensor, source))
 
     def _visit_class(self, kind: type) -> None:
         """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
         if is_users(type(kind).__module__) and type(kind) is not kind:
             self._visit_class(type(kind))
         for cls in kind.__mro__:
-            if id(cls) in self.found.spaces or not is_users(cls.__module__):
+            if id(cls) in self.found.names.spaces or not is_users(cls.__module__):
                 continue
-            self.found.seen[id(cls)] = cls
-            self.found.spaces[id(cls)] = cls, vars(cls), {}
+            self.found.visited.add(cls)
+            self.found.names.use(cls, vars(cls))
             for name, value in list(vars(cls).items()):
                 if functions_of(value):
                     if name in self._mentioned or name in CALLED or (
@@ -350,14 +352,14 @@ class Search:
                     self._name(cls, vars(cls), name, value)
 
     def _use(self, cls: type, name: str, method: Any) -> None:
-        if not is_users(cls.__module__) or name in self.found.spaces[id(cls)][2]:
+        if not is_users(cls.__module__) or name in self.found.names.spaces[id(cls)][2]:
             return
-        self.found.spaces[id(cls)][2][name] = None
+        self.found.names.use(cls, vars(cls), name)
         self.visit_all(functions_of(method))
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
-        self.found.spaces.setdefault(id(owner), (owner, names, {}))[2][name] = None
+        self.found.names.use(owner, names, name)
         source = named(owner, name)
         if self.found.by_name and type(source) is Global and is_no_parameter(value):
             self._keep(value, source)
@@ -372,15 +374,15 @@ class Search:
         if self._ran is not None and "-packages" in code.co_filename and (
                 code.co_name not in self._ran):
             return  # if it runs, `ran.not_found` says so, and the next recording follows it
-        self.found.functions.append(function)
+        self.found.objects.functions.append(function)
         if users:
             self._attributes(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (),
                               strict=False):
-            if id(cell) not in self.found.seen:
-                self.found.seen[id(cell)] = cell
+            if cell not in self.found.visited:
+                self.found.visited.add(cell)
                 source = Variable(cell, name)
-                self.found.variables.append(source)
+                self.found.names.variables.append(source)
                 self.note(cell, None)
                 if not has_value(cell):
                     continue
@@ -393,7 +395,7 @@ class Search:
             around, facts = function.__globals__, facts_of(function.__code__)
             names, read = facts.names, facts.globals
             for name in facts.methods:  # a program may replace them
-                self.found.spaces.setdefault(id(Tensor), (Tensor, vars(Tensor), {}))[2][name] = None
+                self.found.names.use(Tensor, vars(Tensor), name)
             imported = names if "modules" in names else facts.imports
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
@@ -424,12 +426,12 @@ class Search:
         if not is_users(module.__name__):
             for name in [n for n in names if n in own]:
                 if not _is_apart(own, name):
-                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    self.found.names.use(own, own, name)
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):
                         self.visit(own[name], Global(own, name))
             return
-        self.found.spaces.setdefault(id(own), (own, own, {}))  # it may get new names
+        self.found.names.use(own, own)  # it may get new names
         for name in [*names, "__getattr__"]:
             if name in own:
                 self._name(own, own, name, own[name])
@@ -440,4 +442,4 @@ class Search:
                 if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
                     self._name(own, own, name, value)
                 else:  # functions that ran: see `ran.not_found`
-                    self.found.spaces.setdefault(id(own), (own, own, {}))[2][name] = None
+                    self.found.names.use(own, own, name)

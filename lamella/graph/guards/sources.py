@@ -148,7 +148,10 @@ class Global(Source):
         return self.root.get(self.key, ABSENT)
 
     def _set(self, value: Any) -> None:
-        self.root[self.key] = value
+        if value is ABSENT:
+            self.root.pop(self.key, None)
+        else:
+            self.root[self.key] = value
 
     def _describe(self) -> str:
         return f"the global '{self.key}'"
@@ -242,12 +245,13 @@ def kept_in(reach: Reachable, kinds: Collection[type]) -> dict[Any, tuple[Source
     """The values of some types that a run may read and their sources, by the sources' identities.
     """
     found: list[Source] = [
-        Attribute(thing, name) for thing in (*reach.cells, *reach.objects)
+        Attribute(thing, name) for thing in (*reach.objects.cells, *reach.objects.others)
         for name, value in state_of(thing) if type(value) in kinds or _is_container(value)]
-    found += reach.variables
-    found += [Slot(thing, name) for thing, names in reach.slotted for name in names
+    found += reach.names.variables
+    found += [Slot(thing, name) for thing, names in reach.objects.slotted for name in names
               if not isinstance(thing, (dict, functools.partial))]
-    found += [named(owner, name) for owner, _, names in reach.spaces.values() for name in names]
+    found += [named(owner, name) for owner, _, names in reach.names.spaces.values()
+              for name in names]
     return {source.identity: (source, value) for outer in found
             for source, value in outer.inside(outer.get()) if type(value) in kinds}
 

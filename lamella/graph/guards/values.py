@@ -59,11 +59,11 @@ class Kind:
         search.visit_object(thing)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
-        """The value in a form that can be compared (see `comparable`)."""
+        """What is compared of the value (see `comparable`)."""
         return value if type(value).__eq__ is object.__eq__ else ByIdentity(value)
 
     def is_fixed(self, value: Any) -> bool:
-        """Whether that form stays the same as long as the object does."""
+        """Whether that stays the same as long as the object does."""
         return True
 
     def copy(self, thing: Any) -> Any:
@@ -219,7 +219,7 @@ class _Array(_Changing):
     refused = "changes a NumPy array"
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.arrays.append(thing)
+        search.found.contents.arrays.append(thing)
         if thing.dtype.hasobject:
             search.visit_all(thing.ravel().tolist())
 
@@ -247,7 +247,7 @@ class _Buffer(_Changing):
     refused = "changes an array of bytes or numbers"
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.buffers.append(thing)
+        search.found.contents.buffers.append(thing)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
         return type(value), bytes(value)
@@ -268,7 +268,7 @@ class _Generator(Kind):
     """Generators of random numbers; their copies are their positions."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.streams.append(thing)
+        search.found.contents.streams.append(thing)
 
     def copy(self, thing: Any) -> Any:
         if isinstance(thing, random.Random):
@@ -315,7 +315,7 @@ class _Cached(_Changing):
     """Functions that cache their results; compared is whether the cache has changed."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.found.has_caches = True
+        search.found.limits.has_caches = True
         search.visit(thing.__wrapped__)
 
     def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
@@ -393,7 +393,7 @@ def has_changed(thing: Any, before: Any) -> bool:
 
 
 def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
-    """A value in a form that can be compared: itself if it is plain, its parts, or its identity.
+    """What is compared of a value: itself if it is plain, its parts, or its identity.
 
     If `opened` is given, a large container that isn't in it equals any other of its class.
     """

@@ -2,7 +2,7 @@
 
 The parts are those of `PARTS`, separated by commas; ``all`` stands for each of them:
 
-- ``trace``: the kernels of each recorded run, each with the form of its result and its line;
+- ``trace``: the kernels of each recorded run, each with shape and type of its result and its line;
 - ``guards``: the numbers that a run read off tensors, and which guard failed before it was
   recorded again;
 - ``passes``: how many operations the passes leave, and which rewritings a trial has kept;
@@ -57,7 +57,7 @@ def kernels(graph: Graph) -> Iterator[str]:
             arguments = ", ".join([*map(_written, node.args), *(
                 f"{name}={_written(value)}" for name, value in node.kwargs.items())])
             target = str(node.target).removeprefix("aten.").removesuffix(".default")
-            yield (f"{node.name} = {target}({arguments}){_form(node.meta.get('form'))}"
+            yield (f"{node.name} = {target}({arguments}){_described(node.meta.get('tensor_meta'))}"
                    f"{_line(node.meta.get('line'))}")
 
 
@@ -67,10 +67,10 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-def _form(form: Any) -> str:
-    if not form:
+def _described(meta: Any) -> str:
+    if not meta:
         return ""
-    return f"  # {str(form.dtype).removeprefix('torch.')}{[*form.shape]}"
+    return f"  # {str(meta.dtype).removeprefix('torch.')}{[*meta.shape]}"
 
 
 def _line(line: Any) -> str:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.fx import GraphModule, Node
 
-from .forms import Form, form_of
 from .lazy_module import KernelGraph, LazyModule
+from .metadata import TensorMetadata, meta_of
 from .operations import sweep
 from .partition import Backward, cut
 
@@ -87,17 +87,17 @@ def halves(joint: Joint) -> Halves:
         joint.results, joint.results)
     place = {node: i for i, node in enumerate(joint.inputs) if node is not None}
     stacked = [node for node in kept if place.get(node, -1) < joint.carried]
-    forms = [_dense(form_of(node)) for node in stacked]
-    forward = _forward(made, joint, kept, stacked, [order for _, order in forms])
+    metas = [_dense(meta_of(node)) for node in stacked]
+    forward = _forward(made, joint, kept, stacked, [order for _, order in metas])
     found = Halves(
-        forward, [empty for empty, _ in forms], joint.graph,
+        forward, [empty for empty, _ in metas], joint.graph,
         summed=[i for i in joint.gradients if i >= first],
         elements=[place[n] for n in kept if joint.carried <= place.get(n, -1) < first],
         started=[i for i in outs if i >= joint.carried],
         of_elements=[i for i in joint.gradients if joint.carried <= i < first],
         outside=[place[n] for n in kept if place.get(n, -1) >= first])
     return found._replace(backward=_backward(
-        back, joint, found, kept, place, dict(zip(stacked, [o for _, o in forms], strict=True))))
+        back, joint, found, kept, place, dict(zip(stacked, [o for _, o in metas], strict=True))))
 
 
 def placeholders(graph: GraphModule) -> list[Node]:
@@ -122,15 +122,15 @@ def with_inputs(graph: GraphModule, inputs: Sequence[Node | None], results: Sequ
     return LazyModule(graph, own)
 
 
-def _dense(form: Form | None) -> tuple[torch.Tensor, list[int] | None]:
-    """An empty stack of values of a form, and the dimensions in their order in memory."""
-    if form is None:
+def _dense(meta: TensorMetadata | None) -> tuple[torch.Tensor, list[int] | None]:
+    """An empty stack of values with this metadata, and the dimensions in their order in memory."""
+    if meta is None:
         raise NoHalves
-    order = sorted(range(len(form.shape)), key=lambda i: (-form.stride[i], i))
-    laid = [form.shape[i] for i in order]
-    if not form._replace(shape=tuple(laid), stride=tuple(form.stride[i] for i in order)).contiguous:
+    order = sorted(range(len(meta.shape)), key=lambda i: (-meta.stride[i], i))
+    laid = [meta.shape[i] for i in order]
+    if not meta._replace(shape=tuple(laid), stride=tuple(meta.stride[i] for i in order)).contiguous:
         raise NoHalves
-    return (torch.empty((0, *laid), dtype=form.dtype, device=form.device),
+    return (torch.empty((0, *laid), dtype=meta.dtype, device=meta.device),
             None if order == sorted(order) else order)
 
 

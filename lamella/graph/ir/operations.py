@@ -32,7 +32,7 @@ class Effects(NamedTuple):
         is_python: whether Python computes it, of numbers.
         shaped_by_values: whether the shape of its result is data-dependent.
         gives_python: whether it turns a tensor into a Python value.
-        reshapes_in_place: whether it changes the form of a tensor in place.
+        reshapes_in_place: whether it changes the metadata of a tensor in place.
     """
 
     namespace: str = ""

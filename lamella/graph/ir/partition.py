@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from torch.fx import GraphModule, Node
 
-from .forms import form_of
 from .lazy_module import KernelGraph, LazyModule
 from .loop import loop_of
+from .metadata import meta_of
 from .operations import all_written_by, bases_of, effects_of, must_stay
 
 
@@ -90,7 +90,7 @@ def _is_cheap(node: Node) -> bool:
     if node.op != "call_function" or node.target is operator.getitem or must_stay(node) or (
             loop_of(node) is not None):
         return False
-    if form_of(node) is None and "form" not in node.meta and not _gives_tensors(node):
+    if meta_of(node) is None and "tensor_meta" not in node.meta and not _gives_tensors(node):
         return True  # a size
     known = effects_of(node.target)
     return bool(known.shared) and len(node.all_input_nodes) == 1 and not known.may_be_view
@@ -115,7 +115,7 @@ def _of_pass(joint: GraphModule, part: _Part, starts: Sequence[Node | None],
     for node in (*part.takes, *starts):
         made = own.create_node("placeholder", f"input_{len(own.nodes)}")
         if node is not None:
-            made.meta["form"] = node.meta.get("form")
+            made.meta["tensor_meta"] = node.meta.get("tensor_meta")
             copies[node] = made
     for node in part.body:
         copies[node] = own.node_copy(node, copies.__getitem__)

@@ -17,12 +17,12 @@ class NoText(Exception):
 
 
 def to_text(graph: GraphModule, inputs: list[torch.Tensor]) -> str:
-    """A graph of kernels, with the forms of its inputs, in one JSON line.
+    """A graph of kernels, with the metadata of its inputs, in one JSON line.
 
     Of a graph with loops this is a name only: `from_text` can't read it.
     """
-    forms = [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
-    return json.dumps({"nodes": _lines(graph), "inputs": forms})
+    metas = [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
+    return json.dumps({"nodes": _lines(graph), "inputs": metas})
 
 
 def _lines(graph: GraphModule) -> list[Any]:
@@ -41,7 +41,7 @@ def _lines(graph: GraphModule) -> list[Any]:
 
 
 def from_text(text: str) -> tuple[GraphModule, list[torch.Tensor]]:
-    """The graph that `to_text` wrote, and inputs of the right forms with any values."""
+    """The graph that `to_text` wrote, and inputs with the right metadata and any values."""
     described = json.loads(text)
     graph, nodes = Graph(), []
     for target, args, kwargs in described["nodes"]:

@@ -20,8 +20,8 @@ from torch.fx import GraphModule, Node
 
 from ...machine.memory import returning_freed_memory
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
-from ..ir.forms import form_of, form_of_value
 from ..ir.lazy_module import KernelGraph
+from ..ir.metadata import meta_of, meta_of_value
 from ..ir.operations import all_written_by, last_uses
 from ..ir.stages import ending_of
 from ..ir.streams import generators_restored, streams_of
@@ -69,8 +69,8 @@ def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
 
 
 def _has_planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
-    form = form_of(node.args[wanting[node.target][0]])
-    return form is not None and len(form.shape) == 4 and not _is_unsafe(node)
+    meta = meta_of(node.args[wanting[node.target][0]])
+    return meta is not None and len(meta.shape) == 4 and not _is_unsafe(node)
 
 
 def _is_unsafe(node: Node) -> bool:
@@ -78,7 +78,7 @@ def _is_unsafe(node: Node) -> bool:
     if node.target not in CONVOLUTIONS:
         return False
     place = len(CONVOLUTIONS[node.target])  # of the weights
-    weight, stride = form_of(node.args[place]), node.args[place + 2]
+    weight, stride = meta_of(node.args[place]), node.args[place + 2]
     return (weight is None or weight.shape[1] < FEW and weight.shape[2:] == (1, 1)
             and set(stride) != {1})  # type: ignore[arg-type]
 
@@ -132,10 +132,10 @@ class _Rewriting:
         return found
 
     def _keep(self, node: Node, new: Node, value: Any) -> None:
-        form = form_of_value(value)
-        new.meta["form"] = form
+        meta = meta_of_value(value)
+        new.meta["tensor_meta"] = meta
         own = node.target is operator.getitem or not self.memory.is_view(node)
-        if form is not None and own and self.memory.writes(node):
+        if meta is not None and own and self.memory.writes(node):
             new, value = self._in_layout_of(node, new, value)  # before anything reads it
         self.new[node], self.values[node] = new, value
 
@@ -179,7 +179,7 @@ class _Rewriting:
         before = {n: given[n].clone() for n in written}
 
         def recorded(change: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
-            own = {n: _in_form(change(before[n].clone() if n in before else v), n)
+            own = {n: _as_meta(change(before[n].clone() if n in before else v), n)
                    if isinstance(v, torch.Tensor) else v for n, v in given.items()}
             with generators_restored(self.streams):
                 return [*_tensors(_called(node, own)), *(own[n] for n in written)]
@@ -208,14 +208,14 @@ class _Rewriting:
         return self.restored[node]
 
     def _in_layout_of(self, node: Node, new: Node, value: Any) -> tuple[Node, Any]:
-        form = form_of(node)
-        if form is None or value.stride() == form.stride:
+        meta = meta_of(node)
+        if meta is None or value.stride() == meta.stride:
             return new, value
         for layout in (torch.contiguous_format, torch.channels_last):
             if value.dim() != 4 and layout is torch.channels_last:
                 break
             clone, copy = self._cloned(new, value, layout)
-            if copy.stride() == form.stride:
+            if copy.stride() == meta.stride:
                 return clone, copy
         raise Refused(str(node))
 
@@ -223,7 +223,7 @@ class _Rewriting:
                 layout: torch.memory_format) -> tuple[Node, torch.Tensor]:
         clone = self.graph.call_function(aten.clone.default, (new,), {"memory_format": layout})
         copy = value.clone(memory_format=layout)
-        clone.meta["form"] = form_of_value(copy)
+        clone.meta["tensor_meta"] = meta_of_value(copy)
         return clone, copy
 
 
@@ -240,14 +240,14 @@ def _tensors(result: Any) -> list[torch.Tensor]:
 
 def _has_form(value: Any, node: Node) -> bool:
     """Whether a value has the strides that were recorded for it, or there is no record."""
-    form = form_of(node)
-    return form is None or value.stride() == form.stride
+    meta = meta_of(node)
+    return meta is None or value.stride() == meta.stride
 
 
-def _in_form(value: torch.Tensor, node: Node) -> torch.Tensor:
-    """A value in the form that was recorded for it."""
-    form = form_of(node)
-    return value if form is None or value.stride() == form.stride else form.copied(value)
+def _as_meta(value: torch.Tensor, node: Node) -> torch.Tensor:
+    """A value in the metadata that was recorded for it."""
+    meta = meta_of(node)
+    return value if meta is None or value.stride() == meta.stride else meta.copied(value)
 
 
 def _is_last(value: Any) -> bool:

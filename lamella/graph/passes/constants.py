@@ -7,7 +7,7 @@ import operator
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import form_of, form_of_value
+from ..ir.metadata import meta_of, meta_of_value
 from ..ir.operations import must_stay
 from .memory import Memory
 
@@ -16,7 +16,7 @@ MOST_COMPARED = 1024  # bytes of one whose contents are compared
 
 aten = torch.ops.aten
 
-# operations whose value depends only on the form of their first argument; by identity, since an
+# operations whose value depends only on the metadata of their first argument; by identity, since an
 # operation's hash is slow
 _OF_A_FORM = {*map(id, (
     aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
@@ -41,14 +41,14 @@ def fold(module: GraphModule, memory: Memory) -> int:
             continue
         if not _may_fold(node, memory):
             continue
-        form = form_of(node)
-        if form is None or form.bytes > budget:
+        meta = meta_of(node)
+        if meta is None or meta.bytes > budget:
             continue
         value = _computed(node, known)
         if value is None:
             continue
         if not memory.is_view(node):
-            budget -= form.bytes
+            budget -= meta.bytes
         known[node] = value
         if _all_ones(node, known):
             node.meta["ones"] = True
@@ -76,19 +76,19 @@ def _may_fold(node: Node, memory: Memory) -> bool:
 
 
 def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | None:
-    """The value of a node whose inputs are known, or matter only by their form."""
+    """The value of a node whose inputs are known, or matter only by their metadata."""
     def value_of(argument: Node) -> torch.Tensor | None:
         if argument in known:
             return known[argument]
-        form = form_of(argument)
-        return None if form is None else form.empty()
+        meta = meta_of(argument)
+        return None if meta is None else meta.empty()
 
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value_of)  # type: ignore[arg-type]
     if any(value_of(n) is None for n in node.all_input_nodes):
         return None
     with torch.no_grad():
         value = node.target(*args, **kwargs)  # type: ignore[operator]
-    return value if form_of_value(value) == form_of(node) else None
+    return value if meta_of_value(value) == meta_of(node) else None
 
 
 def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
@@ -106,12 +106,12 @@ def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
 def _contents(node: Node, value: torch.Tensor) -> object:
     """What is equal for equal constants, such as the ones that each backward pass begins with."""
     if node.meta.get("ones"):
-        return form_of(node), "ones"
+        return meta_of(node), "ones"
     memory = value.untyped_storage()
     if memory.nbytes() > MOST_COMPARED or value.device.type != "cpu" or (
             value.is_conj() or value.is_neg()):
         return node
-    return form_of(node), value.storage_offset(), bytes(memory)
+    return meta_of(node), value.storage_offset(), bytes(memory)
 
 
 def _attribute(module: GraphModule, node: Node, value: torch.Tensor) -> Node:

@@ -17,8 +17,8 @@ from torch.fx import GraphModule, Node
 
 from ...machine.measured import Key, Measured
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
-from ..ir.forms import Form, form_of
 from ..ir.lazy_module import copied
+from ..ir.metadata import TensorMetadata, meta_of
 from . import winograd
 from .insert import inserted
 from .memory import Memory
@@ -39,17 +39,17 @@ class Convolution(NamedTuple):
     """The sizes and settings of a convolution.
 
     Attributes:
-        x, weight: the forms of input and weights.
-        kept: the form of the stored weights, of which `weight` may be a copy.
-        y: the form of the result.
+        x, weight: the metadata of input and weights.
+        kept: the metadata of the stored weights, of which `weight` may be a copy.
+        y: the metadata of the result.
         stride, padding: of rows and columns.
         of_input: whether the gradient by the input is needed.
     """
 
-    x: Form
-    weight: Form
-    kept: Form
-    y: Form
+    x: TensorMetadata
+    weight: TensorMetadata
+    kept: TensorMetadata
+    y: TensorMetadata
     stride: tuple[int, int]
     padding: tuple[int, int]
     of_input: bool
@@ -242,12 +242,12 @@ def _uncopied(weight: Node, memory: Memory, last: Node) -> Node:
 def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_input: bool
                ) -> Convolution | None:
     stride, padding, dilation, transposed, _, groups = how
-    forms = [form_of(n) for n in (*node.args[:2], source, node, gradient)]
+    metas = [meta_of(n) for n in (*node.args[:2], source, node, gradient)]
     if transposed or groups != 1 or any(
             f is None or len(f.shape) != 4 or f.dtype is not torch.float32
-            or f.device.type != "cpu" for f in forms) or any(d != 1 for d in dilation):
+            or f.device.type != "cpu" for f in metas) or any(d != 1 for d in dilation):
         return None
-    x, weight, kept, y, _ = forms
+    x, weight, kept, y, _ = metas
     assert x is not None and weight is not None and kept is not None and y is not None
     if weight.size * y.shape[0] * y.shape[2] * y.shape[3] < SMALLEST:
         return None
@@ -280,8 +280,8 @@ def fastest(c: Convolution) -> str:
                 way = WAYS[name]
                 y = way.forward(c, x, weight, *way.prepare(c, x, weight))
                 found = way.backward(c, gradient, x, weight, *way.prepare(c, x, weight))
-                for value, form in zip((y, *found), (c.y, c.weight, c.x), strict=False):
-                    _in_form(value, form)
+                for value, meta in zip((y, *found), (c.y, c.weight, c.x), strict=False):
+                    _as_meta(value, meta)
                 best[name] = min(best[name], time.perf_counter() - begin)
                 if name == "torch":
                     wanted = wanted or [y, *found]
@@ -297,11 +297,11 @@ def fastest(c: Convolution) -> str:
     return winner if best[winner] < GAIN * best["torch"] else "torch"
 
 
-def _in_form(value: torch.Tensor, form: Form) -> torch.Tensor:
+def _as_meta(value: torch.Tensor, meta: TensorMetadata) -> torch.Tensor:
     """A value with the strides that the graph expects."""
-    if value.stride() == form.stride:
+    if value.stride() == meta.stride:
         return value
-    last = form.stride[1] == 1 and form.shape[1] != 1
+    last = meta.stride[1] == 1 and meta.shape[1] != 1
     return value.clone(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
@@ -309,7 +309,7 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
              ) -> None:
     x, _, bias = before.args[:3]
     gradient, wanted = after.args[0], after.args[-1]
-    forms: dict[Any, Any] = {user.args[1]: form_of(user) for user in after.users
+    metas: dict[Any, Any] = {user.args[1]: meta_of(user) for user in after.users
                              if wanted[user.args[1]]}  # type: ignore[index]
     values = [x, weight] if bias is None else [x, weight, bias]
 
@@ -317,19 +317,19 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
         y = way.forward(c, x, weight, *way.prepare(c, x, weight))
         if bias:
             y = y + bias[0].view(-1, 1, 1)
-        return (_in_form(y, c.y),)
+        return (_as_meta(y, c.y),)
 
     def backward(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
         prepared = way.prepare(c, x, weight)
         of_weight, *of_input = way.backward(c, gradient, x, weight, *prepared)
         found = [*(of_input or [None]), of_weight, gradient.sum((0, 2, 3))]
-        return tuple([_in_form(found[i], form) for i, form in forms.items()])
+        return tuple([_as_meta(found[i], meta) for i, meta in metas.items()])
 
     (y,) = inserted(module, before, forward, values)  # type: ignore[arg-type]
     found = inserted(module, after, backward,
                      [gradient, x, weight], again=True)  # type: ignore[list-item]
     graph = module.graph
-    places = dict(zip(forms, found, strict=True))
+    places = dict(zip(metas, found, strict=True))
     for user in list(after.users):
         assert user.target is operator.getitem
         if user.args[1] in places:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import form_of
 from ..ir.lazy_module import copied
+from ..ir.metadata import meta_of
 from .insert import inserted
 
 aten = torch.ops.aten
@@ -26,7 +26,7 @@ def halves(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule |
     found = [n for n in module.graph.nodes if _suits(n)]
     for node in found:
         pair = inserted(module, node, pooled, [node.args[0]])
-        if any(form_of(pair[user.args[1]]) != form_of(user) for user in node.users):
+        if any(meta_of(pair[user.args[1]]) != meta_of(user) for user in node.users):
             return None  # other strides
         for user in list(node.users):
             user.replace_all_uses_with(pair[user.args[1]])
@@ -53,11 +53,11 @@ def _suits(node: Node) -> bool:
     if node.target is not aten.max_pool2d_with_indices.default or node.kwargs:
         return False
     x, size, *more = node.args
-    form, (stride, padding, dilation, _) = form_of(x), (*more, *([], 0, 1, False)[len(more):])
-    return (form is not None and len(form.shape) == 4 and form.contiguous
-            and form.dtype.is_floating_point and form.size > 0
+    meta, (stride, padding, dilation, _) = meta_of(x), (*more, *([], 0, 1, False)[len(more):])
+    return (meta is not None and len(meta.shape) == 4 and meta.contiguous
+            and meta.dtype.is_floating_point and meta.size > 0
             and _all(size, 2) and (not stride or _all(stride, 2)) and _all(padding, 0)
-            and _all(dilation, 1) and form.shape[2] % 2 == 0 and form.shape[3] % 2 == 0
+            and _all(dilation, 1) and meta.shape[2] % 2 == 0 and meta.shape[3] % 2 == 0
             and all(user.target is operator.getitem for user in node.users))
 
 

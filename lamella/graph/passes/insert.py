@@ -7,20 +7,20 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import form_of
+from ..ir.metadata import meta_of
 from ..tracing.lines import NOWHERE
 from ..tracing.recorder import Recorder
 
 
 def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[torch.Tensor]],
              arguments: Sequence[Node], again: bool = False) -> list[Node]:
-    """Record the kernels of a function on values of these forms, and insert them before a node.
+    """Record the kernels of a function on values like its arguments, and insert them before a node.
 
     Args:
         module: changed in place. Tensors that the function creates become its attributes.
         place: the node.
         function: from tensors to several tensors; it runs once, on zeros.
-        arguments: the nodes of its arguments, all of known form.
+        arguments: the nodes of its arguments, all with known metadata.
         again: whether values that the graph has already are computed again, to lower peak memory.
 
     Returns:
@@ -28,9 +28,9 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
     """
     given = []
     for argument in arguments:
-        form = form_of(argument)
-        assert form is not None
-        given.append(form.empty().zero_())
+        meta = meta_of(argument)
+        assert meta is not None
+        given.append(meta.empty().zero_())
     recorder = Recorder(given)
     with torch.no_grad(), recorder:
         found = function(*given)

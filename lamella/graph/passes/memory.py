@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from torch.fx import Graph, Node
 
-from ..ir.forms import form_of
+from ..ir.metadata import meta_of
 from ..ir.operations import all_written_by, bases_of, effects_of, mutating, nodes_in
 
 
@@ -93,7 +93,7 @@ class Memory:
 
 
 def reshapes_in_place(graph: Graph) -> bool:
-    """Whether an operation changes a tensor's form in place, which no pass supports."""
+    """Whether an operation changes a tensor's metadata in place, which no pass supports."""
     return any(n.op == "call_function" and effects_of(n.target).reshapes_in_place
                for n in graph.nodes)
 
@@ -124,11 +124,11 @@ class Liveness:
         freed: dict[int, int] = {}
         self.peak = self.top = alive = 0
         for place, node in enumerate(nodes):
-            form = form_of(node)
-            if node.op == "call_function" and node in bases[node] and form is not None:
-                self.size[node] = form.bytes
-                alive += form.bytes
-                freed[self.end[node]] = freed.get(self.end[node], 0) + form.bytes
+            meta = meta_of(node)
+            if node.op == "call_function" and node in bases[node] and meta is not None:
+                self.size[node] = meta.bytes
+                alive += meta.bytes
+                freed[self.end[node]] = freed.get(self.end[node], 0) + meta.bytes
             if alive > self.peak:
                 self.peak, self.top = alive, place
             alive -= freed.pop(place, 0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..ir.forms import Form, form_of
+from ..ir.metadata import TensorMetadata, meta_of
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -39,13 +39,13 @@ def join_parts(module: GraphModule) -> int:
     for total in reversed([n for n in module.graph.nodes if n.target is aten.add.Tensor]):
         if not total.users or any(_is_sum(user) for user in total.users if len(total.users) == 1):
             continue  # the outermost sum of each comes first
-        parts, form = _parts_of(total), form_of(total)
-        if parts is None or form is None or not _are_whole(parts, form):
+        parts, meta = _parts_of(total), meta_of(total)
+        if parts is None or meta is None or not _are_whole(parts, meta):
             continue
         memory = memory or Memory(module.graph)
         if any(map(memory.writes, (total, *(part.gradient for part in parts)))):
             continue
-        _join(module.graph, total, parts, form)
+        _join(module.graph, total, parts, meta)
         count, memory = count + 1, None
     return count
 
@@ -61,7 +61,7 @@ def _parts_of(total: Node) -> list[_Part] | None:
     while waiting:
         node = waiting.pop()
         if not isinstance(node, Node) or node is not total and len(node.users) != 1 or (
-                form_of(node) != form_of(total)):
+                meta_of(node) != meta_of(total)):
             return None
         if _is_sum(node):
             waiting += node.args
@@ -88,30 +88,30 @@ def _part(node: Node) -> _Part | None:
     return _Part(gradient, dim, start, min(end, shape[dim])) if step == 1 and end >= 0 else None
 
 
-def _are_whole(parts: list[_Part], form: Form) -> bool:
+def _are_whole(parts: list[_Part], meta: TensorMetadata) -> bool:
     """Whether each element along one dimension is in exactly one of several parts."""
     dim, place = parts[0].dim, 0
     for part in parts:
         if part.dim != dim or part.start != place or part.end <= place:
             return False
         place = part.end
-    ranks = {len(found.shape) for part in parts if (found := form_of(part.gradient)) is not None}
-    return place == form.shape[dim] and len(ranks) == 1 and form.contiguous and len(parts) > 1
+    ranks = {len(found.shape) for part in parts if (found := meta_of(part.gradient)) is not None}
+    return place == meta.shape[dim] and len(ranks) == 1 and meta.contiguous and len(parts) > 1
 
 
-def _join(graph: Graph, total: Node, parts: list[_Part], form: Form) -> None:
+def _join(graph: Graph, total: Node, parts: list[_Part], meta: TensorMetadata) -> None:
     """Put the parts side by side; in the other order at once, if the sum is only copied to that."""
     turn = next(iter(total.users))
     copy = next(iter(turn.users), None)
-    rank, dim = len(form.shape), parts[0].dim
+    rank, dim = len(meta.shape), parts[0].dim
     order, last = list(range(rank)), total
     if (len(total.users) == 1 and turn.target is aten.permute.default and len(turn.users) == 1
             and copy is not None and copy.target is aten.clone.default
             and copy.kwargs.get("memory_format") is torch.contiguous_format):
         turned: Any = turn.args[1]
         order, last = [d % rank for d in turned], copy
-    selected = all(part.gradient.meta.get("form") is not None
-                   and len(part.gradient.meta["form"].shape) == rank - 1 for part in parts)
+    selected = all(part.gradient.meta.get("tensor_meta") is not None
+                   and len(part.gradient.meta["tensor_meta"].shape) == rank - 1 for part in parts)
     inner = [d - (d > dim) for d in order if d != dim] if selected else order
     with graph.inserting_before(last):
         pieces = [part.gradient if inner == sorted(inner) else
@@ -125,9 +125,9 @@ def _join(graph: Graph, total: Node, parts: list[_Part], form: Form) -> None:
 
 
 def _permuted(graph: Graph, node: Node, order: list[int]) -> Node:
-    form = node.meta["form"]
+    meta = node.meta["tensor_meta"]
     turned = graph.call_function(aten.permute.default, (node, order))
-    turned.meta.update(node.meta, form=form._replace(
-        shape=tuple([form.shape[d] for d in order]),
-        stride=tuple([form.stride[d] for d in order])))
+    turned.meta.update(node.meta, tensor_meta=meta._replace(
+        shape=tuple([meta.shape[d] for d in order]),
+        stride=tuple([meta.stride[d] for d in order])))
     return turned

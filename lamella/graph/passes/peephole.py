@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import form_of, same_as
+from ..ir.metadata import meta_of, same_as
 from .memory import Memory
 from .replacements import Replacements
 
@@ -46,10 +46,10 @@ def _source(node: Node) -> Node:
 
 def _order_of(node: Node) -> list[int] | None:
     """The permutation of its argument's dimensions, if that is all that an operation does."""
-    form = form_of(node)
-    if node.target not in TURNS or form is None:
+    meta = meta_of(node)
+    if node.target not in TURNS or meta is None:
         return None
-    order = list(range(len(form.shape)))
+    order = list(range(len(meta.shape)))
     if node.target is aten.t.default:
         order.reverse()
     elif node.target is aten.permute.default:
@@ -77,12 +77,12 @@ def _viewed(node: Node) -> Node | None:
     if same_as(node, inner):
         return inner
     if inner.target is aten.sum.dim_IntList and _is_sum(node, inner):
-        inner.args, inner.meta["form"] = (*inner.args[:2], False), node.meta["form"]
+        inner.args, inner.meta["tensor_meta"] = (*inner.args[:2], False), node.meta["tensor_meta"]
         return inner
     if inner.target in (aten.view.default, aten._unsafe_view.default):
         below = _source(inner)
-        form = form_of(below)
-        if form is not None and form.contiguous:
+        meta = meta_of(below)
+        if meta is not None and meta.contiguous:
             if same_as(node, below):
                 return below
             node.update_arg(0, below)
@@ -91,13 +91,13 @@ def _viewed(node: Node) -> Node | None:
 
 def _is_sum(view: Node, total: Node) -> bool:
     """Whether a view only drops the dimensions that a sum kept, and is the sum's only user."""
-    form, kept, summed = form_of(view), form_of(total), form_of(_source(total))
-    if form is None or kept is None or summed is None or total.args[2:] != (True,):
+    meta, kept, summed = meta_of(view), meta_of(total), meta_of(_source(total))
+    if meta is None or kept is None or summed is None or total.args[2:] != (True,):
         return False
     dims: Any = total.args[1] or ()
     left = [n for d, n in enumerate(kept.shape)
             if d not in dims and d - len(kept.shape) not in dims]
-    return len(total.users) == 1 and form.contiguous and form.shape == tuple(left)
+    return len(total.users) == 1 and meta.contiguous and meta.shape == tuple(left)
 
 
 def _expanded(node: Node) -> Node | None:
@@ -119,8 +119,8 @@ def _by_one(node: Node) -> Node | None:
 
 def _is_real(node: Node) -> bool:
     """Whether multiplying by 1 is the identity: it makes infinite complex numbers NaN."""
-    form = form_of(node)
-    return form is not None and not form.dtype.is_complex
+    meta = meta_of(node)
+    return meta is not None and not meta.dtype.is_complex
 
 
 def _is_one(value: object) -> bool:

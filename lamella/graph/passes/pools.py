@@ -9,8 +9,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from ...machine.planes import suits
-from ..ir.forms import Form, form_of
 from ..ir.lazy_module import copied
+from ..ir.metadata import TensorMetadata, meta_of
 from .memory import Liveness
 
 aten = torch.ops.aten
@@ -39,8 +39,8 @@ def pool_channels_last(module: GraphModule) -> GraphModule | None:
 def _suits(node: Node) -> bool:
     if node.target is not aten.max_pool2d_with_indices.default:
         return False
-    form = form_of(node.args[0])
-    return (form is not None and form.contiguous and suits(form.shape, form.dtype, form.device)
+    meta = meta_of(node.args[0])
+    return (meta is not None and meta.contiguous and suits(meta.shape, meta.dtype, meta.device)
             and all(user.target is operator.getitem for user in node.users))
 
 
@@ -54,20 +54,20 @@ def _convert(graph: Graph, node: Node) -> None:
         with graph.inserting_after(part):
             back = _clone(graph, part, torch.contiguous_format)
         part.replace_all_uses_with(back, lambda user, own=back: user is not own)
-        part.meta["form"] = _last(form_of(part))
+        part.meta["tensor_meta"] = _last(meta_of(part))
 
 
 def _clone(graph: Graph, node: Node, layout: torch.memory_format) -> Node:
     clone = graph.call_function(aten.clone.default, (node,), {"memory_format": layout})
     clone.meta.update(node.meta)
-    form = form_of(node)
-    clone.meta["form"] = _last(form) if layout is torch.channels_last else form
+    meta = meta_of(node)
+    clone.meta["tensor_meta"] = _last(meta) if layout is torch.channels_last else meta
     return clone
 
 
-def _last(form: Form | None) -> Form | None:
-    """The form with its channels last."""
-    if form is None:
+def _last(meta: TensorMetadata | None) -> TensorMetadata | None:
+    """The metadata with its channels last."""
+    if meta is None:
         return None
-    _, channels, height, width = form.shape
-    return form._replace(stride=(channels * height * width, 1, channels * width, channels))
+    _, channels, height, width = meta.shape
+    return meta._replace(stride=(channels * height * width, 1, channels * width, channels))

@@ -1,6 +1,6 @@
 """Recomputation of casts: one that is kept for the backward pass is made again just before it.
 
-In mixed precision a value often exists twice, in 16 and in 32 bits. Keeping the smaller form, or
+In mixed precision a value often exists twice, in 16 and in 32 bits. Keeping the smaller one, or
 the one that is alive anyway, lowers peak memory for the price of one cast.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch.fx import Graph, Node
 
-from ..ir.forms import form_of
+from ..ir.metadata import meta_of
 from ..ir.operations import sweep
 from .memory import Liveness, Memory
 
@@ -85,8 +85,8 @@ def _sources(value: Node, users: list[Node]) -> Iterator[Node]:
         yield value.args[0]  # type: ignore[misc]
     if all(_is_mask(user, value) for user in users):
         for user in value.users:
-            form = form_of(user)
-            if _is_cast(user) and form is not None and form.dtype is torch.bfloat16:
+            meta = meta_of(user)
+            if _is_cast(user) and meta is not None and meta.dtype is torch.bfloat16:
                 yield user
 
 
@@ -94,10 +94,10 @@ def _is_cast(node: Node) -> bool:
     """Whether a node only changes the type of floating-point numbers."""
     if node.target is not aten._to_copy.default:
         return False
-    form, source = form_of(node), form_of(node.args[0])
-    return (form is not None and source is not None and form.dtype.is_floating_point
-            and source.dtype.is_floating_point and form.stride == source.stride
-            and form.device == source.device)
+    meta, source = meta_of(node), meta_of(node.args[0])
+    return (meta is not None and source is not None and meta.dtype.is_floating_point
+            and source.dtype.is_floating_point and meta.stride == source.stride
+            and meta.device == source.device)
 
 
 def _is_mask(user: Node, value: Node) -> bool:
@@ -121,10 +121,10 @@ def _is_unchanged(source: Node, value: Node, user: Node, memory: Memory) -> bool
 def _replaced(graph: Graph, recast: Recast) -> Node:
     """The cast that the users read now."""
     value, users, source = recast
-    form = form_of(value)
-    assert form is not None
+    meta = meta_of(value)
+    assert meta is not None
     with graph.inserting_before(users[0]):
-        again = graph.call_function(aten._to_copy.default, (source,), {"dtype": form.dtype})
+        again = graph.call_function(aten._to_copy.default, (source,), {"dtype": meta.dtype})
     again.meta.update(value.meta, again=True)
     for user in users:
         user.replace_input_with(value, again)

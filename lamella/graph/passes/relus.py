@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..ir.forms import form_of
+from ..ir.metadata import meta_of
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -32,8 +32,8 @@ def relu_after_pools(module: GraphModule) -> int:
             continue
         memory = memory or Memory(module.graph)
         touched = [relu, relu.args[0], pool, *pool.users]
-        form = form_of(relu)
-        if any(map(memory.writes, touched)) or form is None or form != form_of(relu.args[0]):
+        meta = meta_of(relu)
+        if any(map(memory.writes, touched)) or meta is None or meta != meta_of(relu.args[0]):
             continue
         gradients = _gradients(relu, pool)
         if gradients is not None:
@@ -56,7 +56,7 @@ def _gradients(relu: Node, pool: Node) -> list[tuple[Node, Node]] | None:
     for back in [n for n in relu.users if n.target is _BACK]:
         users = list(back.users)
         if (back.args[1] is not relu or len(users) != 1 or not _is_gradient(users[0], back, relu)
-                or form_of(back.args[0]) != form_of(_value(pool))):
+                or meta_of(back.args[0]) != meta_of(_value(pool))):
             return None
         pairs.append((back, users[0]))
     known = {pool, *(n for pair in pairs for n in pair)}
@@ -73,7 +73,7 @@ def _value(pool: Node) -> Node:
 
 def _is_gradient(node: Node, back: Node, relu: Node) -> bool:
     return (node.target is aten.threshold_backward.default and node.args == (back, relu, 0)
-            and form_of(node) == form_of(back))
+            and meta_of(node) == meta_of(back))
 
 
 def _exchange(graph: Graph, relu: Node, pool: Node, gradients: list[tuple[Node, Node]]) -> None:
@@ -81,12 +81,12 @@ def _exchange(graph: Graph, relu: Node, pool: Node, gradients: list[tuple[Node, 
     pool.update_arg(0, x)
     with graph.inserting_after(value):
         after = graph.call_function(aten.relu.default, (value,))
-    after.meta.update(relu.meta, form=form_of(value))
+    after.meta.update(relu.meta, tensor_meta=meta_of(value))
     value.replace_all_uses_with(after, lambda user: user is not after)
     for back, gradient in gradients:
         with graph.inserting_before(back):
             less = graph.call_function(aten.threshold_backward.default, (back.args[0], after, 0))
-        less.meta.update(gradient.meta, form=form_of(value))
+        less.meta.update(gradient.meta, tensor_meta=meta_of(value))
         back.update_arg(0, less)
         back.update_arg(1, x)
         gradient.replace_all_uses_with(back)

@@ -9,8 +9,9 @@ from torch.fx import Graph, GraphModule, Node
 
 from ...machine import few_rows
 from ...machine.products import available, routes
-from ..ir.forms import Form, form_of
 from ..ir.lazy_module import copied
+from ..ir.metadata import TensorMetadata, meta_of
+from .attention import plain_attention
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default
@@ -39,7 +40,7 @@ def route(graph: Graph, measure: bool) -> int:
         if factors is None:
             continue
         a, b, bias = factors
-        left, right = form_of(a), form_of(b)
+        left, right = meta_of(a), meta_of(b)
         if left is None or right is None or not _fits(left, right, bias):
             continue
         kernel = _fastest(left, right, bias is not None, measure)
@@ -51,7 +52,7 @@ def route(graph: Graph, measure: bool) -> int:
     return count
 
 
-def _fastest(left: Form, right: Form, bias: bool, measure: bool) -> str:
+def _fastest(left: TensorMetadata, right: TensorMetadata, bias: bool, measure: bool) -> str:
     """The name of the fastest kernel for a product."""
     (rows, width), (_, columns) = left.shape, right.shape
     if (rows <= few_rows.MOST and left.stride == (width, 1) and right.stride[0] == 1
@@ -75,12 +76,12 @@ def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
     return None
 
 
-def _fits(left: Form, right: Form, bias: Node | None) -> bool:
+def _fits(left: TensorMetadata, right: TensorMetadata, bias: Node | None) -> bool:
     if left.dtype not in few_rows.TYPES or right.dtype is not left.dtype:
         return False
     if left.device.type != "cpu" or right.device.type != "cpu":
         return False
-    added = form_of(bias)
+    added = meta_of(bias)
     return bias is None or (added is not None and added.shape == right.shape[1:]
                             and added.dtype is left.dtype
                             and added.stride == (1,))  # the kernel reads it as if it were
@@ -115,9 +116,9 @@ def _transposed(graph: Graph, node: Node) -> Node:
     if node.target is aten.t.default:
         return node.args[0]  # type: ignore[return-value]
     turned = graph.call_function(aten.t.default, (node,))
-    form = form_of(node)
-    assert form is not None
-    turned.meta["form"] = form._replace(shape=form.shape[::-1], stride=form.stride[::-1])
+    meta = meta_of(node)
+    assert meta is not None
+    turned.meta["tensor_meta"] = meta._replace(shape=meta.shape[::-1], stride=meta.stride[::-1])
     return turned
 
 
@@ -130,17 +131,18 @@ def _is_routed(node: Node) -> bool:
 def plain(graph: GraphModule) -> GraphModule:
     """The graph with PyTorch's own products, for a compiler that has no rule for others."""
     found = copied(graph)
+    plain_attention(found.graph)
     for node in list(found.graph.nodes):
         if not _is_routed(node):
             continue
         a, weight, bias = node.args[:3]
-        ending, form = (node.args[3], node.args[5]) if len(node.args) == 6 else ("none", "")
+        ending, meta = (node.args[3], node.args[5]) if len(node.args) == 6 else ("none", "")
         with found.graph.inserting_before(node):
             turned = found.graph.call_function(aten.t.default, (weight,))
             out = (found.graph.call_function(aten.mm.default, (a, turned)) if bias is None
                    else found.graph.call_function(aten.addmm.default, (bias, a, turned)))
             if ending != "none":
-                kwargs = {"approximate": form} if ending == "gelu" else {}
+                kwargs = {"approximate": meta} if ending == "gelu" else {}
                 out = found.graph.call_function(getattr(aten, ending).default, (out,), kwargs)
         out.meta.update(node.meta)
         node.replace_all_uses_with(out)

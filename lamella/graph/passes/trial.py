@@ -13,8 +13,8 @@ from torch.fx.node import map_arg
 from ...machine.memory import returning_freed_memory
 from ...machine.timing import Rounds
 from ..ir.agreement import agree_but_for_kinks, next_to
-from ..ir.forms import copy_of
 from ..ir.lazy_module import copied
+from ..ir.metadata import copy_of
 from ..ir.operations import nodes_in
 from ..ir.stages import ending_of, written_inputs
 from ..ir.streams import generators_restored, streams_of

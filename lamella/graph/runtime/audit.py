@@ -65,8 +65,7 @@ def audited(call: Callable[[tuple, dict], Any], fn: Any, args: tuple, kwargs: di
     reach = reachable_from_call(fn, args, kwargs)
     with undone(reach), contextlib.redirect_stdout(io.StringIO()):
         wanted = copies_of(call(*copied((args, kwargs))))
-        return Audit(wanted, [(t, t._raw.detach().clone()) for t in (
-            *reach.parameters, *(t for t, _ in reach.tensors))])
+        return Audit(wanted, [(t, t._raw.detach().clone()) for t in reach.tensors.all()])
 
 
 def _pairs(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
@@ -96,14 +95,14 @@ def _same(got: Any, want: Any) -> bool:
 
 def _kernel(replay: Replay, place: str) -> str:
     """The kernel that computed a result, and its line, as text."""
-    form: Any = replay.outputs.out_tree[0]
+    tree: Any = replay.outputs.out_tree[0]
     for key in place.replace("its result", "").replace("]", "").split("[")[1:]:
-        form = form[int(key) if key.isdigit() else key.strip("'")]
-    if type(form) is not New:
+        tree = tree[int(key) if key.isdigit() else key.strip("'")]
+    if type(tree) is not New:
         return ""
     output = next(n for n in reversed(replay.execution.graph.graph.nodes) if n.op == "output")
     results: Any = output.args[0]
-    node = results[len(replay.execution.expected) + form.number]
+    node = results[len(replay.execution.expected) + tree.number]
     return f"; it is given by {node.target}{node.meta.get('line', NOWHERE)}"
 
 

@@ -31,7 +31,7 @@ class Bindable(FunctionWrapper):
         self.dynamic = dynamic
 
     def __deepcopy__(self, memo: dict) -> Bindable:
-        """A new compiled form for a copied object; a plain function is not copied."""
+        """A new compiled function for a copied object; a plain function is not copied."""
         fn = copy.deepcopy(self.fn, memo)
         return self if fn is self.fn else self._of(fn)
 
@@ -52,7 +52,7 @@ class Bindable(FunctionWrapper):
         return type(self)(fn, self.fullgraph, self.level, self.dynamic)
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
-        """As a method: each object has a compiled form of its own."""
+        """As a method: each object has a compiled function of its own."""
         if owner is None:
             return self
         if isinstance(owner, type) or not hasattr(owner, "__dict__"):

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...core.forking import Lock
-from ..guards.kinds import form_of
+from ..guards.kinds import tensor_meta
 from .cache_entry import CacheEntry
-from .keys import PARTS, form_of_any_size, key_of, key_without_numbers
+from .keys import CallKey, key_of, key_without_numbers, tensor_meta_of_any_size
 from .scalar_profile import ScalarProfile
 from .size_profile import SizeProfile
 
@@ -73,12 +73,13 @@ class Cache:
         self._dynamic = dynamic
         self._changing = Lock()
 
-    def find(self, key: Any, args: tuple, kwargs: dict) -> Found:
+    def find(self, key: CallKey, args: tuple, kwargs: dict) -> Found:
         """The graphs for a call for whose own key there are none."""
-        if len(key) > PARTS and not self.compares_identities:  # which are the same doesn't matter
-            line = self.lines.get(key[:PARTS])
+        if key.aliases and not self.compares_identities:  # which are the same doesn't matter
+            plain = key._replace(aliases=())
+            line = self.lines.get(plain)
             if line is not None and line.entries:
-                return Found(key[:PARTS], line.entries)
+                return Found(plain, line.entries)
         kind, given = key_without_numbers(args, kwargs)
         line = self.lines.get(kind)
         if line is not None and line.scalars is not None:
@@ -86,7 +87,7 @@ class Cache:
             known = None if place is None else self.lines.get(place)
             if known is not None and known.entries:
                 return Found(place, known.entries, line.scalars.inputs(given))
-        place = key_of(args, kwargs, form_of_any_size)
+        place = key_of(args, kwargs, tensor_meta_of_any_size)
         line = self.lines.get(place)
         if line is None or line.sizes is None or line.sizes.is_frequent(key):
             return Found(key, ())
@@ -162,5 +163,5 @@ class Cache:
 
     def of_call(self, args: tuple, kwargs: dict) -> Sequence[CacheEntry]:
         """The graphs for arguments of this kind, or else those for any size."""
-        return (self.entries(key_of(args, kwargs, form_of))
-                or self.entries(key_of(args, kwargs, form_of_any_size)))
+        return (self.entries(key_of(args, kwargs, tensor_meta))
+                or self.entries(key_of(args, kwargs, tensor_meta_of_any_size)))

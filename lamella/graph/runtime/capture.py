@@ -15,7 +15,7 @@ import torch
 
 from ...core.forking import Lock
 from ...device import kinds
-from ..ir.forms import Form
+from ..ir.metadata import TensorMetadata
 from ..ir.streams import generators_restored
 from .autotuner import Run, Values
 
@@ -151,7 +151,7 @@ class Captured:
 
 
 def others_like(values: Values, stays: list[bool]) -> Values:
-    """Inputs of the same form with other numbers, which a graph that replays old ones gets wrong.
+    """Inputs like these with other numbers, which a graph that replays old ones gets wrong.
 
     Numbers change places, so that each stays one that the stage has been given: an index, say.
     """
@@ -169,7 +169,7 @@ def _turned(value: torch.Tensor) -> torch.Tensor:
 def _span(value: torch.Tensor) -> torch.Tensor:
     """The memory from a tensor's first element to its last, each of its elements once."""
     value = value.detach()
-    span = Form(value.shape, value.stride(), value.dtype, value.device).span
+    span = TensorMetadata(value.shape, value.stride(), value.dtype, value.device).span
     return value.as_strided((span,), (1,))
 
 

@@ -17,7 +17,7 @@ from ...core.threads import compiled_calls
 from ...core.tracebacks import user_stacklevel
 from ..guards.bytecode import facts_of
 from ..guards.guard import Guard
-from ..guards.kinds import form_of
+from ..guards.kinds import tensor_meta
 from ..tracing.symbolic import preparation
 from ..tracing.taping import may_be_taped
 from ..tracing.trace import Trace
@@ -50,7 +50,7 @@ class Compiled(Bindable, Reporting):
     Attributes:
         name: its name in messages.
         level: the optimization level, ``"O0"`` (replay only) or ``"O1"``.
-        dynamic: the arguments' declared forms, Tensors with None for dimensions that vary; or None.
+        dynamic: the arguments' declared signature, with None for dimensions that vary; or None.
         cache: the graphs.
         scope: how far the objects that it can reach are looked for.
         statistics: how its calls have been run.
@@ -99,7 +99,7 @@ class Compiled(Bindable, Reporting):
     def called(self, args: tuple, kwargs: dict) -> Any:
         """A call on its own: a replay, or a recorded run."""
         inputs = raws_of(args, kwargs)
-        key = key_of(args, kwargs, form_of, inputs)
+        key = key_of(args, kwargs, tensor_meta, inputs)
         line = self.cache.lines.get(key)
         if line is not None and (line.eager is not None or line.waits and preparation.is_running):
             return self.eagerly(args, kwargs)

@@ -1,7 +1,7 @@
 """The short path: calls of small compiled functions in C++, from the guards to the result.
 
 `Compiled.__call__` takes tens of microseconds beside the kernels. Most calls are like the one
-before: the same graph applies, its arguments are Tensors of the same forms, alone or in lists and
+before: the same graph applies, its arguments are Tensors like those before, alone or in lists and
 tuples, and it returns new Tensors without side effects. Such a call is one function in C++
 (`program.cpp`), which checks every guard, and runs kernels or XLA's code. On a miss it has changed
 nothing, and `Compiled.__call__` continues.
@@ -67,12 +67,12 @@ def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tupl
     constants = [*inputs.constants, *plan.constants]
     first = inputs.arguments + len(inputs.held) + len(constants)
     results = [number - first for number in plan.results]
-    structure, form = _structure(args), _form(replay.outputs.out_tree[0])
-    if structure is None or form is None or min(results, default=-1) < 0:  # or it gives an input
+    structure, tree = _structure(args), _tree(replay.outputs.out_tree[0])
+    if structure is None or tree is None or min(results, default=-1) < 0:  # or it gives an input
         return None
     try:
         return module.make_direct(Tensor, Parameter, run, guards, expected, args, structure,
-                                  inputs.held, constants, plan.stages[0].takes, results, form)
+                                  inputs.held, constants, plan.stages[0].takes, results, tree)
     except (IndexError, RuntimeError, TypeError, ValueError):  # other kinds of arguments
         return None
 
@@ -87,13 +87,13 @@ def _structure(args: Any) -> Any:
     return None if None in parts else (type(args).__name__, parts)
 
 
-def _form(form: Any) -> Any:
+def _tree(tree: Any) -> Any:
     """The description of a result as `program.cpp` reads it; None for another one."""
-    if type(form) is New:
-        return None if form.own else form.number
-    if type(form) in ATOMS:
-        return "constant", form
-    if type(form) not in (tuple, list):
+    if type(tree) is New:
+        return None if tree.own else tree.number
+    if type(tree) in ATOMS:
+        return "constant", tree
+    if type(tree) not in (tuple, list):
         return None
-    parts = [_form(part) for part in form]
-    return None if None in parts else (type(form).__name__, parts)
+    parts = [_tree(part) for part in tree]
+    return None if None in parts else (type(tree).__name__, parts)

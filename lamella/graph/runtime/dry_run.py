@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...autodiff.tree import container_tensors
 from ..guards.arguments import leaves_of, with_leaves
 from ..guards.reachable import Reachable
-from ..guards.sources import Source
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
-from ..tracing.draws import GENERATORS, Draws, Positions, draws_recorded, global_generators
+from ..tracing.draws import GENERATORS, Draws, Positions, global_generators
 from ..tracing.dry_trace import DryTrace
-from ..tracing.python_functions import conversions_recorded, mathematics_recorded
+from ..tracing.python_functions import conversions, mathematics
 from ..tracing.refusals import CannotTrace
 from ..tracing.run import run_traced
 from ..tracing.scalar_environment import ScalarEnvironment
 from ..tracing.scalars import alike, checks_classes
+from ..tracing.stand_ins import in_place
 from ..tracing.trace import Trace
 from .scalar_profile import ScalarProfile, input_kind
 
@@ -62,21 +61,20 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
         CannotTrace: if no graph can have these numbers as inputs.
         Exception: what the function raises.
     """
-    if reach.has_caches:
+    if reach.limits.has_caches:
         raise CannotTrace("may call a function that caches its results")
-    if reach.hidden:
+    if reach.limits.hidden:
         raise CannotTrace("finds a list that grows in several places")
     numbers = ScalarEnvironment(varying.inputs(given), list(varying.sources.values()),
-                                list(varying.lists.values()), varying.reads)
+                                list(varying.lists.values()), varying.reads.places)
     draws = Draws(numbers)
-    generators = [*global_generators(), *reach.streams, *(
+    generators = [*global_generators(), *reach.contents.streams, *(
         leaf for leaf in leaves_of((args, kwargs)) if type(leaf) in GENERATORS)]
     args, kwargs = _with_stand_ins((args, kwargs), numbers, draws, varying)
     begun = Positions(generators)
     stand_ins = [*zip(numbers.sources, numbers.held, strict=True), *numbers.lists,
-                 *draws.sources(reach)]
-    with (_in_place(stand_ins), mathematics_recorded(reach), conversions_recorded(reach),
-          draws_recorded(draws, reach)):
+                 *draws.sources(reach), *mathematics(reach), *conversions(reach)]
+    with in_place(stand_ins):
         before = Snapshot(reach, may_draw=True)
         try:
             trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
@@ -104,7 +102,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
 def _with_stand_ins(arguments: Any, numbers: ScalarEnvironment, draws: Draws,
                     varying: ScalarProfile) -> Any:
     """Arguments with stand-ins for the numbers that vary, and for generators."""
-    stand_ins = dict(zip(sorted(varying.positions), numbers.given, strict=True))
+    stand_ins = dict(zip(sorted(varying.arguments.places), numbers.given, strict=True))
     order = itertools.count()
 
     def replaced(leaf: Any) -> Any:
@@ -113,19 +111,6 @@ def _with_stand_ins(arguments: Any, numbers: ScalarEnvironment, draws: Draws,
         return draws.stand_in(leaf) if type(leaf) in GENERATORS else leaf
 
     return with_leaves(arguments, replaced)
-
-
-@contextmanager
-def _in_place(stand_ins: Sequence[tuple[Source, Any]]) -> Iterator[None]:
-    """A block in which the program's objects hold stand-ins."""
-    real = [(source.whole(), source.whole().get()) for source, _ in stand_ins]
-    try:
-        for source, stand_in in stand_ins:
-            source.set(stand_in)
-        yield
-    finally:
-        for source, value in reversed(real):
-            source.set(value)
 
 
 def _draws_again(numbers: ScalarEnvironment, given: Sequence[Any], begun: Positions,

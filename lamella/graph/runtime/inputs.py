@@ -10,7 +10,8 @@ import torch
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.bytecode import facts_of
-from ..guards.kinds import form_of
+from ..guards.kinds import tensor_meta
+from ..ir.metadata import TensorMetadata
 from ..ir.sharing import Sharing
 from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
@@ -48,7 +49,7 @@ class Inputs:
         self.constants = outcome.constants
         self._sizes = sizes
         self._queries = trace.outside.queries
-        self._forms = [form_of(one.data) for one in fixed]
+        self._metas = [tensor_meta(one.data) for one in fixed]
         self._same = outcome.same
         self._compares_identities = any(facts_of(code).identities for code in trace.outside.codes)
         self._sharing = Sharing(outcome.graph, self.arguments, len(self.parameters))
@@ -102,8 +103,8 @@ class Inputs:
         others = [t._raw for t in self.others]
         moved = not all(map(is_, data, self._seen))
         if moved or others:
-            for form, raw in zip(self._forms, (*data, *others), strict=True):
-                if form_of(raw) != form:
+            for meta, raw in zip(self._metas, (*data, *others), strict=True):
+                if tensor_meta(raw) != meta:
                     return None
             self._seen = data
         others.extend([source.get()._raw for source in self.sources])
@@ -124,11 +125,12 @@ class Inputs:
         for question, answer in self._queries:
             if question() != answer:
                 return "what the program asks Python, a log or the settings", "", ""
-        for form, tensor in zip(self._forms, self.held, strict=False):
-            now = form_of(data_of(tensor))
-            if now != form:
+        for meta, tensor in zip(self._metas, self.held, strict=False):
+            now = TensorMetadata(*tensor_meta(data_of(tensor)))
+            if now != meta:
+                old = TensorMetadata(*meta)
                 return (f"the shape or type of {getattr(tensor, 'name', 'a Tensor')}",
-                        f"{tuple(form[0])} {form[2]}", f"{tuple(now[0])} {now[2]}")
+                        f"{tuple(old.shape)} {old.dtype}", f"{tuple(now.shape)} {now.dtype}")
         return None
 
     def found(self, number: int) -> Tensor:

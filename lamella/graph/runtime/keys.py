@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,26 +12,42 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import apart, given_tensors, with_leaves
 from ..guards.fingerprint import kind_of_rule
-from ..guards.kinds import ATOMS, ByIdentity, form_of
+from ..guards.kinds import ATOMS, ByIdentity, tensor_meta
 from ..guards.values import comparable
 from .scalar_profile import input_kind
 
 _ONLY_TENSORS = frozenset((Tensor,))
-PARTS = 4  # of a key where no argument is given twice
 
 
-def key_of(args: tuple, kwargs: dict, form: Callable[[torch.Tensor], Any] = form_of,
-         inputs: list[torch.Tensor] | None = None) -> Any:
+class CallKey(NamedTuple):
+    """The key of a call.
+
+    Attributes:
+        args, kwargs: the kinds of its arguments.
+        device, deterministic: the settings that a recorded run depends on.
+        aliases: which of the arguments' Tensors are the same, by their places; empty if all differ.
+    """
+
+    args: tuple
+    kwargs: tuple
+    device: torch.device
+    deterministic: bool
+    aliases: tuple[int, ...] = ()
+
+
+def key_of(args: tuple, kwargs: dict, meta: Callable[[torch.Tensor], Any] = tensor_meta,
+         inputs: list[torch.Tensor] | None = None) -> CallKey:
     """The key of a call: the kinds of the arguments, and which of them are the same."""
-    found = (_kind(args, form),
-             tuple([(k, _kind(v, form)) for k, v in kwargs.items()]) if kwargs else (), *settings())
     inputs = raws_of(args, kwargs) if inputs is None else inputs
-    if len(inputs) < 2:
-        return found
-    places = {id(raw): i for i, raw in enumerate(inputs)}
-    if len(places) == len(inputs):
-        return found
-    return (*found, tuple([places[id(raw)] for raw in inputs]))
+    aliases = ()
+    if len(inputs) > 1:
+        places = {id(raw): i for i, raw in enumerate(inputs)}
+        if len(places) < len(inputs):
+            aliases = tuple([places[id(raw)] for raw in inputs])
+    kinds = tuple([_kind(v, meta) for v in args])
+    named = tuple([(k, _kind(v, meta)) for k, v in kwargs.items()]) if kwargs else ()
+    # without a call of Python's code, since this is on the path of each call
+    return tuple.__new__(CallKey, (kinds, named, *settings(), aliases))
 
 
 def settings() -> tuple[torch.device, bool]:
@@ -60,30 +76,30 @@ def raws_of(args: tuple, kwargs: dict) -> list[torch.Tensor]:
     return [t._raw for t in given_tensors((args, kwargs))]
 
 
-def form_of_any_size(raw: torch.Tensor) -> tuple:
-    """The part of a tensor's form that is fixed in a graph for several sizes."""
+def tensor_meta_of_any_size(raw: torch.Tensor) -> tuple:
+    """The part of a tensor's metadata that is fixed in a graph for several sizes."""
     return raw.dim(), raw.dtype, raw.device
 
 
-def _kind(value: Any, form: Callable[[torch.Tensor], Any], depth: int = 0) -> Any:
+def _kind(value: Any, meta: Callable[[torch.Tensor], Any], depth: int = 0) -> Any:
     kind = type(value)
     if kind is not Tensor and isinstance(value, Parameter):
         return id(value)
     if kind is Tensor or isinstance(value, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
-        return (form(value._raw), comparable(own)) if own else form(value._raw)
+        return (meta(value._raw), comparable(own)) if own else meta(value._raw)
     if kind in ATOMS:
         return comparable(value)
     if isinstance(value, (tuple, list)):
-        return kind, tuple([_kind(v, form, depth) for v in value])
+        return kind, tuple([_kind(v, meta, depth) for v in value])
     if isinstance(value, dict):
-        return kind, tuple([(type(k), k, _kind(v, form, depth)) for k, v in value.items()])
+        return kind, tuple([(type(k), k, _kind(v, meta, depth)) for k, v in value.items()])
     if isinstance(value, slice):
         return slice, comparable((value.start, value.stop, value.step))
     if kind is ByIdentity:
         return value
     found = apart(value, depth)
     if found is not None:
-        return found.key, tuple([_kind(part, form, depth + 1) for part in found.parts])
+        return found.key, tuple([_kind(part, meta, depth + 1) for part in found.parts])
     rule = kind_of_rule(value)
     return comparable(value) if rule is None else rule

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..guards.arguments import with_leaves
-from .keys import form_of_any_size, key_of
+from .keys import key_of, tensor_meta_of_any_size
 from .recompilations import called
 from .scalar_profile import input_kind
 
@@ -109,4 +109,4 @@ def kinds_of(args: tuple, kwargs: dict) -> tuple[Any, ...]:
     """The kinds of the arguments, each by itself, without numbers and sizes."""
     plain = with_leaves([*args, *kwargs.values()],
                         lambda leaf: leaf if (kind := input_kind(leaf)) is None else kind)
-    return tuple([key_of((value,), {}, form_of_any_size) for value in plain])
+    return tuple([key_of((value,), {}, tensor_meta_of_any_size) for value in plain])

@@ -45,10 +45,10 @@ class Outputs:
         self._assigned = outcome.assigned
         self._found_elsewhere = outcome.found_elsewhere
         self._has_numbers = has_numbers
-        form = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
-        self.gives_one = (type(form) is New and form == New(0)
+        tree = self.out_tree[0]  # whose type counts, since a program's tuple may equal New(0)
+        self.gives_one = (type(tree) is New and tree == New(0)
                           and not self._changes and not self._deferred)
-        self.build = None if self._changes or self._deferred else builder_of(form)
+        self.build = None if self._changes or self._deferred else builder_of(tree)
 
     @property
     def assigns(self) -> bool:
@@ -66,7 +66,7 @@ class Outputs:
             return True
         things = list(things_of((args, kwargs)))
         return pattern_of(things) == self.pattern and (
-            [number for number, thing in enumerate(things) if reach.knows(thing)]
+            [number for number, thing in enumerate(things) if thing in reach.visited]
             == [number for number, _ in self._found_elsewhere]) and all(
                 things[number] is thing for number, thing in self._found_elsewhere)
 

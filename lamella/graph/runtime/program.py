@@ -114,7 +114,7 @@ class _Lowered:
         self.values: dict[Node, Any] = {}  # of nodes: the number of a value, numbers, a constant
         self.steps: list[tuple[str, str, str, list[Any], Any, list[int]]] = []
         self.count = 0
-        self._forms: dict[int, _Operation] = {}  # by identity: an operation's hash is slow
+        self._schemas: dict[int, _Operation] = {}  # by identity: an operation's hash is slow
         for node in part.inputs:
             self.values[node] = self._new()
         self.inputs = self.count
@@ -149,12 +149,12 @@ class _Lowered:
             self.steps.append(("loop", "", "", [given], self._described(loop),
                                [self.values[node]]))
             return
-        form = self._forms.get(id(node.target))
-        if form is None:
-            form = self._forms[id(node.target)] = _operation(node.target)
+        schema = self._schemas.get(id(node.target))
+        if schema is None:
+            schema = self._schemas[id(node.target)] = _operation(node.target)
         args, kwargs = node.args, node.kwargs
         takes, constants = [], []
-        for i, (name, has_default, default, kind) in enumerate(form.arguments):
+        for i, (name, has_default, default, kind) in enumerate(schema.arguments):
             if i < len(args):
                 value: Any = args[i]
             elif name in kwargs:
@@ -168,9 +168,9 @@ class _Lowered:
                 constants.append(taken.value)
                 taken = ~(len(constants) - 1)
             takes.append(taken)
-        results = [self._new() for _ in range(form.results)]
+        results = [self._new() for _ in range(schema.results)]
         self.values[node] = results[0] if len(results) == 1 else results
-        self.steps.append(("call", form.name, form.overload, takes, constants, results))
+        self.steps.append(("call", schema.name, schema.overload, takes, constants, results))
 
     def _described(self, loop: Loop) -> tuple:
         """A loop as `program.cpp` reads it."""

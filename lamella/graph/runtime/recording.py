@@ -23,7 +23,7 @@ from ..tracing.threads import alone, other_thread
 from ..tracing.trace import Trace
 from .cache_entry import CacheEntry
 from .dry_run import dry_run
-from .keys import form_of_any_size, key_of, key_without_numbers
+from .keys import CallKey, key_of, key_without_numbers, tensor_meta_of_any_size
 from .recompilations import failure
 from .scalar_profile import ScalarProfile
 from .size_profile import MOST_RECORDED, ResultProfile, SizeProfile, kind_of, symbolic_replay
@@ -45,7 +45,7 @@ class Call(NamedTuple):
         args, kwargs: the arguments.
     """
 
-    key: Any
+    key: CallKey
     inputs: list[torch.Tensor]
     args: tuple
     kwargs: dict
@@ -69,7 +69,7 @@ class Recording:
 
     def __init__(self, of: Compiled, call: Call, known: Sequence[CacheEntry], found: Found):
         self.of, self.call, self.known, self.tried = of, call, known, found.entries
-        self.place = key_of(call.args, call.kwargs, form_of_any_size)  # before the run
+        self.place = key_of(call.args, call.kwargs, tensor_meta_of_any_size)  # before the run
 
     def value(self) -> Any:
         """What the function gives; it is recorded if it can be, else it runs eagerly."""
@@ -144,9 +144,9 @@ class Recording:
         of, (key, inputs, args, kwargs) = self.of, self.call
         with not_collecting():
             reach = of.scope.reach(of.fn, args, kwargs)
-        if reach.refused is not None:
-            return self._give_up(f"it {reach.refused}")
-        for tensor in (*reach.parameters, *(found for found, _ in reach.tensors)):
+        if reach.limits.refused is not None:
+            return self._give_up(f"it {reach.limits.refused}")
+        for tensor in reach.tensors.all():
             tensor.init_data()  # their first values are no part of a graph
         with not_collecting():
             same = [entry.guard for entry in self.known if entry.guard.reach.same(reach)]
@@ -221,7 +221,7 @@ class Recording:
         if varying is None or varying.refused:
             return None
         reach = of.scope.reach(of.fn, args, kwargs)
-        if reach.refused is not None or not varying.note(key, given, reach):
+        if reach.limits.refused is not None or not varying.note(key, given, reach):
             return None
         if varying.lists:
             reach = of.scope.reach(of.fn, args, kwargs, varying.grown())

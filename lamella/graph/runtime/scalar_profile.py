@@ -14,9 +14,8 @@ from ..guards.values import comparable
 from ..tracing.arrays import kind_of_array, may_be_input
 from ..tracing.lines import line_of
 from ..tracing.refusals import CannotTrace, Cause
-from ..tracing.scalars import (
-    NUMBERS,
-)
+from ..tracing.scalars import NUMBERS
+from .profile import Profile
 
 MOST_DRAWN = 6  # runs that drew random numbers and had no graph, before such calls run eagerly
 MOST_RECORDINGS = 24  # for different numbers, before calls with new ones run eagerly
@@ -26,10 +25,10 @@ class ScalarProfile:
     """For arguments that differ only in numbers: the numbers that have differed so far.
 
     Attributes:
-        positions: which of the arguments' numbers have differed, by their order.
+        arguments: the profile of the arguments' numbers, by their order.
         sources: of the numbers in the program's objects that have differed, by their identities.
         lists: the sources of the program's lists and deques that have grown, likewise.
-        reads: which of the numbers that runs read off tensors have differed, by their order.
+        reads: the profile of the numbers that runs read off tensors, by their order.
         draws: whether runs draw random numbers of Python or NumPy.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
@@ -38,60 +37,45 @@ class ScalarProfile:
     """
 
     def __init__(self) -> None:
-        self.positions: set[int] = set()
+        self.arguments, self.reads = Profile(), Profile()
         self.sources: dict[Any, Source] = {}
         self.lists: dict[Any, Source] = {}
-        self.reads: set[int] = set()
         self.draws = False
         self.keys: list[Any] = []
         self.refused = self.refused_draws = ""
         self.waits_for: str | None = None
-        self._given: Sequence[Any] | None = None
-        self._read: list[Any] = []
+        self._numbers, self._contents = Profile(), Profile()
         self._reads_refused = False
         self._drawn = 0  # runs that drew random numbers and had no graph
-        self._kept: dict[Any, tuple[Source, Any]] = {}
-        self._lists: dict[Any, tuple[Source, Any, int, Any]] = {}
 
     def note(self, key: Any, given: Sequence[Any], reach: Reachable) -> bool:
         """Note the numbers of a call before its recording; returns whether any have differed."""
         found = kept_in(reach, NUMBERS | {list, deque})
-        kept = {place: held for place, held in found.items()
-                if type(held[1]) not in (list, deque)}
-        lists = {place: (source, thing, len(thing), thing[-1] if thing else None)
-                 for place, (source, thing) in found.items() if type(thing) in (list, deque)}
-        if self._given is not None:
-            self.positions.update(i for i, (a, b) in enumerate(zip(map(_form, given), self._given,
-                                                                   strict=True)) if a != b)
-            for place, (source, value) in kept.items():
-                _, before = self._kept.get(place, (source, value))
-                if type(before) is type(value) and repr(before) != repr(value):
-                    self.sources[place] = source
-            for place, (source, thing, length, last) in lists.items():
-                _, before, shorter, other = self._lists.get(place, (source, None, 0, None))
-                is_full = type(thing) is deque and length == thing.maxlen
-                if before is thing and (length > shorter or is_full and last is not other):
-                    self.lists[place] = source
-        self._given, self._kept, self._lists = [*map(_form, given)], kept, lists
+        self.arguments.note(dict(enumerate(map(_compared, given))))
+        self._numbers.note({place: value for place, (_, value) in found.items()
+                            if type(value) in NUMBERS}, _differ)
+        self._contents.note({place: (value, len(value), value[-1] if value else None)
+                             for place, (_, value) in found.items()
+                             if type(value) not in NUMBERS}, _has_grown)
+        self.sources, self.lists = ({place: found[place][0] for place in found
+                                     if place in profile.places}
+                                    for profile in (self._numbers, self._contents))
         if len(self.keys) <= 2 * MOST_RECORDINGS:
             self.keys.append(key)
-        self.sources = {place: source for place, source in self.sources.items() if place in kept}
-        self.lists = {place: source for place, source in self.lists.items() if place in lists}
-        return bool(self.positions or self.sources or self.lists or self.reads or self.draws)
+        return bool(self.arguments.places or self.sources or self.lists or self.reads.places
+                    or self.draws)
 
     def note_reads(self, read: list[Any]) -> None:
         """Note the numbers that a recorded run has read off tensors."""
         if not self._reads_refused:
-            self.reads.update(i for i, (a, b) in enumerate(zip(read, self._read, strict=False))
-                              if repr(a) != repr(b) and type(a) is type(b) and type(a) is not bool)
-        self._read = read
+            self.reads.note(dict(enumerate(read)), _differ)
 
     def may_hold_reads(self, read: list[Any]) -> bool:
         """Note numbers that can't be guards; returns whether they may be values of a graph."""
-        if self._reads_refused or self.refused or self.reads:
+        if self._reads_refused or self.refused or self.reads.places:
             return False
-        self.reads.update(i for i, number in enumerate(read) if type(number) is not bool)
-        return bool(self.reads)
+        self.reads.places.update(i for i, number in enumerate(read) if type(number) is not bool)
+        return bool(self.reads.places)
 
     def may_hold_draws(self) -> bool:
         """Note a run that drew random numbers; returns whether a graph may hold the next one."""
@@ -100,8 +84,8 @@ class ScalarProfile:
 
     def refuse(self, reason: str) -> None:
         """Note why a dry run failed: the next one is without reads, or there is none."""
-        if self.reads:
-            self.reads, self._reads_refused = set(), True
+        if self.reads.places:
+            self.reads, self._reads_refused = Profile(), True
         else:
             self.refused = reason
             self.refused_draws = f"it draws random numbers that are not Lamella's, and {reason}"
@@ -124,7 +108,7 @@ class ScalarProfile:
     @property
     def was_recorded_too_often(self) -> bool:
         """Whether there were too many recordings for numbers that can't be inputs."""
-        return bool(self.positions) and len(set(self.keys)) > MOST_RECORDINGS
+        return bool(self.arguments.places) and len(set(self.keys)) > MOST_RECORDINGS
 
     @property
     def why_recorded(self) -> str:
@@ -142,13 +126,14 @@ class ScalarProfile:
 
     def place(self, kind: Any, given: Sequence[Any]) -> Any:
         """The key of the graphs for such arguments; None if no argument varies."""
-        if not self.positions:
+        varying = self.arguments.places
+        if not varying:
             return None
-        return kind, tuple([_form(n) for i, n in enumerate(given) if i not in self.positions])
+        return kind, tuple([_compared(n) for i, n in enumerate(given) if i not in varying])
 
     def inputs(self, given: Sequence[Any]) -> list[Any]:
         """The arguments' numbers that vary."""
-        return [given[i] for i in sorted(self.positions)]
+        return [given[i] for i in sorted(self.arguments.places)]
 
 
 def input_kind(leaf: Any) -> Any:
@@ -158,6 +143,18 @@ def input_kind(leaf: Any) -> Any:
     return kind_of_array(leaf) if may_be_input(leaf) else None
 
 
-def _form(number: Any) -> Any:
-    """The value of a number or an array, in a form that can be compared."""
+def _compared(number: Any) -> Any:
+    """What is compared of a number or an array."""
     return comparable(number) if isinstance(number, np.ndarray) else repr(number)
+
+
+def _differ(before: Any, now: Any) -> bool:
+    """Whether a number is another one of the same type."""
+    return type(before) is type(now) and type(now) is not bool and repr(before) != repr(now)
+
+
+def _has_grown(before: tuple[Any, int, Any], now: tuple[Any, int, Any]) -> bool:
+    """Whether a list or deque, given with its length and its last element, has been appended to."""
+    (thing, shorter, other), (same, length, last) = before, now
+    is_full = type(same) is deque and length == same.maxlen
+    return thing is same and (length > shorter or is_full and last is not other)

@@ -13,6 +13,7 @@ from ..tracing.changes import Snapshot
 from ..tracing.given import Given
 from ..tracing.refusals import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
+from .profile import Profile
 from .replay import Replay
 
 KINDS = 3  # of sizes, the last of which is recorded with symbols; one less where sizes are declared
@@ -26,8 +27,8 @@ class SizeProfile:
     """The sizes of arguments that differ in nothing else.
 
     Args:
-        dynamic: for each argument the declared form (`config.declared`); empty if sizes are only
-            declared to vary, None if nothing is declared.
+        dynamic: for each argument the declared signature (`config.declared`); empty if sizes
+            are only declared to vary, None if nothing is declared.
 
     Attributes:
         expected: whether sizes were declared to vary.
@@ -59,6 +60,7 @@ class SizeProfile:
             del self.seen[:-KINDS]
         if self.refused or len(self.seen) < KINDS - self.expected:
             return None
+        # of the last calls only, unlike a `Profile`: a size that is 1 from now on is no symbol
         varying = [{d for d, sizes in enumerate(zip(*kinds, strict=True)) if len(set(sizes)) > 1}
                    for kinds in zip(*self.seen, strict=True)]
         if len(self.declared) == len(varying):
@@ -93,7 +95,7 @@ class ResultProfile:
         """Note the values that a recorded run observed (see `symbolic.Observed`)."""
         if any(isinstance(answer, tuple) for answer in observed):
             kind = kind_of(observed)
-            self._kinds[kind] = known = self._kinds.pop(kind, None) or _Kind(observed)
+            self._kinds[kind] = known = self._kinds.pop(kind, None) or _Kind()
             known.add(observed)
             if len(self._kinds) > MOST_KINDS:
                 del self._kinds[next(iter(self._kinds))]
@@ -101,7 +103,7 @@ class ResultProfile:
     @property
     def are_varying(self) -> bool:
         """Whether the shapes have differed."""
-        return any(known.are_varying for known in self._kinds.values())
+        return any(known.profile.places for known in self._kinds.values())
 
     def last(self) -> Observed | None:
         """What the last recorded run observed; None if it had no data-dependent shapes."""
@@ -112,7 +114,7 @@ class ResultProfile:
         """The values that a graph for several sizes should assume; None if none is needed yet."""
         for known in () if self.refused else self._kinds.values():
             fit = [observed for observed in known.waiting if known.fits(observed)]
-            if known.are_varying and len(known.waiting) >= KINDS - 1 and fit:
+            if known.profile.places and len(known.waiting) >= KINDS - 1 and fit:
                 return known.with_symbols(fit[-1])
         return None
 
@@ -125,44 +127,39 @@ class _Kind:
     """The observed values of runs of one kind.
 
     Attributes:
-        last: those of the last run.
+        profile: that of the sizes.
+        last: the values of the last run.
         waiting: those of the last runs for which no graph for several sizes holds.
     """
 
-    def __init__(self, observed: list[Any]):
-        self.last = observed
+    def __init__(self) -> None:
+        self.profile = Profile()
+        self.last: list[Any] = []
         self.waiting: list[list[Any]] = []
-        self._varying = [[set() for _ in answer] if isinstance(answer, tuple) else []
-                         for answer in observed]
-
-    @property
-    def are_varying(self) -> bool:
-        return any(dims for several in self._varying for dims in several)
 
     def add(self, observed: list[Any]) -> None:
-        for dims, shape, other in self._shapes(observed, self.last):
-            dims.update(d for d, size in enumerate(shape) if size != other[d])
+        self.profile.note(_sizes(observed))
         self.last = observed
         self.waiting = [*self.waiting, observed][-KINDS:]
 
     def fits(self, observed: list[Any]) -> bool:
         """Whether no size that varies is 0 or 1, for which symbols can't be used."""
-        return all(shape[d] > 1
-                   for dims, shape, _ in self._shapes(observed, observed) for d in dims)
+        sizes = _sizes(observed)
+        return all(sizes[place] > 1 for place in self.profile.places)
 
     def with_symbols(self, observed: list[Any]) -> Observed:
-        varying = [[{d for d in dims if form[0][d] > 1}
-                    for form, dims in zip(answer, several, strict=True)] if several else []
-                   for answer, several in zip(observed, self._varying, strict=True)]
+        varying = [[{d for d, size in enumerate(meta.shape)
+                     if size > 1 and (number, result, d) in self.profile.places}
+                    for result, meta in enumerate(answer)] if isinstance(answer, tuple) else []
+                   for number, answer in enumerate(observed)]
         return Observed(observed, varying)
 
-    def _shapes(self, observed: list[Any], other: list[Any]
-                ) -> Iterator[tuple[set[int], torch.Size, torch.Size]]:
-        """For each result the dimensions that vary, its shape, and that in another run."""
-        for several, answer, before in zip(self._varying, observed, other, strict=True):
-            if several:
-                for dims, form, old in zip(several, answer, before, strict=True):
-                    yield dims, form[0], old[0]
+
+def _sizes(observed: list[Any]) -> dict[tuple[int, int, int], int]:
+    """The sizes among the observed values, by value, result and dimension."""
+    return {(number, result, d): size for number, answer in enumerate(observed)
+            if isinstance(answer, tuple) for result, meta in enumerate(answer)
+            for d, size in enumerate(meta.shape)}
 
 
 def kind_of(observed: list[Any]) -> tuple[Any, ...]:
@@ -192,8 +189,8 @@ def symbolic_replay(fn: Any, args: tuple, kwargs: dict, reach: Reachable,
     return replay
 
 
-def _declared(form: Any) -> Iterator[set[int]]:
-    if isinstance(form, tuple):
-        yield {d for d, size in enumerate(form) if size is None}
-    for part in form if isinstance(form, list) else ():
+def _declared(signature: Any) -> Iterator[set[int]]:
+    if isinstance(signature, tuple):
+        yield {d for d, size in enumerate(signature) if size is None}
+    for part in signature if isinstance(signature, list) else ():
         yield from _declared(part)

@@ -23,8 +23,8 @@ from ...autodiff.level import batching
 from ...core.state import state
 from ...machine.collector import not_collecting
 from ..ir import partition
-from ..ir.forms import Form
 from ..ir.lazy_module import copied
+from ..ir.metadata import TensorMetadata
 from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
 from ..tracing.results import New
@@ -69,7 +69,7 @@ class TapedReplay(Replay):
             front, total)
         ours = {id(raw) for raw in pulls.starts}
         outcome.constants = [raw for raw in outcome.constants if id(raw) not in ours]
-        self._kept = [node.meta.get("form") for node in kept]
+        self._kept = [node.meta.get("tensor_meta") for node in kept]
         self.results = len(pulls.starts)
         if len({place for _, place in self.tied}) != self.results:
             raise CannotTrace("returns what is differentiated as something else than a new Tensor")
@@ -95,8 +95,8 @@ class TapedReplay(Replay):
         found[self._new:] = rest
         if not self.tied:
             return found
-        kept = [raw if form is None or raw.stride() == form.stride else form.copied(raw)
-                for raw, form in zip(kept, self._kept, strict=True)]
+        kept = [raw if meta is None or raw.stride() == meta.stride else meta.copied(raw)
+                for raw, meta in zip(kept, self._kept, strict=True)]
         results: list[Any] = [None] * self.results
         for number, place in self.tied:
             results[place] = found[number].detach()
@@ -155,13 +155,13 @@ def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
         raise CannotTrace("keeps what is differentiated")
 
 
-def _numbers_in(form: Any) -> Iterator[int]:
+def _numbers_in(tree: Any) -> Iterator[int]:
     """The numbers of the new Tensors in a description of results."""
-    if type(form) is New:
-        yield form.number
-        form = form.own
-    if isinstance(form, (tuple, list, dict)):
-        for part in form.values() if isinstance(form, dict) else form:
+    if type(tree) is New:
+        yield tree.number
+        tree = tree.own
+    if isinstance(tree, (tuple, list, dict)):
+        for part in tree.values() if isinstance(tree, dict) else tree:
             yield from _numbers_in(part)
 
 
@@ -183,8 +183,8 @@ class _Pass:
             raise CannotTrace("changes what it computes with when it is differentiated")
         self.starts, self.gradients, self.takes = pull.starts, pull.gradients, part.takes
         self.graph: GraphModule = part.graph
-        self._forms: list[Form | None] = [
-            n.meta.get("form") for n in self.graph.graph.nodes if n.op == "placeholder"
+        self._metas: list[TensorMetadata | None] = [
+            n.meta.get("tensor_meta") for n in self.graph.graph.nodes if n.op == "placeholder"
         ][len(part.takes):]
         self._made: Replay | None = None
         self._of_replay = trace.reach, trace.recorder, level
@@ -202,8 +202,8 @@ class _Pass:
             known: list[bool]) -> list[Any]:
         """The gradients by the inputs that the tape knows; None for some that it doesn't reach."""
         inputs = [kept[i] for i in self.takes]
-        inputs += [self._start(gradients[i], form, likes[i])
-                   for i, form in zip(self.starts, self._forms, strict=True)]
+        inputs += [self._start(gradients[i], meta, likes[i])
+                   for i, meta in zip(self.starts, self._metas, strict=True)]
         if state.trace is not None or batching() or torch.is_grad_enabled() and any(
                 raw.requires_grad for raw in inputs):
             found = _by_kernels(self.graph, inputs)
@@ -221,16 +221,16 @@ class _Pass:
         """For each gradient's number in the recording, its number among this pass's results."""
         return {place: i for i, place in enumerate(p for p in self.gradients if p is not None)}
 
-    def _start(self, gradient: Any, form: Form | None, like: tuple) -> torch.Tensor:
-        """The gradient of a result, in the form that the graph was recorded for."""
+    def _start(self, gradient: Any, meta: TensorMetadata | None, like: tuple) -> torch.Tensor:
+        """The gradient of a result, with the metadata that the graph was recorded for."""
         if gradient is None:
             shape, dtype, device = like
             return torch.zeros(shape, dtype=dtype, device=device)
-        if form is None:
+        if meta is None:
             return gradient.contiguous()
-        if gradient.stride() == form.stride or gradient.requires_grad or batching():
+        if gradient.stride() == meta.stride or gradient.requires_grad or batching():
             return gradient
-        return form.copied(gradient)
+        return meta.copied(gradient)
 
 
 def _by_kernels(graph: GraphModule, inputs: list[torch.Tensor]) -> list[Any]:

@@ -13,8 +13,8 @@ from .mode import compiled_cell
 
 def compile_ahead(cell: Any, args: tuple, kwargs: dict) -> None:
     """Record the graph of a Cell for these inputs; dimensions of None declare dynamic shapes."""
-    forms = declared_arguments(cell.construct, args, {}, "compile")
-    if any(varies(form) for form in forms):
+    signatures = declared_arguments(cell.construct, args, {}, "compile")
+    if any(varies(signature) for signature in signatures):
         cell.set_inputs(*args)
         return
     args, kwargs = copied((args, kwargs))

@@ -91,14 +91,14 @@ def check_options(options: dict[str, Any]) -> None:
 
 
 def declared(given: Any) -> Any:
-    """The declared form of one argument: its dimensions, None where they vary.
+    """The declared signature of one argument: its dimensions, None where they vary.
 
     Args:
         given: a Tensor made by ``Tensor(shape=[None, 3], dtype=...)``, tuples or lists of them, or
             anything else, which declares nothing.
 
     Returns:
-        A tuple of dimensions, a list of such forms, or None.
+        A tuple of dimensions, a list of such signatures, or None.
     """
     if isinstance(given, Tensor):
         return given.__dict__.get("sizes", tuple(given.shape))
@@ -109,7 +109,7 @@ def declared(given: Any) -> Any:
 
 def declared_arguments(fn: Callable[..., Any], inputs: tuple, named: dict[str, Any],
                        name: str) -> list[Any]:
-    """The declared forms of a function's arguments, by position.
+    """The declared signatures of a function's arguments, by position.
 
     Raises:
         ValueError: if `named` has a name that is no argument.
@@ -124,8 +124,8 @@ def declared_arguments(fn: Callable[..., Any], inputs: tuple, named: dict[str, A
     return [declared(named.get(argument)) for argument in known]
 
 
-def varies(form: Any) -> bool:
-    """Whether a declared form leaves a dimension open."""
-    if isinstance(form, list):
-        return any(varies(inner) for inner in form)
-    return isinstance(form, tuple) and None in form
+def varies(signature: Any) -> bool:
+    """Whether a declared signature leaves a dimension open."""
+    if isinstance(signature, list):
+        return any(varies(inner) for inner in signature)
+    return isinstance(signature, tuple) and None in signature

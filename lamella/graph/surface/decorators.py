@@ -144,11 +144,11 @@ def enable_dynamic(**kwargs: Any) -> Callable[[Any], Any]:
         if not callable(plain):
             raise ValueError(f"For 'enable_dynamic', a function decorated with jit must be given, "
                              f"but got {fn!r}.")
-        forms = declared_arguments(plain, (), kwargs, "enable_dynamic")
+        signatures = declared_arguments(plain, (), kwargs, "enable_dynamic")
         if isinstance(fn, Compiled):
-            fn.dynamic = forms
+            fn.dynamic = signatures
         else:
-            fn.__lamella_dynamic__ = forms
+            fn.__lamella_dynamic__ = signatures
         return fn
 
     return decorate

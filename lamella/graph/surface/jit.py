@@ -102,10 +102,10 @@ def _settings(level: str, dynamic: int, fullgraph: bool, older: dict[str, Any]) 
     elif config is not None:
         raise TypeError(f"For 'jit', 'jit_config' must be a JitConfig, but got {config!r}.")
     signature = older.get("input_signature")
-    forms: list[Any] | None = [] if dynamic else None
+    signatures: list[Any] | None = [] if dynamic else None
     if signature is not None:
-        forms = declared(signature if isinstance(signature, (tuple, list)) else (signature,))
-    return {"level": choices(requested)["level"], "dynamic": forms,
+        signatures = declared(signature if isinstance(signature, (tuple, list)) else (signature,))
+    return {"level": choices(requested)["level"], "dynamic": signatures,
             "fullgraph": fullgraph or requested.get("jit_syntax_level") == "STRICT"}
 
 

@@ -2,8 +2,8 @@
 
 In this mode `Cell.__call__` is replaced, and gradient functions call this module. In PYNATIVE_MODE
 there is no check, so eager calls cost nothing extra. A `__call__` that a program puts there stays;
-if it calls the one of PYNATIVE_MODE, Cells run eagerly. The compiled form of a Cell is kept by the
-Cell, and that of a gradient by the function it differentiates, so both have the same lifetime.
+if it calls the one of PYNATIVE_MODE, Cells run eagerly. The compiled function of a Cell is kept by
+the Cell, and that of a gradient by the function it differentiates, so both have the same lifetime.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _whole_gradient(request: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def compiled_cell(cell: Cell) -> Compiled:
-    """The compiled form of a Cell's calls, made at its first use."""
+    """The compiled function of a Cell's calls, made at its first use."""
     found = cell.__dict__.get("_graph")
     if found is None or found.fn.args[0] is not cell:  # the Cell is a shallow copy
         found = CompiledAsAsked(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
@@ -84,10 +84,10 @@ def compiled_cell(cell: Cell) -> Compiled:
 
 
 def compiled_gradient(request: Any) -> Compiled:
-    """The compiled form of a gradient function.
+    """The compiled function for a gradient.
 
     A program may make the same gradient function at every step, as in ``grad(net)(x)``; so the
-    compiled form is kept with the differentiated function, by the arguments of `grad`.
+    compiled function is kept with the differentiated function, by the arguments of `grad`.
     """
     if request.compiled is not None:
         return request.compiled
@@ -107,7 +107,7 @@ def compiled_gradient(request: Any) -> Compiled:
 
 
 def _owner(fn: Any) -> Any:
-    """The object that keeps a gradient's compiled form: the function, or a method's object."""
+    """The object that keeps a gradient's compiled function: the function, or a method's object."""
     return fn.__self__ if isinstance(fn, types.MethodType) else fn
 
 

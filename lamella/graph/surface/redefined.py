@@ -1,7 +1,7 @@
 """GRAPH_MODE for gradients of functions that each call of a step defines again.
 
-Such a function is a new object each time, with the same code. All of them use one compiled form,
-which has the values of the closure as arguments.
+Such a function is a new object each time, with the same code. All of them use one compiled
+function, which has the values of the closure as arguments.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _compiled: OrderedDict[Any, Compiled | None] = OrderedDict()  # None for code me
 
 
 def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[..., Any] | None:
-    """The compiled form of a gradient, if another function with the same code has come before.
+    """The compiled function of a gradient, if another function with the same code has come before.
 
     Args:
         request: the gradient function.
-        compile: returns the compiled form of a function that runs the request.
+        compile: returns the compiled function for one that runs the request.
 
     Returns:
         A callable; None for the first function with some code, and for a closure whose values

@@ -112,23 +112,24 @@ class Snapshot:
     def __init__(self, reach: Reachable, may_draw: bool = False):
         self.reach, self._may_draw = reach, may_draw
         self.containers = [
-            (thing, source, kind_of(thing).copy(thing)) for thing, source in reach.containers
+            (thing, source, kind_of(thing).copy(thing))
+            for thing, source in reach.contents.containers
             if isinstance(thing, (dict, list, set, deque, types.CellType))]
-        self._caches = {id(thing.__dict__): caches_of(type(thing))
-                        for thing in (*reach.cells, *reach.objects, *reach.parameters)}
+        self._caches = {id(thing.__dict__): caches_of(type(thing)) for thing in (
+            *reach.objects.cells, *reach.objects.others, *reach.tensors.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
-                       for owner, space, names in reach.spaces.values()]
+                       for owner, space, names in reach.names.spaces.values()]
         self.slots = [(thing, name, getattr(thing, name, ABSENT))
-                      for thing, names in reach.slotted for name in names]
+                      for thing, names in reach.objects.slotted for name in names]
         self.kinds = kinds_of(reach)
-        self.functions = [_parts_of_function(function) for function in reach.functions]
+        self.functions = [_parts_of_function(function) for function in reach.objects.functions]
         self.contents = [(thing, kind_of(thing).copy(thing))
-                         for thing in (*reach.arrays, *reach.buffers)]
+                         for thing in (*reach.contents.arrays, *reach.contents.buffers)]
         self.random, self.of_numpy = random.getstate(), place_of_numpy()
-        self.streams = [(stream, kind_of(stream).copy(stream)) for stream in reach.streams]
+        self.streams = [(stream, kind_of(stream).copy(stream)) for stream in reach.contents.streams]
         self.put_streams_back = kept()
-        self.signals = signals_of_decimals() if DECIMALS in reach.arithmetic else {}
-        self.arithmetic = [(kind, kind.settings()) for kind in reach.arithmetic]
+        self.signals = signals_of_decimals() if DECIMALS in reach.thread.arithmetic else {}
+        self.arithmetic = [(kind, kind.settings()) for kind in reach.thread.arithmetic]
 
     def changes(self) -> Iterator[tuple[Change, Any]]:
         """The assignments since then, each with its value.
@@ -141,7 +142,7 @@ class Snapshot:
             for key, value in self._differences(thing, before):
                 if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
-                if isinstance(value, (Parameter, CellTree)) and not self.reach.knows(value):
+                if isinstance(value, (Parameter, CellTree)) and value not in self.reach.visited:
                     raise CannotTrace(f"makes a new {type(value).__name__}", Cause.NEW_OBJECT)
                 yield Change(source, key), value
         for owner, space, before in self.spaces:
@@ -167,12 +168,12 @@ class Snapshot:
         for thing, before in self.contents:
             if has_changed(thing, before):
                 raise CannotTrace(kind_of(thing).refused)
-        if any(thing.__dict__ is not own for thing, own in self.reach.owners):
+        if any(thing.__dict__ is not own for thing, own in self.reach.objects.dicts):
             raise CannotTrace("assigns __dict__ of an object")
         if not all(map(is_, kinds_of(self.reach), self.kinds)):
             raise CannotTrace("changes the class of an object, or the bases of a class")
         if any(not all(map(is_, _parts_of_function(function), before)) for function, before in zip(
-                self.reach.functions, self.functions, strict=True)):
+                self.reach.objects.functions, self.functions, strict=True)):
             raise CannotTrace("changes a function's code or defaults")
 
     def restore(self) -> None:

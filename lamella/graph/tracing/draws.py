@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...core.state import state
 from ..guards.reachable import Reachable
-from ..guards.sources import Source, kept_in
+from ..guards.sources import Global, Source, kept_in
 from ..guards.values import has_changed, kind_of
 from .arrays import GivenArray, may_be_input
 from .lines import NOWHERE, nearest_line
 from .refusals import CannotTrace
 from .scalar_environment import ScalarEnvironment
 from .scalars import NUMBERS, SymbolicScalar
+from .stand_ins import StandIn
 
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
@@ -75,10 +75,13 @@ class Draws:
 
     def sources(self, reach: Reachable) -> list[tuple[Source, Any]]:
         """Where the program finds generators and their methods, with their stand-ins."""
+        of_modules = [(Global(space, name), found) for space in _SPACES
+                      for name, found in space.items()
+                      if any(getattr(found, "__self__", None) is own for own in _OWN)]
         return [*((source, self.stand_in(own))
                   for source, own in kept_in(reach, GENERATORS).values()),
                 *((source, self.stand_in(found.__self__).method(found.__name__, found))
-                  for source, found in kept_in(reach, _METHODS).values()
+                  for source, found in (*of_modules, *kept_in(reach, _METHODS).values())
                   if type(getattr(found, "__self__", None)) in GENERATORS)]
 
     def are_recorded(self) -> bool:
@@ -165,28 +168,28 @@ class Draws:
         return SymbolicScalar(numbers, value, text)
 
 
-class Generator:
+class Generator(StandIn):
     """A stand-in for a generator; other threads that meet it meanwhile use the generator itself.
 
     Args:
         draws: the run's.
-        own: the generator.
+        value: the generator.
     """
 
-    __slots__ = ("_draws", "_own")
+    __slots__ = ("_draws", "value")
 
-    def __init__(self, draws: Draws, own: Any):
-        self._draws, self._own = draws, own
+    def __init__(self, draws: Draws, value: Any):
+        self._draws, self.value = draws, value
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
-        return type(self._own)
+    def described(self) -> str:
+        """What it stands for, in messages."""
+        return "a generator of random numbers"
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._own, name)
-        if not callable(found) and self._draws.are_recorded():
-            raise CannotTrace(f"uses {name} of a generator of random numbers")
-        return self.method(name, found) if callable(found) else found
+        found = getattr(self.value, name)
+        if callable(found):
+            return self.method(name, found)
+        return self.plain(name) if self._draws.are_recorded() else found
 
     def method(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """A method that draws and gives stand-ins; others end the dry run."""
@@ -194,8 +197,8 @@ class Generator:
             if not self._draws.are_recorded():
                 return function(*args, **kwargs)
             if name not in _DRAWING:
-                raise CannotTrace(f"uses {name} of a generator of random numbers")
-            return self._draws.drawn(name, function, self._own, args, kwargs)
+                return self.plain(name)
+            return self._draws.drawn(name, function, self.value, args, kwargs)
 
         return called
 
@@ -207,25 +210,6 @@ def _real(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(map(_real, value))
     return value
-
-
-@contextmanager
-def draws_recorded(draws: Draws, reach: Reachable) -> Iterator[None]:
-    """A block in which the program's calls of `random` and `numpy.random` give stand-ins."""
-    table = {id(found): draws.stand_in(found.__self__).method(name, found)
-             for space in _SPACES for name, found in space.items()
-             if any(getattr(found, "__self__", None) is own for own in _OWN)}
-    spaces = {id(space): space for space in (*_SPACES, *[
-        space for _, space, _ in reach.spaces.values() if isinstance(space, dict)])}
-    replaced: list[tuple[Any, str, Any]] = [(space, name, value) for space in spaces.values()
-                for name, value in list(space.items()) if id(value) in table]
-    for space, name, value in replaced:
-        space[name] = table[id(value)]
-    try:
-        yield
-    finally:
-        for space, name, value in replaced:
-            space[name] = value
 
 
 class Positions:

@@ -58,7 +58,7 @@ class Given:
                 now = _content(thing)
                 if len(now) != len(before) or not all(map(is_, now, before)):
                     raise CannotTrace("changes a function that it was given")
-            elif self.pattern[number] == number and not reach.knows(thing):
+            elif self.pattern[number] == number and thing not in reach.visited:
                 for key, value in kind_of(now := compared(thing)).changes(now, before):
                     yield Change(GivenThing(number), key), value
 
@@ -68,8 +68,9 @@ class Given:
         Raises:
             CannotTrace: if they aren't inspected there.
         """
-        found = [(number, thing) for number, thing in enumerate(self.things) if reach.knows(thing)]
-        inspected = {id(thing) for thing, _ in reach.containers}
+        found = [(number, thing) for number, thing in enumerate(self.things)
+                 if thing in reach.visited]
+        inspected = {id(thing) for thing, _ in reach.contents.containers}
         if any(type(before := self._before[number]) is not tuple and before is not None
                and id(compared(thing)) not in inspected for number, thing in found):
             raise CannotTrace("is given what it may also find elsewhere")

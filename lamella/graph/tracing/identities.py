@@ -25,13 +25,13 @@ def identity(thing: Any) -> int:
 def _is_fixed(thing: Any, reach: Reachable) -> bool:
     """Whether a graph holds only for calls that find the same object.
 
-    Guards compare containers and arrays by content, and Tensors that have a name by their form.
+    Guards compare containers and arrays by content, and Tensors that have a name by their metadata.
     """
     if is_no_parameter(thing):
-        return id(thing) in reach.known_tensors
+        return id(thing) in reach.tensors.unnamed
     if isinstance(thing, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)):
         return True
-    return reach.knows(thing) and (
+    return thing in reach.visited and (
         isinstance(thing, Parameter) or type(thing).__eq__ is object.__eq__)
 
 
@@ -41,7 +41,7 @@ def identities_checked(reach: Reachable) -> Iterator[None]:
 
     Where two threads record the same module, one of them may find `id` itself, which is refused.
     """
-    spaces = [space for _, space, names in reach.spaces.values()
+    spaces = [space for _, space, names in reach.names.spaces.values()
               if "id" in names and isinstance(space, dict) and "id" not in space
               and is_users(space.get("__name__"))]
     for space in spaces:

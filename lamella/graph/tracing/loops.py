@@ -1,8 +1,8 @@
 """A loop of the program's as one operation of a graph: a step of it is recorded, once.
 
 The step runs dry, on the first carried values. If it computes and does nothing else, with results
-of the same forms as what it takes, each further step computes the same. Otherwise its changes are
-undone, and the program's own loop runs, and is recorded step by step.
+of the same shapes and types as what it takes, each further step computes the same. Otherwise its
+changes are undone, and the program's own loop runs, and is recorded step by step.
 
 Where the tape records the loop, the step is recorded with its backward pass and cut in two
 (`ir.partition`): a loop that also keeps what the other half takes, and one that runs backwards
@@ -79,7 +79,7 @@ def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
             or not all(map(_is_plain, (*loop.carried, *loop.stacks)))):
         return None
     reach = reachable_from(*loop.program)
-    if reach.refused is not None or reach.has_caches:
+    if reach.limits.refused is not None or reach.limits.has_caches:
         return None
     loop = loop._replace(carried=[raw.contiguous() for raw in loop.carried])
     taped = _may_be_taped() and any(raw.requires_grad for raw in (*loop.carried, *loop.stacks))
@@ -209,8 +209,7 @@ class _Before:
 
     def __init__(self, trace: Any, reach: Reachable):
         self._trace, self._objects, self._marks = trace, Snapshot(reach), marks(trace)
-        self._held = [(t, data_of(t)) for t in (*reach.parameters,
-                                                *(t for t, _ in reach.tensors))]
+        self._held = [(t, data_of(t)) for t in reach.tensors.all()]
         level = state.level
         self._overlay = dict(level.overlay) if level is not None else {}
         self._changed = len(level.changed) if level is not None else 0

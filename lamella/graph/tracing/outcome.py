@@ -68,7 +68,7 @@ def outcome_of(trace: Trace, before: Snapshot, given: list[Tensor]) -> Outcome:
         changes = [change._replace(key=scalars.guarded(change.key)) for change in changes]
 
     def knows(value: Any) -> bool:
-        return before.reach.knows(value) or things.knows(value)
+        return value in before.reach.visited or things.knows(value)
 
     check_givable([trace.value, [value for _, value in to_given]], knows, "gives")
     check_givable([value for _, value in made], knows, "keeps", Cause.NEW_OBJECT)

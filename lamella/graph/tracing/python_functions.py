@@ -7,14 +7,14 @@ import math
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..guards.reachable import Reachable
+from ..guards.sources import Global, Source, kept_in
 from .scalars import TESTS, SymbolicScalar, is_number, is_on_tensor, without
 
 
@@ -45,20 +45,12 @@ _MATHEMATICS = {**{getattr(math, name): _testing(getattr(math, name)) for name i
     atan atan2 sinh cosh tanh degrees radians hypot copysign fabs fmod""".split()]}}
 
 
-@contextmanager
-def mathematics_recorded(reach: Reachable) -> Iterator[None]:
-    """A block in which the program's functions of `math` take stand-ins."""
-    spaces = [vars(math), *[space for _, space, _ in reach.spaces.values()
-                            if isinstance(space, dict)]]
-    replaced = [(space, name, value) for space in spaces for name, value in list(space.items())
-                if isinstance(value, types.BuiltinFunctionType) and value in _MATHEMATICS]
-    for space, name, value in replaced:
-        space[name] = _MATHEMATICS[value]
-    try:
-        yield
-    finally:
-        for space, name, value in replaced:
-            space[name] = value
+def mathematics(reach: Reachable) -> list[tuple[Source, Any]]:
+    """Where the program finds functions of `math`, with those that take stand-ins."""
+    found = kept_in(reach, {types.BuiltinFunctionType}).values()
+    return [*((Global(vars(math), function.__name__), called)
+              for function, called in _MATHEMATICS.items()),
+            *((source, _MATHEMATICS[value]) for source, value in found if value in _MATHEMATICS)]
 
 
 class _AsNumbers(type):
@@ -96,21 +88,13 @@ def _running_elsewhere() -> set[int]:
     return found
 
 
-@contextmanager
-def conversions_recorded(reach: Reachable) -> Iterator[None]:
-    """A block in which the program's `float` and `int` of stand-ins give stand-ins.
+def conversions(reach: Reachable) -> list[tuple[Source, Any]]:
+    """Where the program finds `float` and `int`, with classes that give stand-ins for stand-ins.
 
     Not in a module whose code another thread is running: `float` would not be the class of its
     numbers.
     """
     elsewhere = {*_running_elsewhere(), id(vars(builtins))}
-    replaced = [(space, name) for _, space, names in reach.spaces.values()
-                for name in _CLASSES.keys() & names.keys()
-                if isinstance(space, dict) and name not in space and id(space) not in elsewhere]
-    for space, name in replaced:
-        space[name] = _CLASSES[name]
-    try:
-        yield
-    finally:
-        for space, name in replaced:
-            space.pop(name, None)
+    return [(Global(space, name), _CLASSES[name]) for _, space, names in reach.names.spaces.values()
+            for name in _CLASSES.keys() & names.keys()
+            if isinstance(space, dict) and name not in space and id(space) not in elsewhere]

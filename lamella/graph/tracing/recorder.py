@@ -18,10 +18,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...communication.functional import IMPLEMENTATIONS
 from ...core.state import state
-from ..guards.kinds import form_of
-from ..ir.forms import Form, form_of_value
+from ..guards.kinds import tensor_meta
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop
+from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import Effects, effects_of
 from .lines import Lines
 from .refusals import CannotTrace
@@ -47,7 +47,7 @@ class Recorder(TorchDispatchMode):
     as one more input.
 
     Attributes:
-        graph: the graph so far. ``node.meta["form"]`` is the form of a node's value, if that is one
+        graph: the graph so far. ``node.meta["tensor_meta"]`` describes a node's value, if that is a
             dense tensor; ``node.meta["line"]`` is the line of the user's program;
             ``node.meta["again"]`` is the `Recomputation` that a value is computed in.
         generators: by attribute of the graph, the streams of random numbers it draws from besides
@@ -75,13 +75,13 @@ class Recorder(TorchDispatchMode):
         self._lines = Lines()
         self._known: set[Node] = set()  # constants, the same in every run
         self._nodes: dict[int, tuple[weakref.ref[torch.Tensor], Node]] = {}  # by identity
-        self._forms: dict[Form, Form] = {}
+        self._metas: dict[TensorMetadata, TensorMetadata] = {}
         self._last: Node | None = None
         inputs = list(inputs)
         self._given = {raw.untyped_storage()._cdata for raw in inputs}
         for number, raw in enumerate(inputs):
             self._last = self.graph.create_node("placeholder", f"input_{number}")
-            self._last.meta["form"] = form_of_value(raw)
+            self._last.meta["tensor_meta"] = meta_of_value(raw)
             self._give(raw, self._last)
 
     @classmethod
@@ -141,7 +141,7 @@ class Recorder(TorchDispatchMode):
         parts = found if isinstance(found, (tuple, list)) else (found,)
         for part in parts:
             state.trace.guard_shape(part)
-        state.trace.observed.append(tuple([form_of(part) for part in parts]))
+        state.trace.observed.append(tuple([TensorMetadata(*tensor_meta(part)) for part in parts]))
         return found
 
     def _results_of(self, func: Any) -> Any:
@@ -279,7 +279,7 @@ class Recorder(TorchDispatchMode):
         if loop.has_open_stacks:  # which may be longer in the next run
             for part in next(iter(reversed(self.graph.nodes))).args[0].users:
                 if part.args[1] >= loop.carried:
-                    part.meta.pop("form", None)
+                    part.meta.pop("tensor_meta", None)
         return found
 
     @contextmanager
@@ -366,9 +366,9 @@ class Recorder(TorchDispatchMode):
     def _note(self, node: Node, found: Any) -> None:
         if isinstance(found, torch.Tensor):
             self._give(found, node)
-            form = form_of_value(found)
-            if form is not None:  # equal layers share the forms of their values
-                node.meta["form"] = self._forms.setdefault(form, form)
+            meta = meta_of_value(found)
+            if meta is not None:  # equal layers share the metadata of their values
+                node.meta["tensor_meta"] = self._metas.setdefault(meta, meta)
         elif isinstance(found, (tuple, list)):
             for number, part in enumerate(found):
                 if isinstance(part, torch.Tensor):
@@ -385,7 +385,7 @@ class Recorder(TorchDispatchMode):
         before = self._last.next if self._last is not None else next(iter(self.graph.nodes), None)
         with self.graph.inserting_before(before):
             node = self._last = self.graph.placeholder(f"constant_{len(self.constants)}")
-        node.meta["form"] = form_of_value(raw)
+        node.meta["tensor_meta"] = meta_of_value(raw)
         self._give(raw, node)
         self.constants.append(raw)
         return node

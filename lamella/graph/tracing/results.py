@@ -131,18 +131,18 @@ class Results:
         """The description of a value; the same description each time the value occurs."""
         if id(value) in self._things:
             self.uses_things = True
-            if not self._reach.knows(value):
+            if value not in self._reach.visited:
                 return self._things[id(value)]
         if id(value) in self._met and not isinstance(value, PLAIN):
             return self._met[id(value)]
         number = self._held.get(id(value))
-        found = self._form(value) if number is None else Held(number)
+        found = self._tree(value) if number is None else Held(number)
         if found is not value:
             self._alive.append(value)
             self._met[id(value)] = found
         return found
 
-    def _form(self, value: Any) -> Any:
+    def _tree(self, value: Any) -> Any:
         place = None if self._numbers is None else self._numbers.place(value)
         if isinstance(place, torch.Tensor):
             self.new.append(place)
@@ -165,8 +165,8 @@ class Results:
                 raise CannotTrace("gives attributes to a new Tensor")
             self.new.append(value._raw)
             return New(len(self.new) - 1, own)
-        if isinstance(value, (list, dict)) and self._reach.knows(value):
-            return Known(value, next((source for thing, source in self._reach.containers
+        if isinstance(value, (list, dict)) and value in self._reach.visited:
+            return Known(value, next((source for thing, source in self._reach.contents.containers
                                       if thing is value), None))
         if isinstance(value, tuple):
             parts = [self.described(part) for part in value]
@@ -176,7 +176,7 @@ class Results:
         if isinstance(value, dict):
             parts = {self._plain(key): self.described(part) for key, part in value.items()}
             return parts if type(value) is dict else dict_like(value, parts)
-        if not self._reach.knows(value) and holds_values(value):
+        if value not in self._reach.visited and holds_values(value):
             return Made(type(value), {name: self.described(part)
                                       for name, part in fields_of(value).items()})
         return self._plain(value)
@@ -186,30 +186,30 @@ class Results:
         return value if self._numbers is None else self._numbers.guarded(value)
 
 
-def builder_of(form: Any) -> Callable[[Sequence[torch.Tensor]], Any] | None:
+def builder_of(tree: Any) -> Callable[[Sequence[torch.Tensor]], Any] | None:
     """A function that makes what a description stands for from the graph's results alone.
 
     None if it needs more than these, or if anything is there twice.
     """
     seen: set[int] = set()
-    return _built(form, seen)
+    return _built(tree, seen)
 
 
-def _built(form: Any, seen: set[int]) -> Callable[[Sequence[torch.Tensor]], Any] | None:
-    kind = type(form)
+def _built(tree: Any, seen: set[int]) -> Callable[[Sequence[torch.Tensor]], Any] | None:
+    kind = type(tree)
     if kind in ATOMS:
-        return lambda new: form
-    if id(form) in seen or kind not in (New, tuple, list, dict):
+        return lambda new: tree
+    if id(tree) in seen or kind not in (New, tuple, list, dict):
         return None
-    seen.add(id(form))
+    seen.add(id(tree))
     if kind is New:
-        number = form.number
-        return None if form.own else lambda new: wrap(new[number])
-    made = [_built(part, seen) for part in (form.values() if kind is dict else form)]
+        number = tree.number
+        return None if tree.own else lambda new: wrap(new[number])
+    made = [_built(part, seen) for part in (tree.values() if kind is dict else tree)]
     if None in made:
         return None
     if kind is dict:
-        named = list(zip(form, made, strict=True))
+        named = list(zip(tree, made, strict=True))
         return lambda new: {key: part(new) for key, part in named}  # type: ignore[misc]
     if kind is list:
         return lambda new: [part(new) for part in made]  # type: ignore[misc]
@@ -237,40 +237,40 @@ class Rebuilding:
         self._things = things
         self._made: dict[int, Any] = {}
 
-    def value_of(self, form: Any) -> Any:
+    def value_of(self, tree: Any) -> Any:
         """The value of a description; the very same description gives the very same value."""
-        if not isinstance(form, (tuple, list, dict)):
-            return form
-        if id(form) not in self._made:
-            self._made[id(form)] = self._make(form)
-        return self._made[id(form)]
+        if not isinstance(tree, (tuple, list, dict)):
+            return tree
+        if id(tree) not in self._made:
+            self._made[id(tree)] = self._make(tree)
+        return self._made[id(tree)]
 
-    def _make(self, form: Any) -> Any:
-        if type(form) is New:
-            tensor = wrap(self._new[form.number])
-            if form.own:
-                tensor.__dict__.update([(name, self.value_of(v)) for name, v in form.own])
+    def _make(self, tree: Any) -> Any:
+        if type(tree) is New:
+            tensor = wrap(self._new[tree.number])
+            if tree.own:
+                tensor.__dict__.update([(name, self.value_of(v)) for name, v in tree.own])
             return tensor
-        if type(form) is Given:
-            return self._given[form.number]
-        if type(form) is Held:
-            return self._held(form.number)
-        if type(form) is GivenThing:
-            return self._things[form.number]
-        if type(form) is Made:
-            return made_of(form.kind, {n: self.value_of(v) for n, v in form.held.items()})
-        if type(form) is Computed:
-            return self._numbers[form.number]
-        if type(form) is Known:
-            return form.thing if form.source is None else form.source.get()
-        if type(form) is Text:
-            return joined([self.value_of(piece) for piece in form.pieces])
-        if type(form) is Read:
-            return self._new[form.number].item()
-        if isinstance(form, tuple):
-            parts = [self.value_of(part) for part in form]
-            return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
-        if isinstance(form, list):
-            return [self.value_of(part) for part in form]
-        parts = {key: self.value_of(part) for key, part in form.items()}
-        return parts if type(form) is dict else dict_like(form, parts)
+        if type(tree) is Given:
+            return self._given[tree.number]
+        if type(tree) is Held:
+            return self._held(tree.number)
+        if type(tree) is GivenThing:
+            return self._things[tree.number]
+        if type(tree) is Made:
+            return made_of(tree.kind, {n: self.value_of(v) for n, v in tree.held.items()})
+        if type(tree) is Computed:
+            return self._numbers[tree.number]
+        if type(tree) is Known:
+            return tree.thing if tree.source is None else tree.source.get()
+        if type(tree) is Text:
+            return joined([self.value_of(piece) for piece in tree.pieces])
+        if type(tree) is Read:
+            return self._new[tree.number].item()
+        if isinstance(tree, tuple):
+            parts = [self.value_of(part) for part in tree]
+            return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+        if isinstance(tree, list):
+            return [self.value_of(part) for part in tree]
+        parts = {key: self.value_of(part) for key, part in tree.items()}
+        return parts if type(tree) is dict else dict_like(tree, parts)

@@ -67,14 +67,14 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     allocator.load()
     if before is None:
         before = Snapshot(reach)
-    others = [HeldTensor(t, None if id(t) in reach.known_tensors else source)
-              for t, source in reach.tensors]
-    held = [*(HeldTensor(p, None) for p in reach.parameters),
+    others = [HeldTensor(t, None if id(t) in reach.tensors.unnamed else source)
+              for t, source in reach.tensors.others]
+    held = [*(HeldTensor(p, None) for p in reach.tensors.parameters),
             *sorted(others, key=lambda found: found.source is not None)]
     plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(one.tensor) for one in held})
     compares = bool(stand_ins) and any(
-        facts_of(function.__code__).identities for function in reach.functions)
+        facts_of(function.__code__).identities for function in reach.objects.functions)
     if compares:
         (args, kwargs), stand_ins = plain, []
     given = given_tensors((args, kwargs))

@@ -16,17 +16,23 @@ stand-in            source                        stays                   what n
 `GivenArray`        argument, draw                NumPy's arithmetic      is refused
 `AppendOnly`        attribute                     appending               is refused
 `draws.Generator`   name, argument                drawing                 is refused
+a mark in a text    what is put into the text     printing, logging,      is a guard on it, or
+(`texts`)                                         returning, appending    is refused
 =================== ============================= ======================= ======================
 
-Comparisons and tests of numbers are guards on their outcomes. Sizes are symbols of PyTorch's
-(`symbolic`).
+Comparisons and tests of numbers are guards on their outcomes. Functions of Python's that take
+stand-ins (`python_functions`) are put where the program finds its own, as stand-ins are
+(`in_place`). Sizes are symbols of PyTorch's (`symbolic`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from ..guards.sources import OfClass, Source
 from .refusals import CannotTrace
 
 
@@ -55,6 +61,21 @@ class StandIn:
     def described(self) -> str:
         """What it stands for, in messages."""
         return f"a {type(self.value).__name__}"
+
+
+@contextmanager
+def in_place(stand_ins: Sequence[tuple[Source, Any]]) -> Iterator[None]:
+    """A block in which the program finds stand-ins at these sources."""
+    real = [(source.whole(), source.whole().get()) for source, _ in stand_ins]
+    try:
+        for source, stand_in in stand_ins:
+            # a class would make a method of a function
+            is_member = type(source) is OfClass and isinstance(stand_in, types.FunctionType)
+            source.set(staticmethod(stand_in) if is_member else stand_in)
+        yield
+    finally:
+        for source, value in reversed(real):
+            source.set(value)
 
 
 def need_the_value(kind: type[StandIn], uses: Mapping[str, Callable[..., Any]]) -> None:

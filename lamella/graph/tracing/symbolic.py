@@ -78,8 +78,8 @@ class Observed(NamedTuple):
     """What a run observed of its tensors' values, in order.
 
     Attributes:
-        values: Python values; for each kernel with data-dependent shapes, a tuple of the forms of
-            its results.
+        values: Python values; for each kernel with data-dependent shapes, a tuple of its results'
+            metadata.
         varying: for each of these, by result, the dimensions that have differed between runs.
     """
 
@@ -127,13 +127,13 @@ class Symbolic:
 
     def result(self) -> Any:
         """Fake tensors for the results of the next kernel with data-dependent shapes."""
-        forms = self.next_observed()
-        if not isinstance(forms, tuple):
+        metas = self.next_observed()
+        if not isinstance(metas, tuple):
             raise CannotTrace("reads other values than before")
         found = []
-        for form, dims in zip(forms, self.observed.varying[self._next - 1], strict=True):
+        for meta, dims in zip(metas, self.observed.varying[self._next - 1], strict=True):
             with no_dispatch():  # a real tensor
-                raw = torch.empty_strided(form[0], form[1], dtype=form[2], device=form[3])
+                raw = meta.empty()
             found.append(self._stand_in(raw, f"result_{len(self.results)}", dims))
             self.results.append(found[-1])
         return found
@@ -149,7 +149,7 @@ class Symbolic:
             symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes))
 
     def held(self, raw: torch.Tensor) -> torch.Tensor:
-        """A fake tensor for data whose form doesn't vary."""
+        """A fake tensor for data whose metadata don't vary."""
         return self.mode.from_tensor(raw.detach(), static_shapes=True)
 
     def recorder(self, inputs: list[torch.Tensor]) -> Recorder:
@@ -177,7 +177,7 @@ class Symbolic:
         since: dict[str, int] = {}  # the step from which each symbol is known
         stands = [*zip(self.inputs, self.varying, strict=True),
                   *zip(self.results, self._varying_results(), strict=True)]
-        forms = []
+        relations = []
         for number, (stand_in, varying) in enumerate(stands):
             step = max(0, number - count + 1)
             for d, size in enumerate(stand_in.shape):
@@ -187,11 +187,11 @@ class Symbolic:
                         since[text] = step
                 elif d in varying and text.isdigit():
                     raise CannotTrace("needs sizes that are numbers")
-                forms.append((step, f"{text} == {here}"))
+                relations.append((step, f"{text} == {here}"))
             if step:
-                forms.extend((step, f"{self.text(stride)} == tensors[{number}].stride({d})")
+                relations.extend((step, f"{self.text(stride)} == tensors[{number}].stride({d})")
                              for d, stride in enumerate(stand_in.stride()))
-        for step, text in forms + [(0, text) for text in self._guards_on(places)]:
+        for step, text in relations + [(0, text) for text in self._guards_on(places)]:
             used = [since[name] for name in _names(text) if name in since]
             conditions[max(step, *used, 0)].append(text)
         met = [_condition({name: place for name, place in places.items() if since[name] <= step},

@@ -80,22 +80,17 @@ def joined(pieces: list[Any]) -> str:
 
 def is_only_printed(frame: FrameType) -> bool:
     """Whether a text that a frame makes at its line is an argument of Python's `print`."""
-    code = frame.f_code
-    if "print" in frame.f_globals or "print" in (*code.co_varnames, *code.co_freevars,
-                                                 *code.co_cellvars):
-        return False
-    statements = _statements(code.co_filename).get(frame.f_lineno, ())
-    return len(statements) == 1 and _prints_texts(statements[0])
+    code, call = frame.f_code, _call(frame)
+    return call is not None and isinstance(call.func, ast.Name) and call.func.id == "print" and (
+        "print" not in frame.f_globals
+        and "print" not in (*code.co_varnames, *code.co_freevars, *code.co_cellvars))
 
 
 def is_only_logged(frame: FrameType) -> bool:
     """Whether a text that a frame makes at its line is an argument of a method of a logger."""
-    call = getattr(_statement(frame), "value", None)
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-            and call.func.attr in _LOGGING and _passes_texts(call, call.args)):
-        return False
-    owner = _named(call.func.value, frame)
-    return owner is logging or owner is log or type(owner) in (logging.Logger, logging.RootLogger)
+    method, owner = _method(frame)
+    return method in _LOGGING and (owner is logging or owner is log or type(owner) in (
+        logging.Logger, logging.RootLogger))
 
 
 def is_only_returned(frame: FrameType) -> bool:
@@ -108,12 +103,23 @@ def is_only_returned(frame: FrameType) -> bool:
 
 def appended_to(frame: FrameType) -> Any:
     """What a text that a frame makes at its line is only appended to; None if it isn't."""
-    call = getattr(_statement(frame), "value", None)
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-            and call.func.attr == "append" and len(call.args) == 1
-            and _passes_texts(call, call.args)):
-        return None
-    return _named(call.func.value, frame)
+    method, owner = _method(frame)
+    return owner if method == "append" else None
+
+
+def _call(frame: FrameType) -> ast.Call | None:
+    """The call at a frame's line, if that is all, and text is made for its arguments only."""
+    statement: Any = _statement(frame)
+    call = getattr(statement, "value", None)
+    return call if isinstance(call, ast.Call) and _passes_texts(statement, call.args) else None
+
+
+def _method(frame: FrameType) -> tuple[str, Any]:
+    """The method that is called at a frame's line, if that is all, and its object."""
+    call = _call(frame)
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return "", None
+    return call.func.attr, _named(call.func.value, frame)
 
 
 def _named(node: ast.expr, frame: FrameType) -> Any:
@@ -156,16 +162,6 @@ def _statements(file: str) -> dict[int, list[ast.stmt]]:
             for line in range(node.lineno, last + 1):
                 found.setdefault(line, []).append(node)
     return found
-
-
-def _prints_texts(statement: ast.stmt) -> bool:
-    """Whether a statement is a call of `print`, and makes text for its arguments only."""
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return False
-    call = statement.value
-    if not isinstance(call.func, ast.Name) or call.func.id != "print":
-        return False
-    return _passes_texts(statement, call.args)
 
 
 def _passes_texts(statement: ast.AST, args: Sequence[ast.expr]) -> bool:

@@ -148,7 +148,7 @@ class Trace:
         self.recorder.stop()
         if state.trace is self:
             state.trace = None
-        for cell in self.reach.cells:
+        for cell in self.reach.objects.cells:
             if id(cell) in self.runs:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
 
@@ -179,7 +179,7 @@ class Trace:
 
         Not for an owner that existed before: then the next run continues with this generator.
         """
-        if not self.reach.knows(owner):
+        if owner not in self.reach.visited:
             self.fresh.append((made, seed, seed2))
 
     def defer(self, function: Callable[..., None], args: tuple, kwargs: dict,

@@ -16,9 +16,9 @@ from .trace import data_of, set_data
 @contextmanager
 def undone(reach: Reachable) -> Iterator[None]:
     """A block after which all objects that a function can reach, and generators, are restored."""
-    held: list[Tensor] = [*reach.parameters, *(t for t, _ in reach.tensors)]
+    held: list[Tensor] = reach.tensors.all()
     data = [(t, raw, raw.clone()) for t in held for raw in [data_of(t)]]
-    kinds = [(p, type(p)) for p in reach.parameters]  # several processes may share one out
+    kinds = [(p, type(p)) for p in reach.tensors.parameters]  # several processes may share one out
     before = Snapshot(reach)
     try:
         yield

@@ -29,7 +29,7 @@ class Native(MachineCode):
 
     Args:
         graph: a graph that changes none of its inputs.
-        text: its serialization with the forms of its inputs (`ir.text`), for its name on disk.
+        text: its serialization with the metadata of its inputs (`ir.text`), for its name on disk.
         otherwise: runs the graph without XLA, in a forked process.
         constants: tensors that are the same in each call, by the numbers of their inputs.
     """

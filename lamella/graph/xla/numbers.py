@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.fx import GraphModule, Node
 
-from ..ir.forms import Form, form_of_value
+from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import bases_of
 
 MOST_READ = 2**16  # elements of a constant that are compared
@@ -25,11 +25,11 @@ class Number(NamedTuple):
 
     Attributes:
         value: the number.
-        form: the tensor's form: its elements lie row by row, or all in one place.
+        meta: the tensor's metadata: its elements lie row by row, or all in one place.
     """
 
     value: bool | int | float
-    form: Form
+    meta: TensorMetadata
 
 
 def numbers_of(constants: Mapping[int, torch.Tensor]) -> dict[int, Number]:
@@ -42,18 +42,18 @@ def numbers_of(constants: Mapping[int, torch.Tensor]) -> dict[int, Number]:
     """
     found = {}
     for i, tensor in constants.items():
-        form = form_of_value(tensor)
-        if form is None or form.device.type != "cpu" or form.dtype not in _TYPES or not form.size:
+        meta = meta_of_value(tensor)
+        if meta is None or meta.device.type != "cpu" or meta.dtype not in _TYPES or not meta.size:
             continue
-        if not form.contiguous and any(
-                n > 1 and step for n, step in zip(form.shape, form.stride, strict=True)):
+        if not meta.contiguous and any(
+                n > 1 and step for n, step in zip(meta.shape, meta.stride, strict=True)):
             continue
-        once = tensor if form.contiguous else tensor[(slice(0, 1),) * tensor.dim()]
+        once = tensor if meta.contiguous else tensor[(slice(0, 1),) * tensor.dim()]
         if once.numel() > MOST_READ:
             continue
         value = once.reshape(-1)[0].item()
         if math.isfinite(value) and bool((once == value).all()):
-            found[i] = Number(value, form)
+            found[i] = Number(value, meta)
     return found
 
 
@@ -79,11 +79,11 @@ def with_numbers(graph: GraphModule, numbers: Mapping[int, Number]) -> list[int]
 
 
 def _made(graph: GraphModule, number: Number) -> Node:
-    """Operations that make a tensor of one number, in its form."""
-    form, aten = number.form, torch.ops.aten
-    kept: dict[str, Any] = {"dtype": form.dtype, "device": form.device}
-    if form.contiguous:
+    """Operations that make a tensor of one number, with its metadata."""
+    meta, aten = number.meta, torch.ops.aten
+    kept: dict[str, Any] = {"dtype": meta.dtype, "device": meta.device}
+    if meta.contiguous:
         return graph.graph.call_function(
-            aten.full.default, (list(form.shape), number.value), kept)
-    one = graph.graph.call_function(aten.full.default, ([1] * len(form.shape), number.value), kept)
-    return graph.graph.call_function(aten.expand.default, (one, list(form.shape)))
+            aten.full.default, (list(meta.shape), number.value), kept)
+    one = graph.graph.call_function(aten.full.default, ([1] * len(meta.shape), number.value), kept)
+    return graph.graph.call_function(aten.expand.default, (one, list(meta.shape)))

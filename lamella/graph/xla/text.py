@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-from ..ir.forms import Form, form_of_value
 from ..ir.loop import Loop, loop_of
+from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import bases_of, effects_of, written_by
 from .lowering import TABLE, NotLowered
 
@@ -27,11 +27,11 @@ SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2
 
 
 def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
-    """A graph in words of JSON: operations with all their arguments, forms, and numbers of values.
+    """A graph in words of JSON: operations with all arguments, and values with their numbers.
 
     Args:
         graph: a graph that changes none of its inputs.
-        inputs: inputs of the graph, on which it is run once to find the forms of its values.
+        inputs: inputs of the graph, on which it is run once to find the metadata of its values.
 
     Raises:
         NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
@@ -39,19 +39,19 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     check(graph)
     nodes = list(graph.graph.nodes)
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    forms, numbers, steps, values = _steps(graph, inputs)
-    places = [_place_of(form_of_value(x)) for x in inputs]
-    ends = [forms[n] for n in results]
+    metas, numbers, steps, values = _steps(graph, inputs)
+    places = [_place_of(meta_of_value(x)) for x in inputs]
+    ends = [metas[n] for n in results]
     _check_apart(values)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
-            "results": [[numbers[n], repeated(form), *_layout_of(form)]
-                        for n, form in zip(results, ends, strict=True)],
-            "packs": packs([[_short(form), repeated(form), *_layout_of(form)] for form in ends]),
-            "strides": [list(form.stride) for form in ends],
-            "shapes": [list(form.shape) for form in ends]}
+            "results": [[numbers[n], repeated(meta), *_layout_of(meta)]
+                        for n, meta in zip(results, ends, strict=True)],
+            "packs": packs([[_short(meta), repeated(meta), *_layout_of(meta)] for meta in ends]),
+            "strides": [list(meta.stride) for meta in ends],
+            "shapes": [list(meta.shape) for meta in ends]}
 
 
 def packs(ends: list[Any]) -> list[list[int]]:
@@ -135,40 +135,40 @@ def check(graph: GraphModule) -> None:
                 _check_writes(list(inner.graph.nodes))
 
 
-def order_of(form: Form | None) -> list[int] | None:
+def order_of(meta: TensorMetadata | None) -> list[int] | None:
     """The dimensions in the order in which they lie in memory, the outermost first; None if that
     is their order already. Repeated dimensions count as one element.
 
     Raises:
         NotLowered: if there are gaps in memory, or elements that overlap otherwise.
     """
-    if form is None or form.device.type != "cpu" or form.dtype not in TYPES:
+    if meta is None or meta.device.type != "cpu" or meta.dtype not in TYPES:
         raise NotLowered("a value that isn't a dense tensor of the CPU")
-    if form.contiguous:
+    if meta.contiguous:
         return None
-    once = repeated(form)
-    lengths = [1 if i in once else n for i, n in enumerate(form.shape)]
-    order = sorted(range(len(lengths)), key=lambda i: (-form.stride[i], -lengths[i], i))
+    once = repeated(meta)
+    lengths = [1 if i in once else n for i, n in enumerate(meta.shape)]
+    order = sorted(range(len(lengths)), key=lambda i: (-meta.stride[i], -lengths[i], i))
     step = 1
     for i in reversed(order):
-        if lengths[i] != 1 and form.stride[i] != step and form.size:
+        if lengths[i] != 1 and meta.stride[i] != step and meta.size:
             raise NotLowered("a tensor with gaps")
         step *= max(lengths[i], 1)
     return None if order == sorted(order) else order
 
 
-def _layout_of(form: Form | None) -> tuple[list[int] | None, list[int] | None]:
+def _layout_of(meta: TensorMetadata | None) -> tuple[list[int] | None, list[int] | None]:
     """How a result lies in memory: `order_of` it, or its strides if there are gaps.
 
     Raises:
         NotLowered: if elements overlap, or most of the memory is gaps.
     """
     try:
-        return order_of(form), None
+        return order_of(meta), None
     except NotLowered:
-        if form is None or form.dtype not in TYPES or not 0 < form.span <= MOST_GAPS * form.size:
+        if meta is None or meta.dtype not in TYPES or not 0 < meta.span <= MOST_GAPS * meta.size:
             raise
-        return None, list(form.stride)
+        return None, list(meta.stride)
 
 
 def _check_apart(results: list[Any]) -> None:
@@ -193,21 +193,21 @@ def _places(value: torch.Tensor) -> torch.Tensor:
     return once * value.itemsize
 
 
-def repeated(form: Form | None) -> list[int]:
+def repeated(meta: TensorMetadata | None) -> list[int]:
     """The dimensions whose elements all lie in the same place."""
-    assert form is not None
-    return [i for i, (n, step) in enumerate(zip(form.shape, form.stride, strict=True))
+    assert meta is not None
+    return [i for i, (n, step) in enumerate(zip(meta.shape, meta.stride, strict=True))
             if n > 1 and step == 0]
 
 
-def _place_of(form: Form | None) -> list[int] | None:
+def _place_of(meta: TensorMetadata | None) -> list[int] | None:
     """`order_of` an input; with gaps it is copied row by row."""
-    if form is not None and form.device.type == "cpu" and form.dtype in TYPES:
+    if meta is not None and meta.device.type == "cpu" and meta.dtype in TYPES:
         try:
-            return None if repeated(form) else order_of(form)
+            return None if repeated(meta) else order_of(meta)
         except NotLowered:
             return None
-    return order_of(form)
+    return order_of(meta)
 
 
 def _inverse(order: list[int]) -> list[int]:
@@ -250,7 +250,7 @@ def _check_aliases(nodes: list[Node]) -> None:
 
     Raises:
         NotLowered: if a result shares memory with an input, if what is written may or may not
-            share memory, if a tensor that has changed its form is used further under its old
+            share memory, if a tensor that was reshaped in place is used further under its old
             name, or if memory is taken by its layout that the layout isn't known of.
     """
     bases = bases_of(nodes)
@@ -273,17 +273,17 @@ def _check_writes(nodes: list[Node]) -> None:
             continue
         if effects_of(node.target).reshapes_in_place:  # nothing is written
             if len(node.all_input_nodes[0].users) > 1:
-                raise NotLowered("a tensor that changes its form")
+                raise NotLowered("a tensor that changes its shape in place")
         elif not doubtful.isdisjoint(written_by(node, bases)):
             raise NotLowered("written memory that other values may share")
 
 
 class _Forms(Interpreter):
-    """Runs a graph once, and notes the forms of its values."""
+    """Runs a graph once, and notes the metadata of its values."""
 
     def found(self, inputs: list[torch.Tensor]) -> list[Any]:
         """The results of the graph."""
-        self.forms: dict[Node, Any] = {}
+        self.metas: dict[Node, Any] = {}
         self.loops: dict[Node, list[Any]] = {}  # what each was called with
         with torch.enable_grad():
             return self.run(*inputs)
@@ -292,18 +292,18 @@ class _Forms(Interpreter):
         if loop_of(n) is not None:
             self.loops[n] = [self.env[node] for node in n.args[0]]  # type: ignore[union-attr]
         made = super().run_node(n)
-        self.forms[n] = ([form_of_value(v) for v in made] if isinstance(made, (list, tuple))
-                         else form_of_value(made))
+        self.metas[n] = ([meta_of_value(v) for v in made] if isinstance(made, (list, tuple))
+                         else meta_of_value(made))
         return made
 
 
-def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: list[Any]
+def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: list[Any]
           ) -> dict[str, Any]:
     """A loop as a step: its graphs are described by what a first step gives."""
     _, carried, stacks, outside = loop.parts(given)
     first = [stack[0] if len(stack) else stack.new_zeros(stack.shape[1:]) for stack in stacks]
     step = {"op": "repeat", "to": numbers[node], "args": [_written(node.args[0], numbers)],
-            "form": [_short(f) for f in form], "carried": loop.carried, "stacks": loop.stacks,
+            "aval": [_short(f) for f in meta], "carried": loop.carried, "stacks": loop.stacks,
             "steps": loop.steps, "backward": loop.backward,
             "counts": loop.counts, "counted": loop.counted,
             "body": _part(loop.body, [*carried, *first, *outside])}
@@ -315,49 +315,49 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], form: Any, given: li
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     _, numbers, steps, _ = _steps(graph, inputs)
     results: list[Node] = list(list(graph.graph.nodes)[-1].args[0])  # type: ignore[arg-type]
-    return {"inputs": [_short(form_of_value(x)) for x in inputs], "steps": steps,
+    return {"inputs": [_short(meta_of_value(x)) for x in inputs], "steps": steps,
             "results": [numbers[n] for n in results]}
 
 
 def _steps(graph: GraphModule, inputs: list[torch.Tensor]
            ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
-    """The forms of a graph's values, their numbers, its operations in words of JSON, and what
+    """The metas of a graph's values, their numbers, its operations in words of JSON, and what
     it gives."""
     found = _Forms(graph)
     results = found.found(inputs)
-    forms = found.forms
+    metas = found.metas
     nodes = list(graph.graph.nodes)
     numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
     steps = []
     for node in nodes:
         if node.op == "call_function":
             numbers[node] = len(numbers)
-            steps.append(_step(node, numbers, forms, found.loops))
-    return forms, numbers, steps, results
+            steps.append(_step(node, numbers, metas, found.loops))
+    return metas, numbers, steps, results
 
 
-def _step(node: Node, numbers: dict[Node, int], forms: dict[Node, Any],
+def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
           loops: dict[Node, list[Any]]) -> dict[str, Any]:
     if (loop := loop_of(node)) is not None:
-        return _loop(loop, node, numbers, forms[node], loops[node])
+        return _loop(loop, node, numbers, metas[node], loops[node])
     if node.target is operator.getitem:
         return {"op": "getitem", "to": numbers[node],
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]
     name, writes = name_of(node)
-    form = forms[node]
-    if name == "as_strided.default" and not forms[node.all_input_nodes[0]].contiguous:
+    meta = metas[node]
+    if name == "as_strided.default" and not metas[node.all_input_nodes[0]].contiguous:
         raise NotLowered("as_strided of memory in another order")
     step = {"op": name, "to": numbers[node], "args": [_written(a, numbers) for a in _all(node)],
-            "form": [_short(f) for f in form] if isinstance(form, list) else _short(form)}
+            "aval": [_short(f) for f in meta] if isinstance(meta, list) else _short(meta)}
     if writes:
         step["writes"] = True
     return step
 
 
-def _short(form: Form | None) -> Any:
-    if form is None:
+def _short(meta: TensorMetadata | None) -> Any:
+    if meta is None:
         return None
-    return [list(form.shape), _type(form.dtype)]
+    return [list(meta.shape), _type(meta.dtype)]
 
 
 def _type(dtype: torch.dtype) -> str:

@@ -33,8 +33,8 @@ class Rehearsal:
 
     def __init__(self, *roots: Any):
         self.reach = reachable_from(*roots)
-        self.parameters = _once(self.reach.parameters)
-        self.tensors = [(t, source) for t, source in self.reach.tensors
+        self.parameters = _once(self.reach.tensors.parameters)
+        self.tensors = [(t, source) for t, source in self.reach.tensors.others
                         if type(t._raw) is torch.Tensor]
 
     def __enter__(self) -> Rehearsal:

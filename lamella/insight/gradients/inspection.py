@@ -63,7 +63,7 @@ def inspect_gradients(fn_or_net: Callable[..., Any], *args: Any, weights: Any = 
                         f"Cell, but got {type(fn_or_net).__name__}.")
     listed = checked_weights("inspect_gradients", weights)
     with Rehearsal(fn_or_net, args, kwargs, listed or ()) as rehearsal:
-        names = Names(fn_or_net, [c for c in rehearsal.reach.cells if isinstance(c, Cell)])
+        names = Names(fn_or_net, [c for c in rehearsal.reach.objects.cells if isinstance(c, Cell)])
         if listed is None:  # in the order of the Cells, then those that belong to none
             reached = {id(p): p for p in rehearsal.parameters}
             owned = [p for root in names.roots for p in root.get_parameters() if id(p) in reached]

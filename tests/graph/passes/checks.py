@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule
 
-from lamella.graph.ir.forms import copy_of
+from lamella.graph.ir.metadata import copy_of
 from lamella.graph.tracing.recorder import Recorder
 
 

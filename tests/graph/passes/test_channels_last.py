@@ -57,8 +57,8 @@ def test_a_training_step_is_the_same(inputs, wanting):
     clones = [n for n in found.graph.nodes if "clone" in str(n.target)
               and n.kwargs.get("memory_format") is torch.channels_last]
     assert clones
-    forms = [n.meta.get("form") for n in found.graph.nodes if n not in clones]
-    assert any(f and len(f.shape) == 4 and f.stride[1] == 1 for f in forms)  # the chain stays so
+    metas = [n.meta.get("tensor_meta") for n in found.graph.nodes if n not in clones]
+    assert any(f and len(f.shape) == 4 and f.stride[1] == 1 for f in metas)  # the chain stays so
     assert count(found, "clone") - count(graph, "clone") <= 12
 
 
@@ -178,7 +178,8 @@ def test_weights_are_not_copied_for_the_whole_step(inputs):
     _, found = rewritten(step, inputs, BOTH)
     assert found is not None
     copies = [n for n in found.graph.nodes if n.target is torch.ops.aten.clone.default
-              and n.args[0].op == "placeholder" and n.args[0].meta["form"].shape[2:] == (3, 3)]
+              and n.args[0].op == "placeholder"
+              and n.args[0].meta["tensor_meta"].shape[2:] == (3, 3)]
     assert not copies
 
 
@@ -191,7 +192,7 @@ def test_convolutions_after_a_mutation_of_inputs_are_rewritten():
              torch.randn(4, 4, 3, 3, dtype=torch.float64)]
     _, found = rewritten(step, given, CONVOLUTIONS)
     assert found is not None
-    layouts = [n.args[0].meta["form"].stride[1] for n in found.graph.nodes
+    layouts = [n.args[0].meta["tensor_meta"].stride[1] for n in found.graph.nodes
                if n.target is torch.ops.aten.convolution.default]
     assert layouts == [1, 1]
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from lamella.graph.ir.forms import Form
 from lamella.graph.ir.lazy_module import copied
+from lamella.graph.ir.metadata import TensorMetadata
 from lamella.graph.passes import convolutions as module
 from lamella.graph.passes import order, winograd
 from lamella.graph.passes.order import simplify
@@ -162,7 +162,8 @@ def test_the_timed_choice_of_an_algorithm_is_kept(inputs, monkeypatch, tmp_path)
 
 
 def test_timing_one_whose_input_is_expanded():
-    x, w, y = (Form(shape, torch.empty(shape).stride(), torch.float32, torch.device("cpu"))
+    cpu = torch.device("cpu")
+    x, w, y = (TensorMetadata(shape, torch.empty(shape).stride(), torch.float32, cpu)
                for shape in ((4, 16, 8, 8), (16, 16, 3, 3), (4, 16, 6, 6)))
     c = module.Convolution(x._replace(stride=(0, 64, 8, 1)), w, w, y, (1, 1), (0, 0), True)
     assert module.fastest(c) in module.WAYS
@@ -184,8 +185,8 @@ def test_timing_is_spread_over_several_tries(inputs, monkeypatch):
 
 def test_a_fast_algorithm_with_other_results_is_never_chosen(monkeypatch):
     cpu = torch.device("cpu")
-    x = Form((4, 16, 32, 32), (16384, 1024, 32, 1), torch.float32, cpu)
-    weight = Form((16, 16, 3, 3), (144, 9, 3, 1), torch.float32, cpu)
+    x = TensorMetadata((4, 16, 32, 32), (16384, 1024, 32, 1), torch.float32, cpu)
+    weight = TensorMetadata((16, 16, 3, 3), (144, 9, 3, 1), torch.float32, cpu)
     sizes = module.Convolution(x, weight, weight, x, (1, 1), (1, 1), True)
     right = module.WAYS["torch"]
     zeros = right._replace(forward=lambda c, *_: torch.zeros(c.y.shape))

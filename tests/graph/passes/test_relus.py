@@ -22,7 +22,7 @@ def training(size, stride, padding, layout=torch.contiguous_format):
 def elements(graph, name):
     """How many elements the first operation of this name makes."""
     node = next(n for n in graph.graph.nodes if str(n.target).startswith(f"aten.{name}."))
-    return node.meta["form"].size
+    return node.meta["tensor_meta"].size
 
 
 @pytest.mark.parametrize("window", [(2, 2, 0), (3, 2, 1), (3, 1, 1), ((2, 3), (1, 2), 0)])

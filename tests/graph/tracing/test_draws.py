@@ -257,9 +257,17 @@ def reduced():
     return step
 
 
-REPLAYED = [training, listed, reduced, scale, greedy, of_numpy, array, noise, own_python,
-            own_numpy, old_numpy, in_loop, permuted, sampled, chosen, in_gradient, in_hook, raising,
-            after_a_read, compared_with_tensor, dropping, drawn_bounds, in_cell, beside_lamellas]
+def of_a_class():
+    class Noise:
+        draw = random.uniform
+
+    return lambda x: x * Noise.draw(0, 1) + Noise().draw(1, 2)
+
+
+REPLAYED = [training, listed, of_a_class, reduced, scale, greedy, of_numpy, array, noise,
+            own_python, own_numpy, old_numpy, in_loop, permuted, sampled, chosen, in_gradient,
+            in_hook, raising, after_a_read, compared_with_tensor, dropping, drawn_bounds, in_cell,
+            beside_lamellas]
 
 
 @pytest.mark.parametrize("make", REPLAYED, ids=lambda make: make.__name__)

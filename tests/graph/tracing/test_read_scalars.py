@@ -11,7 +11,8 @@ import pytest
 
 import lamella as ms
 from lamella import nn, ops
-from lamella.graph.tracing.python_functions import conversions_recorded
+from lamella.graph.tracing.python_functions import conversions
+from lamella.graph.tracing.stand_ins import in_place
 
 CALLS = 10
 
@@ -255,15 +256,15 @@ def test_a_module_that_another_thread_runs_keeps_its_names():
     busy: dict[str, Any] = {}
     exec(source, busy)
     idle: dict[str, Any] = {}
-    reach: Any = types.SimpleNamespace(spaces={
+    reach: Any = types.SimpleNamespace(names=types.SimpleNamespace(spaces={
         number: (None, space, {"float": None, "int": None})
-        for number, space in enumerate((busy, idle))})
+        for number, space in enumerate((busy, idle))}))
     begun, ended = threading.Event(), threading.Event()
     thread = threading.Thread(target=busy["wait"], args=(begun, ended))
     thread.start()
     try:
         assert begun.wait(120)
-        with conversions_recorded(reach):
+        with in_place(conversions(reach)):
             assert "float" not in busy and "int" not in busy
             assert isinstance(1.0, idle["float"]) and not isinstance(1, idle["float"])
     finally:

@@ -56,6 +56,16 @@ def test_a_branch_on_a_number_is_a_guard():
     same(fn, [(X, b) for b in (0.1, 0.2, 0.3, 0.6, 0.7, 0.8, 0.4, 0.9)], 3)
 
 
+class Functions:
+    """Functions of `math` in a class, an object and a dict."""
+
+    cosine = math.cos
+
+    def __init__(self):
+        self.sine, self.more = math.sin, {"exp": math.exp}
+
+
+FUNCTIONS = Functions()
 FORMULAS = {
     "float": lambda x, b: x * float(b) / (1 + b),
     "int": lambda x, b: x * int(b * 0.7) + int(float(b)),
@@ -69,6 +79,8 @@ FORMULAS = {
         x, x * 2, b), "sub": lambda x, b: ops.sub(b, x), "remainder": lambda x, b: x % b,
     "cosine": lambda x, b: x * 0.5 * (1 + math.cos(math.pi * b / 100)),
     "imported": lambda x, b: x * exp(-b), "rounded": lambda x, b: x * round(b, 1),
+    "held by objects": lambda x, b: x * FUNCTIONS.cosine(b) + FUNCTIONS.sine(b) * FUNCTIONS.more[
+        "exp"](b),
     "a gradient": lambda x, b: ms.grad(lambda y: (ops.abs(y) ** b).sum())(x),
     "changed in place": lambda x, b: x * Tensor(b, ms.float32).add_(1) + Tensor(b, ms.float32)}
 

@@ -85,7 +85,7 @@ def test_a_graph_that_cannot_be_compiled_is_replayed(kept, monkeypatch):
 
     def wrong(*args):
         found = described(*args)
-        found["steps"][0]["form"][0] = [7]
+        found["steps"][0]["aval"][0] = [7]
         return found
 
     monkeypatch.setattr(module, "described", wrong)

@@ -140,8 +140,8 @@ def test_first_and_last_steps_of_other_links(loops):
 
 def test_long_graphs_are_searched_quickly():
     """The time grows with the number of operations, not with its square."""
-    steps = [{"op": "tanh.default", "to": n + 1, "args": [{"n": n}], "form": [[3], "float32"]}
+    steps = [{"op": "tanh.default", "to": n + 1, "args": [{"n": n}], "aval": [[3], "float32"]}
              if n % 3 else {"op": "add.Tensor", "to": n + 1, "args": [{"n": n}, {"n": 0}, 1],
-                            "form": [[3], "float32"]} for n in range(30000)]
+                            "aval": [[3], "float32"]} for n in range(30000)]
     made = rolling.rolled(steps, [[[3], "float32"]], [30000])
     assert shape(made)[0][0] >= 9990 and len(made) < 50

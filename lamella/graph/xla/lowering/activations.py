@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .later import jax, jnp
-from .table import Form, of_type, pointwise, row, wide
+from .table import Aval, of_type, pointwise, row, wide
 
 
 def _row(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -19,23 +19,23 @@ def _row(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @row("relu")
-def _relu(form: Form, x: Any) -> Any:
+def _relu(aval: Aval, x: Any) -> Any:
     return jnp.maximum(x, jnp.zeros((), x.dtype))
 
 
 @row("threshold_backward")
-def _threshold_backward(form: Form, g: Any, x: Any, threshold: Any) -> Any:
-    kind = wide(form.dtype)
+def _threshold_backward(aval: Aval, g: Any, x: Any, threshold: Any) -> Any:
+    kind = wide(aval.dtype)
     return jnp.where(x.astype(kind) <= of_type(threshold, kind), 0, g.astype(kind)
-                     ).astype(form.dtype)
+                     ).astype(aval.dtype)
 
 
 @row("threshold")
-def _threshold(form: Form, x: Any, threshold: Any, value: Any) -> Any:
-    kind = wide(form.dtype)
+def _threshold(aval: Aval, x: Any, threshold: Any, value: Any) -> Any:
+    kind = wide(aval.dtype)
     wider = x.astype(kind)
     return jnp.where(wider <= of_type(threshold, kind), of_type(value, kind), wider
-                     ).astype(form.dtype)
+                     ).astype(aval.dtype)
 
 
 @_row("sigmoid")
@@ -59,10 +59,10 @@ def _leaky_relu(x: Any, slope: Any) -> Any:
 
 
 @row("leaky_relu_backward")
-def _leaky_relu_backward(form: Form, g: Any, x: Any, slope: Any, is_result: bool) -> Any:
-    kind = wide(form.dtype)
+def _leaky_relu_backward(aval: Aval, g: Any, x: Any, slope: Any, is_result: bool) -> Any:
+    kind = wide(aval.dtype)
     wider = g.astype(kind)
-    return jnp.where(x > 0, wider, wider * of_type(slope, kind)).astype(form.dtype)
+    return jnp.where(x > 0, wider, wider * of_type(slope, kind)).astype(aval.dtype)
 
 
 @_row("_prelu_kernel")
@@ -71,20 +71,20 @@ def _prelu(x: Any, weight: Any) -> Any:
 
 
 @row("_prelu_kernel_backward")
-def _prelu_backward(forms: list[Form], g: Any, x: Any, weight: Any) -> list[Any]:
+def _prelu_backward(avals: list[Aval], g: Any, x: Any, weight: Any) -> list[Any]:
     zero = jnp.zeros((), g.dtype)
-    return [jnp.where(x > 0, g, g * weight).astype(forms[0].dtype),
-            jnp.where(x > 0, zero, g * x).astype(forms[1].dtype)]
+    return [jnp.where(x > 0, g, g * weight).astype(avals[0].dtype),
+            jnp.where(x > 0, zero, g * x).astype(avals[1].dtype)]
 
 
 @row("gelu")
-def _gelu(form: Form, x: Any, approximate: str) -> Any:
-    wider = x.astype(wide(form.dtype))
+def _gelu(aval: Aval, x: Any, approximate: str) -> Any:
+    wider = x.astype(wide(aval.dtype))
     if approximate == "tanh":
         found = 0.5 * wider * (1 + jnp.tanh(_inner(wider)))
     else:
         found = wider * 0.5 * (1 + jax.scipy.special.erf(wider * math.sqrt(0.5)))
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 def _inner(x: Any) -> Any:
@@ -92,8 +92,8 @@ def _inner(x: Any) -> Any:
 
 
 @row("gelu_backward")
-def _gelu_backward(form: Form, g: Any, x: Any, approximate: str) -> Any:
-    kind = wide(form.dtype)
+def _gelu_backward(aval: Aval, g: Any, x: Any, approximate: str) -> Any:
+    kind = wide(aval.dtype)
     g, x = g.astype(kind), x.astype(kind)
     if approximate == "tanh":
         y = jnp.tanh(_inner(x))
@@ -103,7 +103,7 @@ def _gelu_backward(form: Form, g: Any, x: Any, approximate: str) -> Any:
         below = 0.5 * (1 + jax.scipy.special.erf(x * math.sqrt(0.5)))
         density = jnp.exp(-0.5 * x * x) * (1 / math.sqrt(2 * math.pi))
         found = g * (below + x * density)
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 @_row("silu")
@@ -129,9 +129,9 @@ def _mish_backward(g: Any, x: Any) -> Any:
 
 
 @row("hardtanh")
-def _hardtanh(form: Form, x: Any, least: Any, most: Any) -> Any:
-    kind = wide(form.dtype)
-    return jnp.clip(x.astype(kind), of_type(least, kind), of_type(most, kind)).astype(form.dtype)
+def _hardtanh(aval: Aval, x: Any, least: Any, most: Any) -> Any:
+    kind = wide(aval.dtype)
+    return jnp.clip(x.astype(kind), of_type(least, kind), of_type(most, kind)).astype(aval.dtype)
 
 
 @_row("hardtanh_backward")
@@ -191,62 +191,62 @@ def _elu(x: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
 
 
 @row("elu_backward")
-def _elu_backward(form: Form, g: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
+def _elu_backward(aval: Aval, g: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
                   x: Any) -> Any:
-    kind = wide(form.dtype)
+    kind = wide(aval.dtype)
     g, x = g.astype(kind), x.astype(kind)
     negative = alpha * scale
     below = (g * input_scale * (x + negative) if is_result
              else g * input_scale * negative * jnp.exp(x * input_scale))
-    return jnp.where(x <= 0, below, g * scale).astype(form.dtype)
+    return jnp.where(x <= 0, below, g * scale).astype(aval.dtype)
 
 
 @row("log_sigmoid_forward")
-def _log_sigmoid(forms: list[Form], x: Any) -> list[Any]:
-    wider = x.astype(wide(forms[0].dtype))
+def _log_sigmoid(avals: list[Aval], x: Any) -> list[Any]:
+    wider = x.astype(wide(avals[0].dtype))
     buffer = jnp.exp(-jnp.abs(wider))
     found = jnp.minimum(wider, 0) - jnp.log1p(buffer)
-    return [found.astype(forms[0].dtype), jnp.reshape(
-        buffer if forms[1].shape == x.shape else jnp.zeros(forms[1].shape), forms[1].shape
-    ).astype(forms[1].dtype)]
+    return [found.astype(avals[0].dtype), jnp.reshape(
+        buffer if avals[1].shape == x.shape else jnp.zeros(avals[1].shape), avals[1].shape
+    ).astype(avals[1].dtype)]
 
 
 @row("log_sigmoid_backward")
-def _log_sigmoid_backward(form: Form, g: Any, x: Any, buffer: Any) -> Any:
-    kind = wide(form.dtype)
-    return (g.astype(kind) * jax.nn.sigmoid(-x.astype(kind))).astype(form.dtype)
+def _log_sigmoid_backward(aval: Aval, g: Any, x: Any, buffer: Any) -> Any:
+    kind = wide(aval.dtype)
+    return (g.astype(kind) * jax.nn.sigmoid(-x.astype(kind))).astype(aval.dtype)
 
 
 @row("_softmax")
-def _softmax(form: Form, x: Any, dim: int, half_to_float: bool) -> Any:
-    wider = x.astype(wide(form.dtype))
+def _softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
+    wider = x.astype(wide(aval.dtype))
     if wider.ndim == 0:
         wider = jnp.ones_like(wider)
-        return wider.astype(form.dtype)
+        return wider.astype(aval.dtype)
     parts = jnp.exp(wider - wider.max(dim, keepdims=True))
-    return (parts / parts.sum(dim, keepdims=True)).astype(form.dtype)
+    return (parts / parts.sum(dim, keepdims=True)).astype(aval.dtype)
 
 
 @row("_log_softmax")
-def _log_softmax(form: Form, x: Any, dim: int, half_to_float: bool) -> Any:
-    wider = x.astype(wide(form.dtype))
+def _log_softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
+    wider = x.astype(wide(aval.dtype))
     if wider.ndim == 0:
-        return jnp.zeros_like(wider).astype(form.dtype)
+        return jnp.zeros_like(wider).astype(aval.dtype)
     shifted = wider - wider.max(dim, keepdims=True)
-    return (shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))).astype(form.dtype)
+    return (shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))).astype(aval.dtype)
 
 
 @row("_softmax_backward_data")
-def _softmax_backward(form: Form, g: Any, y: Any, dim: int, dtype: str) -> Any:
-    kind = wide(form.dtype)
+def _softmax_backward(aval: Aval, g: Any, y: Any, dim: int, dtype: str) -> Any:
+    kind = wide(aval.dtype)
     g, y = g.astype(kind), y.astype(kind)
     total = (g * y).sum(dim, keepdims=True) if y.ndim else g * y
-    return (y * (g - total)).astype(form.dtype)
+    return (y * (g - total)).astype(aval.dtype)
 
 
 @row("_log_softmax_backward_data")
-def _log_softmax_backward(form: Form, g: Any, y: Any, dim: int, dtype: str) -> Any:
-    kind = wide(form.dtype)
+def _log_softmax_backward(aval: Aval, g: Any, y: Any, dim: int, dtype: str) -> Any:
+    kind = wide(aval.dtype)
     g, y = g.astype(kind), y.astype(kind)
     total = g.sum(dim, keepdims=True) if y.ndim else g
-    return (g - jnp.exp(y) * total).astype(form.dtype)
+    return (g - jnp.exp(y) * total).astype(aval.dtype)

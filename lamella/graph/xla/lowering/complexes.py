@@ -6,21 +6,21 @@ import math
 from typing import Any
 
 from .later import jnp, lax
-from .table import Form, row
+from .table import Aval, row
 
 
-def _as_given(form: Form, x: Any) -> Any:
+def _as_given(aval: Aval, x: Any) -> Any:
     return x
 
 
 @row("_conj", view=True)
 @row("_conj_physical", "conj_physical")
-def _conj(form: Form, x: Any) -> Any:
+def _conj(aval: Aval, x: Any) -> Any:
     return jnp.conj(x)
 
 
 @row("_neg_view", view=True)
-def _negative(form: Form, x: Any) -> Any:
+def _negative(aval: Aval, x: Any) -> Any:
     return -x
 
 
@@ -28,31 +28,31 @@ row("resolve_conj", "resolve_neg")(_as_given)
 
 
 @row("view_as_real", view=True)
-def _parts(form: Form, x: Any) -> Any:
+def _parts(aval: Aval, x: Any) -> Any:
     return jnp.stack([jnp.real(x), jnp.imag(x)], -1)
 
 
 @row("view_as_complex", view=True)
-def _joined(form: Form, x: Any) -> Any:
+def _joined(aval: Aval, x: Any) -> Any:
     return lax.complex(x[..., 0], x[..., 1])
 
 
 @row("complex")
-def _complex(form: Form, x: Any, y: Any) -> Any:
+def _complex(aval: Aval, x: Any, y: Any) -> Any:
     return lax.complex(*jnp.broadcast_arrays(x, y))
 
 
 @row("polar")
-def _polar(form: Form, size: Any, angle: Any) -> Any:
+def _polar(aval: Aval, size: Any, angle: Any) -> Any:
     return lax.complex(*jnp.broadcast_arrays(size * jnp.cos(angle), size * jnp.sin(angle)))
 
 
 @row("angle")
-def _angle(form: Form, x: Any) -> Any:
+def _angle(aval: Aval, x: Any) -> Any:
     if str(x.dtype).startswith("complex"):
         return jnp.arctan2(jnp.imag(x), jnp.real(x))
-    angle = jnp.where(x < 0, jnp.asarray(math.pi, form.dtype), 0)
-    return jnp.where(jnp.isnan(x), x, angle).astype(form.dtype)
+    angle = jnp.where(x < 0, jnp.asarray(math.pi, aval.dtype), 0)
+    return jnp.where(jnp.isnan(x), x, angle).astype(aval.dtype)
 
 
 def _scale(lengths: list[int], kind: int) -> float:
@@ -71,23 +71,23 @@ def _transformed(x: Any, dims: list[int], forward: bool) -> Any:
 
 
 @row("_fft_c2c")
-def _fft_complex(form: Form, x: Any, dims: list[int], kind: int, forward: bool) -> Any:
+def _fft_complex(aval: Aval, x: Any, dims: list[int], kind: int, forward: bool) -> Any:
     scale = _scale([x.shape[d] for d in dims], kind)
-    return (_transformed(x, dims, forward) * scale).astype(form.dtype)
+    return (_transformed(x, dims, forward) * scale).astype(aval.dtype)
 
 
 @row("_fft_r2c")
-def _fft_real(form: Form, x: Any, dims: list[int], kind: int, half: bool) -> Any:
+def _fft_real(aval: Aval, x: Any, dims: list[int], kind: int, half: bool) -> Any:
     scale = _scale([x.shape[d] for d in dims], kind)
     if half:
         found = _transformed(jnp.fft.rfft(x, axis=dims[-1]), dims[:-1], True)
     else:
-        found = _transformed(x.astype(form.dtype), dims, True)
-    return (found * scale).astype(form.dtype)
+        found = _transformed(x.astype(aval.dtype), dims, True)
+    return (found * scale).astype(aval.dtype)
 
 
 @row("_fft_c2r")
-def _fft_to_real(form: Form, x: Any, dims: list[int], kind: int, length: int) -> Any:
-    scale = _scale([form.shape[d] for d in dims], kind)
+def _fft_to_real(aval: Aval, x: Any, dims: list[int], kind: int, length: int) -> Any:
+    scale = _scale([aval.shape[d] for d in dims], kind)
     found = jnp.fft.irfft(_transformed(x, dims[:-1], False), length, dims[-1], norm="forward")
-    return (found * scale).astype(form.dtype)
+    return (found * scale).astype(aval.dtype)

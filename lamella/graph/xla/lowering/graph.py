@@ -8,7 +8,7 @@ from typing import Any
 from .later import jax, jnp, lax
 from .rolling import rolled
 from .shapes import memory_places
-from .table import TABLE, NotLowered, forms_of
+from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
 
@@ -97,21 +97,21 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
 
 
 def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
-    """What a row of the table gives, in the form that PyTorch's kernel gave in the recording.
+    """What a row of the table gives, in the aval that PyTorch's kernel gave in the recording.
 
     Raises:
-        NotLowered: if there is no such row, or it gives another form.
+        NotLowered: if there is no such row, or it gives another aval.
     """
     if name not in TABLE:
         raise NotLowered(name)
-    forms = forms_of(step["form"])
-    found = TABLE[name](forms, *args)
-    pairs = zip(found, forms, strict=True) if isinstance(forms, list) else [(found, forms)]
-    for value, form in pairs:
-        if form is not None and (tuple(value.shape) != form.shape
-                                 or str(value.dtype) != form.dtype):
+    avals = avals_of(step["aval"])
+    found = TABLE[name](avals, *args)
+    pairs = zip(found, avals, strict=True) if isinstance(avals, list) else [(found, avals)]
+    for value, aval in pairs:
+        if aval is not None and (tuple(value.shape) != aval.shape
+                                 or str(value.dtype) != aval.dtype):
             raise NotLowered(f"{name} gives {value.dtype}{list(value.shape)}, "
-                             f"not {form.dtype}{list(form.shape)}")
+                             f"not {aval.dtype}{list(aval.shape)}")
     return found
 
 
@@ -120,13 +120,13 @@ def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
     count, stacks = step["carried"], step["stacks"]
     most, given = (given[0], given[1:]) if step["counted"] else (step["steps"], given)
     carried, elements = given[:count], given[count:count + stacks]
-    outside, forms = given[count + stacks:], step["form"][:count]
+    outside, avals = given[count + stacks:], step["aval"][:count]
     body = part_of(step["body"])
 
     def run(carries: Any, parts: Any) -> Any:
         found = body([*carries, *parts, *outside])
         return [x.reshape(shape).astype(dtype)
-                for x, (shape, dtype) in zip(found, forms, strict=False)], found[count:]
+                for x, (shape, dtype) in zip(found, avals, strict=False)], found[count:]
 
     if "condition" not in step and not step["counted"]:
         ends, made = lax.scan(run, carried, elements, most, reverse=step["backward"])
@@ -160,7 +160,7 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
     reads, count, to, queues = step["reads"], step["count"], step["to"], step["queues"]
     first = [[values[n] for n in queue["first"]] for queue in queues]
     stacks = [values.stack(numbers) for numbers in step["stacks"]]
-    ends = [jnp.zeros(*forms_of(form)) for _, form in step["last"]]
+    ends = [jnp.zeros(*avals_of(aval)) for _, aval in step["last"]]
     outside = {at: values[at] for kind, at in reads if kind == "s"}  # not computed in each step
 
     def run(state: Any, elements: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Form, NotLowered, of_type, row, wide
+from .table import Aval, NotLowered, of_type, row, wide
 
 
 def _whole(index: Any, length: int) -> Any:
@@ -22,12 +22,12 @@ def _places(x: Any, indices: list[Any]) -> tuple[Any, ...]:
 
 
 @row("index.Tensor", "_unsafe_index.Tensor")
-def _index(form: Form, x: Any, indices: list[Any]) -> Any:
+def _index(aval: Aval, x: Any, indices: list[Any]) -> Any:
     return x[_places(x, indices)]
 
 
 @row("index_put", "_unsafe_index_put", "_index_put_impl")
-def _index_put(form: Form, x: Any, indices: list[Any], values: Any, accumulate: bool,
+def _index_put(aval: Aval, x: Any, indices: list[Any], values: Any, accumulate: bool,
                *_: Any) -> Any:
     if any(i is not None and i.dtype == bool for i in indices):
         return _masked_put(x, indices, values, accumulate)
@@ -45,37 +45,37 @@ def _masked_put(x: Any, indices: list[Any], values: Any, accumulate: bool) -> An
 
 
 @row("index_select")
-def _index_select(form: Form, x: Any, dim: int, index: Any) -> Any:
+def _index_select(aval: Aval, x: Any, dim: int, index: Any) -> Any:
     if not x.ndim:
-        return x.reshape(form.shape)
+        return x.reshape(aval.shape)
     return jnp.take(x, index.reshape(-1), dim, mode="clip")
 
 
 @row("embedding")
-def _embedding(form: Form, weight: Any, index: Any, *_: Any) -> Any:
+def _embedding(aval: Aval, weight: Any, index: Any, *_: Any) -> Any:
     return jnp.take(weight, index, 0, mode="clip")
 
 
 @row("embedding_dense_backward")
-def _embedding_backward(form: Form, g: Any, index: Any, count: int, padding: int, scale: bool
+def _embedding_backward(aval: Aval, g: Any, index: Any, count: int, padding: int, scale: bool
                         ) -> Any:
     if scale:
         raise NotLowered("gradients by frequency")
-    rows, at = g.reshape(-1, g.shape[-1]).astype(wide(form.dtype)), index.reshape(-1)
+    rows, at = g.reshape(-1, g.shape[-1]).astype(wide(aval.dtype)), index.reshape(-1)
     if padding >= 0:
         rows = jnp.where((at == padding)[:, None], 0, rows)
-    return jnp.zeros(form.shape, rows.dtype).at[at].add(rows).astype(form.dtype)
+    return jnp.zeros(aval.shape, rows.dtype).at[at].add(rows).astype(aval.dtype)
 
 
 @row("take")
-def _take(form: Form, x: Any, index: Any) -> Any:
-    return jnp.take(x.reshape(-1), _whole(index, x.size), mode="clip").reshape(form.shape)
+def _take(aval: Aval, x: Any, index: Any) -> Any:
+    return jnp.take(x.reshape(-1), _whole(index, x.size), mode="clip").reshape(aval.shape)
 
 
 @row("gather")
-def _gather(form: Form, x: Any, dim: int, index: Any, sparse: bool) -> Any:
+def _gather(aval: Aval, x: Any, dim: int, index: Any, sparse: bool) -> Any:
     if not x.ndim or not index.ndim:
-        return x.reshape(form.shape) if x.size == 1 else x[index.reshape(-1)].reshape(form.shape)
+        return x.reshape(aval.shape) if x.size == 1 else x[index.reshape(-1)].reshape(aval.shape)
     return x[_along(index, dim)]
 
 
@@ -93,52 +93,52 @@ def _scatter_at(x: Any, dim: int, index: Any) -> Any:
 
 
 @row("scatter.src", "scatter.value")
-def _scatter(form: Form, x: Any, dim: int, index: Any, source: Any) -> Any:
-    return _scatter_at(x, dim, index).set(_of_index(source, index, form))
+def _scatter(aval: Aval, x: Any, dim: int, index: Any, source: Any) -> Any:
+    return _scatter_at(x, dim, index).set(_of_index(source, index, aval))
 
 
 @row("scatter_add", "scatter.reduce", "scatter.value_reduce")
-def _scatter_add(form: Form, x: Any, dim: int, index: Any, source: Any, reduce: str = "add") -> Any:
-    at, values = _scatter_at(x, dim, index), _of_index(source, index, form)
+def _scatter_add(aval: Aval, x: Any, dim: int, index: Any, source: Any, reduce: str = "add") -> Any:
+    at, values = _scatter_at(x, dim, index), _of_index(source, index, aval)
     return at.add(values) if reduce == "add" else at.multiply(values)
 
 
 @row("scatter_reduce.two")
-def _scatter_reduce(form: Form, x: Any, dim: int, index: Any, source: Any, reduce: str,
+def _scatter_reduce(aval: Aval, x: Any, dim: int, index: Any, source: Any, reduce: str,
                     include: bool) -> Any:
     if not include or reduce not in ("sum", "prod", "amax", "amin"):
         raise NotLowered(f"scatter_reduce by {reduce}")
-    at, values = _scatter_at(x, dim, index), _of_index(source, index, form)
+    at, values = _scatter_at(x, dim, index), _of_index(source, index, aval)
     return {"sum": at.add, "prod": at.multiply, "amax": at.max, "amin": at.min}[reduce](values)
 
 
-def _of_index(source: Any, index: Any, form: Form) -> Any:
+def _of_index(source: Any, index: Any, aval: Aval) -> Any:
     """The source's part that the index covers."""
     if not getattr(source, "ndim", 0):
-        return of_type(source, form.dtype)
-    return source[tuple(slice(0, n) for n in index.shape)].astype(form.dtype)
+        return of_type(source, aval.dtype)
+    return source[tuple(slice(0, n) for n in index.shape)].astype(aval.dtype)
 
 
 @row("index_add")
-def _index_add(form: Form, x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+def _index_add(aval: Aval, x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
     if not x.ndim:
         raise NotLowered("index_add without dimensions")
-    kind = wide(form.dtype)
+    kind = wide(aval.dtype)
     at = (slice(None),) * (dim % x.ndim) + (index.reshape(-1),)
     values = source.astype(kind) * of_type(alpha, kind) if alpha != 1 else source.astype(kind)
-    return x.astype(kind).at[at].add(values).astype(form.dtype)
+    return x.astype(kind).at[at].add(values).astype(aval.dtype)
 
 
 @row("index_copy")
-def _index_copy(form: Form, x: Any, dim: int, index: Any, source: Any) -> Any:
+def _index_copy(aval: Aval, x: Any, dim: int, index: Any, source: Any) -> Any:
     if not x.ndim:
         raise NotLowered("index_copy without dimensions")
     return x.at[(slice(None),) * (dim % x.ndim) + (index.reshape(-1),)].set(source)
 
 
 @row("index_fill.int_Scalar", "index_fill.int_Tensor")
-def _index_fill(form: Form, x: Any, dim: int, index: Any, value: Any) -> Any:
+def _index_fill(aval: Aval, x: Any, dim: int, index: Any, value: Any) -> Any:
     if not x.ndim:
         raise NotLowered("index_fill without dimensions")
     return x.at[(slice(None),) * (dim % x.ndim) + (index.reshape(-1),)].set(
-        of_type(value, form.dtype))
+        of_type(value, aval.dtype))

@@ -5,44 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Form, of_type, row, wide
+from .table import Aval, of_type, row, wide
 
 
-def _product(form: Form, x: Any, y: Any) -> Any:
+def _product(aval: Aval, x: Any, y: Any) -> Any:
     """The product, with sums in 32 bits at least."""
-    kind = wide(form.dtype)
+    kind = wide(aval.dtype)
     return jnp.matmul(x.astype(kind), y.astype(kind))
 
 
 @row("mm", "bmm", "mv", "dot", "vdot", "matmul")
-def _matmul(form: Form, x: Any, y: Any) -> Any:
-    return _product(form, x, y).astype(form.dtype)
+def _matmul(aval: Aval, x: Any, y: Any) -> Any:
+    return _product(aval, x, y).astype(aval.dtype)
 
 
 @row("addmm", "baddbmm", "addmv")
-def _addmm(form: Form, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
-    kind = wide(form.dtype)
-    found = _product(form, x, y)
+def _addmm(aval: Aval, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    kind = wide(aval.dtype)
+    found = _product(aval, x, y)
     if alpha != 1:
         found = found * of_type(alpha, kind)
     if beta != 0:  # what isn't added may be NaN
         bias = bias.astype(kind)
         found = found + (bias if beta == 1 else bias * of_type(beta, kind))
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 @row("addr")
-def _addr(form: Form, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
-    return _addmm(form, bias, x[:, None], y[None, :], beta, alpha)
+def _addr(aval: Aval, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
+    return _addmm(aval, bias, x[:, None], y[None, :], beta, alpha)
 
 
 @row("outer", "ger")
-def _outer(form: Form, x: Any, y: Any) -> Any:
-    return jnp.outer(x, y).astype(form.dtype)
+def _outer(aval: Aval, x: Any, y: Any) -> Any:
+    return jnp.outer(x, y).astype(aval.dtype)
 
 
 @row("_euclidean_dist")
-def _distance(form: Form, x: Any, y: Any) -> Any:
+def _distance(aval: Aval, x: Any, y: Any) -> Any:
     squares = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :]
     product = jnp.matmul(x, jnp.swapaxes(y, -1, -2))
-    return jnp.sqrt(jnp.maximum(squares - 2 * product, 0)).astype(form.dtype)
+    return jnp.sqrt(jnp.maximum(squares - 2 * product, 0)).astype(aval.dtype)

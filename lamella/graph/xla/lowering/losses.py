@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Form, of_type, row, wide
+from .table import Aval, of_type, row, wide
 
 NONE, MEAN, SUM = 0, 1, 2  # the reductions, as PyTorch numbers them
 
 
-def _reduced(form: Form, x: Any, reduction: int) -> Any:
+def _reduced(aval: Aval, x: Any, reduction: int) -> Any:
     found = x.mean() if reduction == MEAN else x.sum() if reduction == SUM else x
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 def _weight(g: Any, x: Any, reduction: int) -> Any:
@@ -20,82 +20,82 @@ def _weight(g: Any, x: Any, reduction: int) -> Any:
     return g / x.size if reduction == MEAN else g
 
 
-def _wide(form: Form, *values: Any) -> list[Any]:
-    return [v.astype(wide(form.dtype)) for v in values]
+def _wide(aval: Aval, *values: Any) -> list[Any]:
+    return [v.astype(wide(aval.dtype)) for v in values]
 
 
 @row("mse_loss")
-def _mse(form: Form, x: Any, y: Any, reduction: int) -> Any:
-    x, y = _wide(form, x, y)
-    return _reduced(form, (x - y) * (x - y), reduction)
+def _mse(aval: Aval, x: Any, y: Any, reduction: int) -> Any:
+    x, y = _wide(aval, x, y)
+    return _reduced(aval, (x - y) * (x - y), reduction)
 
 
 @row("mse_loss_backward")
-def _mse_backward(form: Form, g: Any, x: Any, y: Any, reduction: int) -> Any:
-    g, x, y = _wide(form, g, x, y)
-    return (2 * (x - y) * _weight(g, x, reduction)).astype(form.dtype)
+def _mse_backward(aval: Aval, g: Any, x: Any, y: Any, reduction: int) -> Any:
+    g, x, y = _wide(aval, g, x, y)
+    return (2 * (x - y) * _weight(g, x, reduction)).astype(aval.dtype)
 
 
 @row("smooth_l1_loss")
-def _smooth_l1(form: Form, x: Any, y: Any, reduction: int, beta: float) -> Any:
-    x, y = _wide(form, x, y)
+def _smooth_l1(aval: Aval, x: Any, y: Any, reduction: int, beta: float) -> Any:
+    x, y = _wide(aval, x, y)
     z = jnp.abs(x - y)
     if beta > 0:
         z = jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta)
-    return _reduced(form, z, reduction)
+    return _reduced(aval, z, reduction)
 
 
 @row("smooth_l1_loss_backward")
-def _smooth_l1_backward(form: Form, g: Any, x: Any, y: Any, reduction: int, beta: float) -> Any:
-    g, x, y = _wide(form, g, x, y)
+def _smooth_l1_backward(aval: Aval, g: Any, x: Any, y: Any, reduction: int, beta: float) -> Any:
+    g, x, y = _wide(aval, g, x, y)
     z, g = x - y, _weight(g, x, reduction)
     inner = z / beta if beta > 0 else jnp.sign(z)
     found = jnp.where(z <= -beta, -1, jnp.where(z >= beta, 1, inner)) if beta > 0 else inner
-    return (found * g).astype(form.dtype)
+    return (found * g).astype(aval.dtype)
 
 
 @row("huber_loss")
-def _huber(form: Form, x: Any, y: Any, reduction: int, delta: float) -> Any:
-    x, y = _wide(form, x, y)
+def _huber(aval: Aval, x: Any, y: Any, reduction: int, delta: float) -> Any:
+    x, y = _wide(aval, x, y)
     z = jnp.abs(x - y)
-    return _reduced(form, jnp.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), reduction)
+    return _reduced(aval, jnp.where(z <= delta, 0.5 * z * z, delta * (z - 0.5 * delta)), reduction)
 
 
 @row("huber_loss_backward")
-def _huber_backward(form: Form, g: Any, x: Any, y: Any, reduction: int, delta: float) -> Any:
-    g, x, y = _wide(form, g, x, y)
-    return (jnp.clip(x - y, -delta, delta) * _weight(g, x, reduction)).astype(form.dtype)
+def _huber_backward(aval: Aval, g: Any, x: Any, y: Any, reduction: int, delta: float) -> Any:
+    g, x, y = _wide(aval, g, x, y)
+    return (jnp.clip(x - y, -delta, delta) * _weight(g, x, reduction)).astype(aval.dtype)
 
 
 @row("binary_cross_entropy")
-def _bce(form: Form, x: Any, y: Any, weight: Any, reduction: int) -> Any:
-    x, y = _wide(form, x, y)
+def _bce(aval: Aval, x: Any, y: Any, weight: Any, reduction: int) -> Any:
+    x, y = _wide(aval, x, y)
     found = (y - 1) * jnp.maximum(jnp.log1p(-x), -100) - y * jnp.maximum(jnp.log(x), -100)
-    return _reduced(form, found if weight is None else found * weight, reduction)
+    return _reduced(aval, found if weight is None else found * weight, reduction)
 
 
 @row("binary_cross_entropy_backward")
-def _bce_backward(form: Form, g: Any, x: Any, y: Any, weight: Any, reduction: int) -> Any:
-    g, x, y = _wide(form, g, x, y)
+def _bce_backward(aval: Aval, g: Any, x: Any, y: Any, weight: Any, reduction: int) -> Any:
+    g, x, y = _wide(aval, g, x, y)
     found = _weight(g, x, reduction) * (x - y) / jnp.maximum((1 - x) * x, 1e-12)
-    return (found if weight is None else found * weight).astype(form.dtype)
+    return (found if weight is None else found * weight).astype(aval.dtype)
 
 
 @row("binary_cross_entropy_with_logits")
-def _bce_logits(form: Form, x: Any, y: Any, weight: Any, positive: Any, reduction: int) -> Any:
-    x, y = _wide(form, x, y)
+def _bce_logits(aval: Aval, x: Any, y: Any, weight: Any, positive: Any, reduction: int) -> Any:
+    x, y = _wide(aval, x, y)
     log = jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))  # of the sigmoid
     if positive is None:
         found = (1 - y) * x - log
     else:
         found = (1 - y) * x - ((positive - 1) * y + 1) * log
-    return _reduced(form, found if weight is None else found * weight, reduction)
+    return _reduced(aval, found if weight is None else found * weight, reduction)
 
 
 @row("nll_loss_forward", "nll_loss2d_forward")
-def _nll(forms: list[Form], x: Any, target: Any, weight: Any, reduction: int, ignored: int
+def _nll(avals: list[Aval], x: Any, target: Any, weight: Any, reduction: int, ignored: int
          ) -> list[Any]:
-    kind = wide(forms[0].dtype)
+    kind = wide(avals[0].dtype)
     axis = 0 if x.ndim == 1 else 1
     counts, at = _factors(x, target, weight, ignored, kind, axis)
     found = -jnp.squeeze(jnp.take_along_axis(x.astype(kind), at, axis), axis)
@@ -106,14 +106,14 @@ def _nll(forms: list[Form], x: Any, target: Any, weight: Any, reduction: int, ig
     elif reduction == SUM:
         found = found.sum()
     if reduction == NONE and x.ndim > 1:
-        total = jnp.zeros(forms[1].shape)
-    return [found.astype(forms[0].dtype), total.astype(forms[1].dtype).reshape(forms[1].shape)]
+        total = jnp.zeros(avals[1].shape)
+    return [found.astype(avals[0].dtype), total.astype(avals[1].dtype).reshape(avals[1].shape)]
 
 
 @row("nll_loss_backward", "nll_loss2d_backward")
-def _nll_backward(form: Form, g: Any, x: Any, target: Any, weight: Any, reduction: int,
+def _nll_backward(aval: Aval, g: Any, x: Any, target: Any, weight: Any, reduction: int,
                   ignored: int, total: Any) -> Any:
-    kind = wide(form.dtype)
+    kind = wide(aval.dtype)
     axis = 0 if x.ndim == 1 else 1
     counts, at = _factors(x, target, weight, ignored, kind, axis)
     each = -g.astype(kind) * counts
@@ -123,7 +123,7 @@ def _nll_backward(form: Form, g: Any, x: Any, target: Any, weight: Any, reductio
     classes = jnp.arange(x.shape[axis])
     if x.ndim > 1:
         classes = classes.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
-    return jnp.where(classes == at, jnp.expand_dims(each, axis), 0).astype(form.dtype)
+    return jnp.where(classes == at, jnp.expand_dims(each, axis), 0).astype(aval.dtype)
 
 
 def _factors(x: Any, target: Any, weight: Any, ignored: int, kind: str, axis: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp, lax
-from .table import Form, NotLowered, row
+from .table import Aval, NotLowered, row
 
 
 def _turned(x: Any) -> Any:
@@ -43,55 +43,55 @@ def _factors(x: Any, square: bool = True) -> tuple[Any, Any, Any]:
     return lax.linalg.lu(x)
 
 
-def _is_singular(lu: Any, form: Form) -> Any:
+def _is_singular(lu: Any, aval: Aval) -> Any:
     diagonal = jnp.diagonal(lu, 0, -2, -1)
-    return (diagonal == 0).any(-1).astype(form.dtype).reshape(form.shape)
+    return (diagonal == 0).any(-1).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("linalg_inv_ex")
-def _inverse(forms: list[Form], x: Any, _: bool) -> list[Any]:
+def _inverse(avals: list[Aval], x: Any, _: bool) -> list[Any]:
     lu, _, order = _factors(x)
     one = jnp.broadcast_to(jnp.eye(x.shape[-1], dtype=x.dtype), x.shape)
-    return [_solved(lu, order, one), _is_singular(lu, forms[1])]
+    return [_solved(lu, order, one), _is_singular(lu, avals[1])]
 
 
 @row("linalg_lu_factor_ex")
-def _lu_factor(forms: list[Form], x: Any, pivot: bool, _: bool) -> list[Any]:
+def _lu_factor(avals: list[Aval], x: Any, pivot: bool, _: bool) -> list[Any]:
     if not pivot:
         raise NotLowered("factors without pivots")
     lu, pivots, _ = _factors(x)
-    return [lu, (pivots + 1).astype(forms[1].dtype), _is_singular(lu, forms[2])]
+    return [lu, (pivots + 1).astype(avals[1].dtype), _is_singular(lu, avals[2])]
 
 
 @row("_linalg_solve_ex")
-def _solve(forms: list[Form], x: Any, b: Any, left: bool, _: bool) -> list[Any]:
+def _solve(avals: list[Aval], x: Any, b: Any, left: bool, _: bool) -> list[Any]:
     lu, pivots, order = _factors(x)
     is_vector = b.ndim == 1 or (x.ndim - 1 == b.ndim and b.shape == x.shape[:-1])
     wide = b[..., None] if is_vector else b
     found = _solved(lu, order, wide) if left or is_vector else _turned(
         _solved(lu, order, _turned(wide), True))
-    return [found.reshape(forms[0].shape), lu, (pivots + 1).astype(forms[2].dtype),
-            _is_singular(lu, forms[3])]
+    return [found.reshape(avals[0].shape), lu, (pivots + 1).astype(avals[2].dtype),
+            _is_singular(lu, avals[3])]
 
 
 @row("linalg_lu_solve")
-def _lu_solve(form: Form, lu: Any, pivots: Any, b: Any, left: bool, adjoint: bool) -> Any:
+def _lu_solve(aval: Aval, lu: Any, pivots: Any, b: Any, left: bool, adjoint: bool) -> Any:
     order = lax.linalg.lu_pivots_to_permutation(pivots - 1, lu.shape[-1])
     found = _solved(lu, order, b if left else _turned(b), adjoint == left)
     return found if left else _turned(found)
 
 
 @row("_linalg_det")
-def _determinant(forms: list[Form], x: Any) -> list[Any]:
+def _determinant(avals: list[Aval], x: Any) -> list[Any]:
     sign, _, lu, pivots = _signs(x)
     value = sign * jnp.abs(jnp.diagonal(lu, 0, -2, -1)).prod(-1)
-    return [value, lu, (pivots + 1).astype(forms[2].dtype)]
+    return [value, lu, (pivots + 1).astype(avals[2].dtype)]
 
 
 @row("_linalg_slogdet")
-def _logarithm(forms: list[Form], x: Any) -> list[Any]:
+def _logarithm(avals: list[Aval], x: Any) -> list[Any]:
     sign, diagonal, lu, pivots = _signs(x)
-    return [sign, jnp.log(jnp.abs(diagonal)).sum(-1), lu, (pivots + 1).astype(forms[3].dtype)]
+    return [sign, jnp.log(jnp.abs(diagonal)).sum(-1), lu, (pivots + 1).astype(avals[3].dtype)]
 
 
 def _signs(x: Any) -> tuple[Any, Any, Any, Any]:
@@ -103,62 +103,62 @@ def _signs(x: Any) -> tuple[Any, Any, Any, Any]:
 
 
 @row("linalg_cholesky_ex")
-def _cholesky(forms: list[Form], x: Any, upper: bool, _: bool) -> list[Any]:
+def _cholesky(avals: list[Aval], x: Any, upper: bool, _: bool) -> list[Any]:
     if 0 in x.shape:
         raise NotLowered("an empty matrix")
     lower = lax.linalg.cholesky(_turned(x) if upper else x, symmetrize_input=False)
-    failed = jnp.isnan(lower).any((-2, -1)).astype(forms[1].dtype)
-    return [_turned(lower) if upper else lower, failed.reshape(forms[1].shape)]
+    failed = jnp.isnan(lower).any((-2, -1)).astype(avals[1].dtype)
+    return [_turned(lower) if upper else lower, failed.reshape(avals[1].shape)]
 
 
 @row("cholesky_solve")
-def _cholesky_solve(form: Form, b: Any, factor: Any, upper: bool) -> Any:
+def _cholesky_solve(aval: Aval, b: Any, factor: Any, upper: bool) -> Any:
     return _triangular(factor, _triangular(factor, b, not upper, upper), not upper, not upper)
 
 
 @row("cholesky_inverse")
-def _cholesky_inverse(form: Form, factor: Any, upper: bool) -> Any:
+def _cholesky_inverse(aval: Aval, factor: Any, upper: bool) -> Any:
     one = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
-    return _cholesky_solve(form, one, factor, upper)
+    return _cholesky_solve(aval, one, factor, upper)
 
 
 @row("linalg_solve_triangular")
-def _solve_triangular(form: Form, a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
-    if 0 in form.shape:
-        return jnp.zeros(form.shape, form.dtype)
+def _solve_triangular(aval: Aval, a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+    if 0 in aval.shape:
+        return jnp.zeros(aval.shape, aval.dtype)
     if left:
         return _triangular(a, b, not upper, unit=unit)
     return _turned(_triangular(a, _turned(b), not upper, True, unit))
 
 
 @row("_linalg_eigh")
-def _eigh(forms: list[Form], x: Any, part: str, vectors: bool) -> list[Any]:
+def _eigh(avals: list[Aval], x: Any, part: str, vectors: bool) -> list[Any]:
     if 0 in x.shape or part.upper() != "L":
         raise NotLowered("an empty matrix, or the upper half of one")
     v, w = lax.linalg.eigh(x, lower=True, symmetrize_input=False)
-    return [w, v if vectors else jnp.zeros(forms[1].shape, forms[1].dtype)]
+    return [w, v if vectors else jnp.zeros(avals[1].shape, avals[1].dtype)]
 
 
 @row("linalg_qr")
-def _qr(forms: list[Form], x: Any, mode: str) -> list[Any]:
+def _qr(avals: list[Aval], x: Any, mode: str) -> list[Any]:
     if mode not in ("reduced", "complete") or 0 in x.shape:
         raise NotLowered("an empty matrix, or half of a factorization")
     return list(lax.linalg.qr(x, full_matrices=mode == "complete"))
 
 
 @row("_linalg_svd")
-def _svd(forms: list[Form], x: Any, full: bool, vectors: bool, _: Any) -> list[Any]:
+def _svd(avals: list[Aval], x: Any, full: bool, vectors: bool, _: Any) -> list[Any]:
     if 0 in x.shape:
         raise NotLowered("an empty matrix")
     if vectors:
         u, s, v = lax.linalg.svd(x, full_matrices=full, compute_uv=True)
         return [u, s, v]
     s = lax.linalg.svd(x, full_matrices=full, compute_uv=False)
-    return [jnp.zeros(f.shape, f.dtype) if i != 1 else s for i, f in enumerate(forms)]
+    return [jnp.zeros(f.shape, f.dtype) if i != 1 else s for i, f in enumerate(avals)]
 
 
 @row("lu_unpack")
-def _lu_unpack(forms: list[Form], lu: Any, pivots: Any, data: bool, pivoted: bool) -> list[Any]:
+def _lu_unpack(avals: list[Aval], lu: Any, pivots: Any, data: bool, pivoted: bool) -> list[Any]:
     if not (data and pivoted) or lu.shape[-1] != lu.shape[-2] or 0 in lu.shape:
         raise NotLowered("a part of the factors, or those of a matrix that isn't square")
     one = jnp.eye(lu.shape[-1], dtype=lu.dtype)
@@ -167,15 +167,15 @@ def _lu_unpack(forms: list[Form], lu: Any, pivots: Any, data: bool, pivoted: boo
 
 
 @row("trace")
-def _trace(form: Form, x: Any) -> Any:
-    return jnp.trace(x).astype(form.dtype)
+def _trace(aval: Aval, x: Any) -> Any:
+    return jnp.trace(x).astype(aval.dtype)
 
 
 @row("diag_embed")
-def _diag_embed(form: Form, x: Any, offset: int, a: int, b: int) -> Any:
-    places = jnp.diagonal(jnp.arange(_count(form.shape)).reshape(form.shape), offset, a, b)
-    made = jnp.zeros(_count(form.shape), form.dtype)
-    return made.at[places.reshape(-1)].set(x.reshape(-1)).reshape(form.shape)
+def _diag_embed(aval: Aval, x: Any, offset: int, a: int, b: int) -> Any:
+    places = jnp.diagonal(jnp.arange(_count(aval.shape)).reshape(aval.shape), offset, a, b)
+    made = jnp.zeros(_count(aval.shape), aval.dtype)
+    return made.at[places.reshape(-1)].set(x.reshape(-1)).reshape(aval.shape)
 
 
 def _count(shape: tuple[int, ...]) -> int:
@@ -186,6 +186,6 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 @row("linalg_cross")
-def _cross(form: Form, x: Any, y: Any, dim: int) -> Any:
-    x, y = jnp.broadcast_to(x, form.shape), jnp.broadcast_to(y, form.shape)
+def _cross(aval: Aval, x: Any, y: Any, dim: int) -> Any:
+    x, y = jnp.broadcast_to(x, aval.shape), jnp.broadcast_to(y, aval.shape)
     return jnp.cross(x, y, axis=dim)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Form, NotLowered, row, wide
+from .table import Aval, NotLowered, row, wide
 
 
 @row("native_layer_norm")
-def _layer_norm(forms: list[Form], x: Any, shape: list[int], weight: Any, bias: Any, eps: float
+def _layer_norm(avals: list[Aval], x: Any, shape: list[int], weight: Any, bias: Any, eps: float
                 ) -> list[Any]:
-    kind = wide(forms[0].dtype)
+    kind = wide(avals[0].dtype)
     wider, axes = x.astype(kind), tuple(range(x.ndim - len(shape), x.ndim))
     mean = wider.mean(axes, keepdims=True)
     centred = wider - mean
@@ -21,12 +21,12 @@ def _layer_norm(forms: list[Form], x: Any, shape: list[int], weight: Any, bias: 
         found = found * weight.astype(kind)
     if bias is not None:
         found = found + bias.astype(kind)
-    return [found.astype(forms[0].dtype), mean.astype(forms[1].dtype),
-            scale.astype(forms[2].dtype)]
+    return [found.astype(avals[0].dtype), mean.astype(avals[1].dtype),
+            scale.astype(avals[2].dtype)]
 
 
 @row("native_layer_norm_backward")
-def _layer_norm_backward(forms: list[Form | None], g: Any, x: Any, shape: list[int], mean: Any,
+def _layer_norm_backward(avals: list[Aval | None], g: Any, x: Any, shape: list[int], mean: Any,
                          scale: Any, weight: Any, bias: Any, wanted: list[bool]) -> list[Any]:
     kind = wide(str(x.dtype))
     inner = tuple(range(x.ndim - len(shape), x.ndim))
@@ -36,18 +36,18 @@ def _layer_norm_backward(forms: list[Form | None], g: Any, x: Any, shape: list[i
     back = own if weight is None else own * weight.astype(kind)
     found = scale.astype(kind) * (back - back.mean(inner, keepdims=True) - normal
                                   * (back * normal).mean(inner, keepdims=True))
-    return [value.astype(form.dtype).reshape(form.shape) if form is not None else None
-            for form, value in zip(forms, (found, (own * normal).sum(outer), own.sum(outer)),
+    return [value.astype(aval.dtype).reshape(aval.shape) if aval is not None else None
+            for aval, value in zip(avals, (found, (own * normal).sum(outer), own.sum(outer)),
                                    strict=True)]
 
 
 @row("native_batch_norm", "_native_batch_norm_legit_no_training")
-def _batch_norm(forms: list[Form], x: Any, weight: Any, bias: Any, mean: Any, variance: Any,
+def _batch_norm(avals: list[Aval], x: Any, weight: Any, bias: Any, mean: Any, variance: Any,
                 *rest: Any) -> list[Any]:
     *training, _, eps = rest
     if any(training):
         raise NotLowered("the statistics of a batch, which are kept")
-    kind = wide(forms[0].dtype)
+    kind = wide(avals[0].dtype)
     shape = [1, -1, *[1] * (x.ndim - 2)]
     scale = 1 / jnp.sqrt(variance.astype(kind) + eps)
     if weight is not None:
@@ -56,5 +56,5 @@ def _batch_norm(forms: list[Form], x: Any, weight: Any, bias: Any, mean: Any, va
     if bias is not None:
         shift = shift + bias.astype(kind)
     found = x.astype(kind) * scale.reshape(shape) + shift.reshape(shape)
-    return [found.astype(forms[0].dtype),
-            *[jnp.zeros(form.shape, form.dtype) for form in forms[1:]]]
+    return [found.astype(avals[0].dtype),
+            *[jnp.zeros(aval.shape, aval.dtype) for aval in avals[1:]]]

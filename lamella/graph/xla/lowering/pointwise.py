@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .later import jax, jnp, lax
-from .table import Form, NotLowered, is_inexact, of_type, pointwise, row, wide
+from .table import Aval, NotLowered, is_inexact, of_type, pointwise, row, wide
 
 # by the names of PyTorch and of jax.numpy or jax.scipy.special
 _INEXACT = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh")
@@ -71,21 +71,21 @@ def _plus(x: Any, y: Any, alpha: Any, sign: int) -> Any:
 
 
 @row("add.Tensor", "add.Scalar")
-def _add(form: Form, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(form.dtype)
-    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), 1).astype(form.dtype)
+def _add(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(aval.dtype)
+    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), 1).astype(aval.dtype)
 
 
 @row("sub.Tensor", "sub.Scalar")
-def _sub(form: Form, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(form.dtype)
-    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), -1).astype(form.dtype)
+def _sub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(aval.dtype)
+    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), -1).astype(aval.dtype)
 
 
 @row("rsub.Tensor", "rsub.Scalar")
-def _rsub(form: Form, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(form.dtype)
-    return _plus(of_type(y, kind), of_type(x, kind), _factor(alpha, kind), -1).astype(form.dtype)
+def _rsub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
+    kind = wide(aval.dtype)
+    return _plus(of_type(y, kind), of_type(x, kind), _factor(alpha, kind), -1).astype(aval.dtype)
 
 
 def _factor(alpha: Any, kind: str) -> Any:
@@ -108,8 +108,8 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 
 @row("div.Tensor_mode", "div.Scalar_mode")
-def _div_mode(form: Form, x: Any, y: Any, mode: str | None) -> Any:
-    kind = wide(form.dtype)
+def _div_mode(aval: Aval, x: Any, y: Any, mode: str | None) -> Any:
+    kind = wide(aval.dtype)
     a, b = of_type(x, kind), of_type(y, kind)
     if mode is None:
         found = a / b
@@ -117,7 +117,7 @@ def _div_mode(form: Form, x: Any, y: Any, mode: str | None) -> Any:
         found = _floor_of_quotient(a, b)
     else:
         found = jnp.trunc(a / b) if is_inexact(kind) else lax.div(*jnp.broadcast_arrays(a, b))
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 def _floor_of_quotient(x: Any, y: Any) -> Any:
@@ -147,17 +147,17 @@ def _fmod(x: Any, y: Any) -> Any:
 
 
 @row("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
-def _pow(form: Form, x: Any, y: Any) -> Any:
-    kind = wide(form.dtype)
+def _pow(aval: Aval, x: Any, y: Any) -> Any:
+    kind = wide(aval.dtype)
     if type(y) in (int, float) and is_inexact(kind):
-        return _power(of_type(x, kind), y).astype(form.dtype)
+        return _power(of_type(x, kind), y).astype(aval.dtype)
     a, b = of_type(x, kind), of_type(y, kind)
     if is_inexact(kind):
-        return jnp.power(a, b).astype(form.dtype)
+        return jnp.power(a, b).astype(aval.dtype)
     found = jnp.power(a, jnp.maximum(b, 0))
     odd = jnp.where(b % 2 == 0, 1, -1)  # a negative power of an integer is 0, but for 1 and -1
     below = jnp.where(a == 1, 1, jnp.where(a == -1, odd, 0)).astype(kind)
-    return jnp.where(b < 0, below, found).astype(form.dtype)
+    return jnp.where(b < 0, below, found).astype(aval.dtype)
 
 
 def _power(x: Any, y: float) -> Any:
@@ -208,45 +208,45 @@ def _xlogy(x: Any, y: Any) -> Any:
 
 @row("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar",
      "__lshift__.Tensor")
-def _left_shift(form: Form, x: Any, y: Any) -> Any:
-    return jnp.left_shift(of_type(x, form.dtype), of_type(y, form.dtype))
+def _left_shift(aval: Aval, x: Any, y: Any) -> Any:
+    return jnp.left_shift(of_type(x, aval.dtype), of_type(y, aval.dtype))
 
 
 @row("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "__rshift__.Scalar",
      "__rshift__.Tensor")
-def _right_shift(form: Form, x: Any, y: Any) -> Any:
-    return jnp.right_shift(of_type(x, form.dtype), of_type(y, form.dtype))
+def _right_shift(aval: Aval, x: Any, y: Any) -> Any:
+    return jnp.right_shift(of_type(x, aval.dtype), of_type(y, aval.dtype))
 
 
 @row("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
-def _where(form: Form, condition: Any, x: Any, y: Any) -> Any:
-    return jnp.where(condition.astype(bool), of_type(x, form.dtype), of_type(y, form.dtype))
+def _where(aval: Aval, condition: Any, x: Any, y: Any) -> Any:
+    return jnp.where(condition.astype(bool), of_type(x, aval.dtype), of_type(y, aval.dtype))
 
 
 @row("masked_fill.Scalar", "masked_fill.Tensor")
-def _masked_fill(form: Form, x: Any, mask: Any, value: Any) -> Any:
-    return jnp.where(mask, of_type(value, form.dtype), x)
+def _masked_fill(aval: Aval, x: Any, mask: Any, value: Any) -> Any:
+    return jnp.where(mask, of_type(value, aval.dtype), x)
 
 
 @row("clamp", "clamp.Tensor")
-def _clamp(form: Form, x: Any, least: Any, most: Any) -> Any:
-    kind = wide(form.dtype)
+def _clamp(aval: Aval, x: Any, least: Any, most: Any) -> Any:
+    kind = wide(aval.dtype)
     found = of_type(x, kind)
     if least is not None:
         found = jnp.maximum(found, of_type(least, kind))
     if most is not None:
         found = jnp.minimum(found, of_type(most, kind))
-    return found.astype(form.dtype)
+    return found.astype(aval.dtype)
 
 
 @row("clamp_min", "clamp_min.Tensor")
-def _clamp_min(form: Form, x: Any, least: Any) -> Any:
-    return _clamp(form, x, least, None)
+def _clamp_min(aval: Aval, x: Any, least: Any) -> Any:
+    return _clamp(aval, x, least, None)
 
 
 @row("clamp_max", "clamp_max.Tensor")
-def _clamp_max(form: Form, x: Any, most: Any) -> Any:
-    return _clamp(form, x, None, most)
+def _clamp_max(aval: Aval, x: Any, most: Any) -> Any:
+    return _clamp(aval, x, None, most)
 
 
 @_row("lerp.Scalar", "lerp.Tensor")
@@ -265,10 +265,10 @@ def _addcdiv(x: Any, y: Any, z: Any, value: Any) -> Any:
 
 
 @row("nan_to_num")
-def _nan_to_num(form: Form, x: Any, nan: Any, above: Any, below: Any) -> Any:
-    if not is_inexact(form.dtype):
+def _nan_to_num(aval: Aval, x: Any, nan: Any, above: Any, below: Any) -> Any:
+    if not is_inexact(aval.dtype):
         return x
-    most = float(jnp.finfo(form.dtype).max)
+    most = float(jnp.finfo(aval.dtype).max)
     above, below = most if above is None else above, -most if below is None else below
     return jnp.nan_to_num(x, nan=nan or 0.0, posinf=above, neginf=below)
 
@@ -289,7 +289,7 @@ def _rad2deg(x: Any) -> Any:
 
 
 @row("clone", "lift_fresh_copy", "contiguous", "alias_copy", "detach_copy")
-def _same(form: Form, x: Any, *_: Any) -> Any:
+def _same(aval: Aval, x: Any, *_: Any) -> Any:
     return x
 
 
@@ -297,25 +297,25 @@ row("alias", "detach", "lift_fresh", view=True)(_same)
 
 
 @row("_to_copy", "to.dtype", "to.device", "to.other")
-def _to_copy(form: Form, x: Any, *_: Any) -> Any:
+def _to_copy(aval: Aval, x: Any, *_: Any) -> Any:
     if not hasattr(x, "dtype"):
-        return of_type(x, form.dtype)
-    if is_inexact(str(x.dtype)) and not is_inexact(form.dtype) and form.dtype != "bool":
-        if form.dtype != "int64":  # PyTorch goes by way of int64 on a CPU, and wraps around
+        return of_type(x, aval.dtype)
+    if is_inexact(str(x.dtype)) and not is_inexact(aval.dtype) and aval.dtype != "bool":
+        if aval.dtype != "int64":  # PyTorch goes by way of int64 on a CPU, and wraps around
             raise NotLowered("a narrow integer of a fraction")
-    return x.astype(form.dtype)
+    return x.astype(aval.dtype)
 
 
 @row("copy")
-def _copy(form: Form, x: Any, y: Any, *_: Any) -> Any:
-    return jnp.broadcast_to(y.astype(form.dtype), form.shape)
+def _copy(aval: Aval, x: Any, y: Any, *_: Any) -> Any:
+    return jnp.broadcast_to(y.astype(aval.dtype), aval.shape)
 
 
 @row("fill.Scalar", "fill.Tensor")
-def _fill(form: Form, x: Any, value: Any) -> Any:
-    return jnp.broadcast_to(of_type(value, form.dtype), form.shape)
+def _fill(aval: Aval, x: Any, value: Any) -> Any:
+    return jnp.broadcast_to(of_type(value, aval.dtype), aval.shape)
 
 
 @row("zero")
-def _zero(form: Form, x: Any) -> Any:
-    return jnp.zeros(form.shape, form.dtype)
+def _zero(aval: Aval, x: Any) -> Any:
+    return jnp.zeros(aval.shape, aval.dtype)

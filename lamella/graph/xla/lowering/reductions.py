@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .later import jnp, lax
-from .table import Form, NotLowered, is_inexact, row, wide
+from .table import Aval, NotLowered, is_inexact, row, wide
 
 
 def axes_of(x: Any, dim: Any) -> tuple[int, ...]:
@@ -18,88 +18,88 @@ def axes_of(x: Any, dim: Any) -> tuple[int, ...]:
 
 
 @row("sum", "sum.dim_IntList")
-def _sum(form: Form, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
+def _sum(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
     if not isinstance(dim, (list, tuple, type(None))):
         dim = None  # the other overload's type of the result
-    return x.astype(wide(form.dtype)).sum(axes_of(x, dim), keepdims=keep is True
-                                          ).astype(form.dtype)
+    return x.astype(wide(aval.dtype)).sum(axes_of(x, dim), keepdims=keep is True
+                                          ).astype(aval.dtype)
 
 
 @row("mean", "mean.dim")
-def _mean(form: Form, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
+def _mean(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
     if not isinstance(dim, (list, tuple, type(None))):
         dim = None
-    return x.astype(wide(form.dtype)).mean(axes_of(x, dim), keepdims=keep is True
-                                           ).astype(form.dtype)
+    return x.astype(wide(aval.dtype)).mean(axes_of(x, dim), keepdims=keep is True
+                                           ).astype(aval.dtype)
 
 
 @row("amax")
-def _amax(form: Form, x: Any, dim: Any, keep: bool) -> Any:
+def _amax(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
     return x.max(axes_of(x, dim), keepdims=keep)
 
 
 @row("amin")
-def _amin(form: Form, x: Any, dim: Any, keep: bool) -> Any:
+def _amin(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
     return x.min(axes_of(x, dim), keepdims=keep)
 
 
 @row("max")
-def _max(form: Form, x: Any) -> Any:
+def _max(aval: Aval, x: Any) -> Any:
     return x.max()
 
 
 @row("min")
-def _min(form: Form, x: Any) -> Any:
+def _min(aval: Aval, x: Any) -> Any:
     return x.min()
 
 
 @row("max.dim")
-def _max_dim(forms: list[Form], x: Any, dim: int, keep: bool) -> list[Any]:
-    return _extreme(forms, x, dim, jnp.argmax)
+def _max_dim(avals: list[Aval], x: Any, dim: int, keep: bool) -> list[Any]:
+    return _extreme(avals, x, dim, jnp.argmax)
 
 
 @row("min.dim")
-def _min_dim(forms: list[Form], x: Any, dim: int, keep: bool) -> list[Any]:
-    return _extreme(forms, x, dim, jnp.argmin)
+def _min_dim(avals: list[Aval], x: Any, dim: int, keep: bool) -> list[Any]:
+    return _extreme(avals, x, dim, jnp.argmin)
 
 
-def _extreme(forms: list[Form], x: Any, dim: int, place: Any) -> list[Any]:
+def _extreme(avals: list[Aval], x: Any, dim: int, place: Any) -> list[Any]:
     if x.ndim == 0:
         return [x, jnp.zeros((), "int64")]
     at = place(x, dim, keepdims=True)
-    return [jnp.take_along_axis(x, at, dim).reshape(forms[0].shape),
-            at.astype(forms[1].dtype).reshape(forms[1].shape)]
+    return [jnp.take_along_axis(x, at, dim).reshape(avals[0].shape),
+            at.astype(avals[1].dtype).reshape(avals[1].shape)]
 
 
 @row("argmax")
-def _argmax(form: Form, x: Any, dim: Any, keep: bool) -> Any:
-    return _argument(form, x, dim, jnp.argmax)
+def _argmax(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
+    return _argument(aval, x, dim, jnp.argmax)
 
 
 @row("argmin")
-def _argmin(form: Form, x: Any, dim: Any, keep: bool) -> Any:
-    return _argument(form, x, dim, jnp.argmin)
+def _argmin(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
+    return _argument(aval, x, dim, jnp.argmin)
 
 
-def _argument(form: Form, x: Any, dim: Any, place: Any) -> Any:
+def _argument(aval: Aval, x: Any, dim: Any, place: Any) -> Any:
     at = place(x.reshape(-1)) if dim is None or x.ndim == 0 else place(x, dim)
-    return at.astype(form.dtype).reshape(form.shape)
+    return at.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("prod", "prod.dim_int")
-def _prod(form: Form, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
+def _prod(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
     axes = axes_of(x, dim if type(dim) is int else None)
-    return x.astype(wide(form.dtype)).prod(axes).astype(form.dtype).reshape(form.shape)
+    return x.astype(wide(aval.dtype)).prod(axes).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("any", "any.dim", "any.dims")
-def _any(form: Form, x: Any, dim: Any = None, keep: bool = False) -> Any:
-    return x.astype(bool).any(axes_of(x, dim)).astype(form.dtype).reshape(form.shape)
+def _any(aval: Aval, x: Any, dim: Any = None, keep: bool = False) -> Any:
+    return x.astype(bool).any(axes_of(x, dim)).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("all", "all.dim", "all.dims")
-def _all(form: Form, x: Any, dim: Any = None, keep: bool = False) -> Any:
-    return x.astype(bool).all(axes_of(x, dim)).astype(form.dtype).reshape(form.shape)
+def _all(aval: Aval, x: Any, dim: Any = None, keep: bool = False) -> Any:
+    return x.astype(bool).all(axes_of(x, dim)).astype(aval.dtype).reshape(aval.shape)
 
 
 def _variance(x: Any, dim: Any, correction: Any, kind: str) -> tuple[Any, Any]:
@@ -113,42 +113,42 @@ def _variance(x: Any, dim: Any, correction: Any, kind: str) -> tuple[Any, Any]:
 
 
 @row("var.correction")
-def _var(form: Form, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
-    found, _ = _variance(x, dim, correction, wide(form.dtype))
-    return found.astype(form.dtype).reshape(form.shape)
+def _var(aval: Aval, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
+    found, _ = _variance(x, dim, correction, wide(aval.dtype))
+    return found.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("std.correction")
-def _std(form: Form, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
-    found, _ = _variance(x, dim, correction, wide(form.dtype))
-    return jnp.sqrt(found).astype(form.dtype).reshape(form.shape)
+def _std(aval: Aval, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
+    found, _ = _variance(x, dim, correction, wide(aval.dtype))
+    return jnp.sqrt(found).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("var_mean.correction")
-def _var_mean(forms: list[Form], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
-    return [value.astype(form.dtype).reshape(form.shape) for form, value in zip(
-        forms, _variance(x, dim, correction, wide(forms[0].dtype)), strict=True)]
+def _var_mean(avals: list[Aval], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
+    return [value.astype(aval.dtype).reshape(aval.shape) for aval, value in zip(
+        avals, _variance(x, dim, correction, wide(avals[0].dtype)), strict=True)]
 
 
 @row("std_mean.correction")
-def _std_mean(forms: list[Form], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
-    variance, mean = _variance(x, dim, correction, wide(forms[0].dtype))
-    return [value.astype(form.dtype).reshape(form.shape) for form, value in zip(
-        forms, (jnp.sqrt(variance), mean), strict=True)]
+def _std_mean(avals: list[Aval], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
+    variance, mean = _variance(x, dim, correction, wide(avals[0].dtype))
+    return [value.astype(aval.dtype).reshape(aval.shape) for aval, value in zip(
+        avals, (jnp.sqrt(variance), mean), strict=True)]
 
 
 @row("logsumexp")
-def _logsumexp(form: Form, x: Any, dim: Any, keep: bool) -> Any:
-    wider, axes = x.astype(wide(form.dtype)), axes_of(x, dim)
+def _logsumexp(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
+    wider, axes = x.astype(wide(aval.dtype)), axes_of(x, dim)
     most = wider.max(axes, keepdims=True)
     most = jnp.where(jnp.isfinite(most), most, 0)
     found = jnp.log(jnp.exp(wider - most).sum(axes, keepdims=True)) + most
-    return found.astype(form.dtype).reshape(form.shape)
+    return found.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("linalg_vector_norm")
-def _vector_norm(form: Form, x: Any, order: float, dim: Any, keep: bool, dtype: Any) -> Any:
-    wider, axes = jnp.abs(x.astype(wide(form.dtype))), axes_of(x, dim)
+def _vector_norm(aval: Aval, x: Any, order: float, dim: Any, keep: bool, dtype: Any) -> Any:
+    wider, axes = jnp.abs(x.astype(wide(aval.dtype))), axes_of(x, dim)
     if order == 2:
         found = jnp.sqrt((wider * wider).sum(axes))
     elif order == 1:
@@ -161,33 +161,33 @@ def _vector_norm(form: Form, x: Any, order: float, dim: Any, keep: bool, dtype: 
         found = (wider != 0).sum(axes)
     else:
         found = (wider**order).sum(axes) ** (1 / order)
-    return found.astype(form.dtype).reshape(form.shape)
+    return found.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("norm.ScalarOpt_dim", "norm.Scalar", "norm.ScalarOpt_dim_dtype")
-def _norm(form: Form, x: Any, order: Any, dim: Any = None, *rest: Any) -> Any:
-    return _vector_norm(form, x, 2 if order is None else order, dim, False, None)
+def _norm(aval: Aval, x: Any, order: Any, dim: Any = None, *rest: Any) -> Any:
+    return _vector_norm(aval, x, 2 if order is None else order, dim, False, None)
 
 
 @row("cumsum")
-def _cumsum(form: Form, x: Any, dim: int, dtype: Any) -> Any:
-    wider = x.astype(wide(form.dtype))
-    return (jnp.cumsum(wider, dim) if x.ndim else wider).astype(form.dtype)
+def _cumsum(aval: Aval, x: Any, dim: int, dtype: Any) -> Any:
+    wider = x.astype(wide(aval.dtype))
+    return (jnp.cumsum(wider, dim) if x.ndim else wider).astype(aval.dtype)
 
 
 @row("cumprod")
-def _cumprod(form: Form, x: Any, dim: int, dtype: Any) -> Any:
-    wider = x.astype(wide(form.dtype))
-    return (jnp.cumprod(wider, dim) if x.ndim else wider).astype(form.dtype)
+def _cumprod(aval: Aval, x: Any, dim: int, dtype: Any) -> Any:
+    wider = x.astype(wide(aval.dtype))
+    return (jnp.cumprod(wider, dim) if x.ndim else wider).astype(aval.dtype)
 
 
 @row("count_nonzero", "count_nonzero.dim_IntList")
-def _count(form: Form, x: Any, dim: Any = None) -> Any:
+def _count(aval: Aval, x: Any, dim: Any = None) -> Any:
     return (x != 0).sum(axes_of(x, dim), dtype="int64")
 
 
 @row("sort", "sort.stable")
-def _sort(forms: list[Form], x: Any, *args: Any) -> list[Any]:
+def _sort(avals: list[Aval], x: Any, *args: Any) -> list[Any]:
     *_, dim, descending = args
     if x.ndim == 0:
         return [x, jnp.zeros((), "int64")]
@@ -196,7 +196,7 @@ def _sort(forms: list[Form], x: Any, *args: Any) -> list[Any]:
 
 
 @row("argsort", "argsort.stable")
-def _argsort(form: Form, x: Any, *args: Any) -> Any:
+def _argsort(aval: Aval, x: Any, *args: Any) -> Any:
     *_, dim, descending = args
     return _order(x, dim, descending).astype("int64") if x.ndim else jnp.zeros((), "int64")
 
@@ -208,7 +208,7 @@ def _order(x: Any, dim: int, descending: bool) -> Any:
 
 
 @row("topk")
-def _topk(forms: list[Form], x: Any, k: int, dim: int, largest: bool, is_sorted: bool
+def _topk(avals: list[Aval], x: Any, k: int, dim: int, largest: bool, is_sorted: bool
           ) -> list[Any]:
     if not is_inexact(str(x.dtype)) or not x.ndim:
         raise NotLowered("topk of integers, whose equal elements come in another order")

@@ -34,7 +34,7 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Ste
 
     Args:
         steps: operations, whose results are numbered from the number of inputs on.
-        inputs: the forms of the graph's inputs.
+        inputs: the avals of the graph's inputs.
         results: the numbers of its results.
     """
     steps = _hoisted(steps)
@@ -78,14 +78,14 @@ class _Search:
         self.place = {step["to"]: place for place, step in enumerate(steps)}
         self.reads = [[self.place.get(n, n - self.inputs) for n in references(step["args"])]
                       for step in steps]
-        self.forms = {n - self.inputs: form for n, form in enumerate(inputs)}
+        self.avals = {n - self.inputs: aval for n, aval in enumerate(inputs)}
         for place, step in enumerate(steps):
-            self.forms[place] = step.get("form")
-            if step["op"] == "getitem" and self.forms[self.reads[place][0]]:
-                self.forms[place] = self.forms[self.reads[place][0]][step["args"][1]]
+            self.avals[place] = step.get("aval")
+            if step["op"] == "getitem" and self.avals[self.reads[place][0]]:
+                self.avals[place] = self.avals[self.reads[place][0]][step["args"][1]]
         names: dict[str, int] = {}
         self.kinds = [names.setdefault(json.dumps(
-            [s["op"], _without_values(s["args"]), s.get("form")]), len(names)) for s in steps]
+            [s["op"], _without_values(s["args"]), s.get("aval")]), len(names)) for s in steps]
         self.users: dict[int, list[int]] = defaultdict(list)
         for place, reads in enumerate(self.reads):
             for read in reads:
@@ -206,7 +206,7 @@ class _Loop:
 
     def _link(self, j: int, column: list[int]) -> tuple[str, Any] | None:
         """Where one argument comes from, given the places that it has in each step."""
-        start, period, form = self.start, self.period, self.search.forms
+        start, period, aval = self.start, self.period, self.search.avals
         ahead = [place - (start + t * period) for t, place in enumerate(column)]
         last = ahead[-1]
         if last >= 0:
@@ -214,13 +214,13 @@ class _Loop:
         if all(place < start for place in column):
             if len(set(column)) == 1:
                 return "s", column[0]
-            return ("x", column) if _are_one([form[p] for p in column]) else None
+            return ("x", column) if _are_one([aval[p] for p in column]) else None
         steps = -(last // period)  # how many steps before the value is from
         if any(a != last for a in ahead[steps:]) or any(p >= start for p in column[:steps]):
             return None
-        firsts = [form[p] for p in column[:steps]]
+        firsts = [aval[p] for p in column[:steps]]
         return ("c", (last % period, column[:steps])) if steps < self.count and _are_one(
-            [form[start + last % period], *firsts]) else None
+            [aval[start + last % period], *firsts]) else None
 
     def _read_later(self) -> set[int]:
         """The operations of the body whose values other steps, or others, read."""
@@ -238,22 +238,22 @@ class _Loop:
         return found
 
     def _is_one_tensor(self, j: int) -> bool:
-        return _are_one([self.search.forms[self.start + j]])
+        return _are_one([self.search.avals[self.start + j]])
 
     def described(self) -> Step:
         """The loop as one step of the graph: its body is a graph, which may have loops itself."""
         self.queues: list[Step] = []
         self.stacks: list[list[int]] = []
         reads: list[Any] = []
-        forms = self.search.forms
-        links = [[link if link[0] == "b" else ("in", _place_in(reads, [*self._named(link), form]))
-                  for link, form in zip(mine, self._forms(mine), strict=True)]
+        avals = self.search.avals
+        links = [[link if link[0] == "b" else ("in", _place_in(reads, [*self._named(link), aval]))
+                  for link, aval in zip(mine, self._avals(mine), strict=True)]
                  for mine in self.body]
         body = []
         for j, mine in enumerate(links):
             step = self.search.steps[self.start + j]
             numbers = [{"n": at + len(reads) * (kind == "b")} for kind, at in mine]
-            body.append({"op": step["op"], "to": len(reads) + j, "form": forms[self.start + j],
+            body.append({"op": step["op"], "to": len(reads) + j, "aval": avals[self.start + j],
                          "args": _with_links(step["args"], numbers)})
         outside = self._read_outside()
         last = {j for j, t in outside} - {j for j, t in outside if t != self.count - 1}
@@ -263,14 +263,14 @@ class _Loop:
                 "body": rolled(body, [read[2] for read in reads],
                                [len(reads) + j for j in kept]),
                 "queues": self.queues, "stacks": self.stacks,
-                "last": [[j, forms[self.start + j]] for j in sorted(last)], "all": sorted(every),
+                "last": [[j, avals[self.start + j]] for j in sorted(last)], "all": sorted(every),
                 "to": [step["to"] for step in self.search.steps[self.start:self.end]]}
 
-    def _forms(self, links: list[tuple[str, Any]]) -> list[Any]:
-        """The forms of what links read."""
+    def _avals(self, links: list[tuple[str, Any]]) -> list[Any]:
+        """The avals of what links read."""
         places = {"b": lambda at: self.start + at, "s": lambda at: at, "x": lambda at: at[0],
                   "c": lambda at: self.start + at[0]}
-        return [self.search.forms[places[kind](at)] for kind, at in links]
+        return [self.search.avals[places[kind](at)] for kind, at in links]
 
     def _named(self, link: tuple[str, Any]) -> tuple[str, int]:
         """Where an input of the body is found: a value, the number of a stack or of a queue."""
@@ -287,11 +287,11 @@ class _Loop:
         return steps[place]["to"] if place >= 0 else place + self.search.inputs
 
 
-def _are_one(forms: list[Any]) -> bool:
-    """Whether forms are the same, and that of one tensor."""
-    first = forms[0]
+def _are_one(avals: list[Any]) -> bool:
+    """Whether avals are the same, and that of one tensor."""
+    first = avals[0]
     return (first is not None and len(first) == 2 and isinstance(first[1], str)
-            and all(form == first for form in forms))
+            and all(aval == first for aval in avals))
 
 
 def _place_in(several: list[Any], one: Any) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .later import jnp, lax
-from .table import Form, NotLowered, row
+from .table import Aval, NotLowered, row
 
 
 def _axis(dim: int, rank: int) -> int:
@@ -15,50 +15,50 @@ def _axis(dim: int, rank: int) -> int:
 
 
 @row("view", "_reshape_alias", "unflatten.int", "view_as", view=True)
-def _view(form: Form, x: Any, *_: Any) -> Any:
-    return x.reshape(form.shape)
+def _view(aval: Aval, x: Any, *_: Any) -> Any:
+    return x.reshape(aval.shape)
 
 
 @row("reshape", "_unsafe_view", "flatten.using_ints", "squeeze_copy", "unsqueeze_copy")
-def _reshape(form: Form, x: Any, *_: Any) -> Any:
-    return x.reshape(form.shape)
+def _reshape(aval: Aval, x: Any, *_: Any) -> Any:
+    return x.reshape(aval.shape)
 
 
 row("squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze", view=True)(_view)
 
 
 @row("expand", "broadcast_to", "expand_as", view=True)
-def _expand(form: Form, x: Any, *_: Any) -> Any:
-    return jnp.broadcast_to(x, form.shape)
+def _expand(aval: Aval, x: Any, *_: Any) -> Any:
+    return jnp.broadcast_to(x, aval.shape)
 
 
 @row("permute", view=True)
-def _permute(form: Form, x: Any, dims: list[int]) -> Any:
+def _permute(aval: Aval, x: Any, dims: list[int]) -> Any:
     return jnp.transpose(x, dims)
 
 
 @row("transpose.int", "swapaxes", view=True)
-def _transpose(form: Form, x: Any, a: int, b: int) -> Any:
+def _transpose(aval: Aval, x: Any, a: int, b: int) -> Any:
     return jnp.swapaxes(x, a, b) if x.ndim else x
 
 
 @row("t", "numpy_T", "mT", view=True)
-def _t(form: Form, x: Any) -> Any:
+def _t(aval: Aval, x: Any) -> Any:
     return jnp.swapaxes(x, 0, 1) if x.ndim > 1 else x
 
 
 @row("movedim.intlist", view=True)
-def _movedim(form: Form, x: Any, source: list[int], to: list[int]) -> Any:
+def _movedim(aval: Aval, x: Any, source: list[int], to: list[int]) -> Any:
     return jnp.moveaxis(x, source, to)
 
 
 @row("select.int", view=True)
-def _select(form: Form, x: Any, dim: int, index: int) -> Any:
+def _select(aval: Aval, x: Any, dim: int, index: int) -> Any:
     return lax.index_in_dim(x, index % x.shape[dim], _axis(dim, x.ndim), keepdims=False)
 
 
 @row("slice.Tensor", view=True)
-def _slice(form: Form, x: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+def _slice(aval: Aval, x: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     start, end = _bounds(start, end, x.shape[dim])
     return lax.slice_in_dim(x, start, end, step, _axis(dim, x.ndim))
 
@@ -71,105 +71,105 @@ def _bounds(start: Any, end: Any, length: int) -> tuple[int, int]:
 
 
 @row("narrow", view=True)
-def _narrow(form: Form, x: Any, dim: int, start: int, length: int) -> Any:
+def _narrow(aval: Aval, x: Any, dim: int, start: int, length: int) -> Any:
     return lax.slice_in_dim(x, start % x.shape[dim], start % x.shape[dim] + length, 1,
                             _axis(dim, x.ndim))
 
 
 @row("unbind.int", view=True)
-def _unbind(forms: list[Form], x: Any, dim: int) -> list[Any]:
-    return [lax.index_in_dim(x, i, _axis(dim, x.ndim), keepdims=False) for i in range(len(forms))]
+def _unbind(avals: list[Aval], x: Any, dim: int) -> list[Any]:
+    return [lax.index_in_dim(x, i, _axis(dim, x.ndim), keepdims=False) for i in range(len(avals))]
 
 
 @row("split.Tensor", "split_with_sizes", "chunk", "split.sizes", view=True)
-def _split(forms: list[Form], x: Any, _: Any, dim: int) -> list[Any]:
+def _split(avals: list[Aval], x: Any, _: Any, dim: int) -> list[Any]:
     found, start, axis = [], 0, _axis(dim, x.ndim)
-    for form in forms:
-        found.append(lax.slice_in_dim(x, start, start + form.shape[axis], 1, axis))
-        start += form.shape[axis]
+    for aval in avals:
+        found.append(lax.slice_in_dim(x, start, start + aval.shape[axis], 1, axis))
+        start += aval.shape[axis]
     return found
 
 
 @row("diagonal", view=True)
-def _diagonal(form: Form, x: Any, offset: int, a: int, b: int) -> Any:
+def _diagonal(aval: Aval, x: Any, offset: int, a: int, b: int) -> Any:
     return jnp.diagonal(x, offset, a, b)
 
 
 @row("unfold", view=True)
-def _unfold(form: Form, x: Any, dim: int, size: int, step: int) -> Any:
+def _unfold(aval: Aval, x: Any, dim: int, size: int, step: int) -> Any:
     if not x.ndim:
-        return x.reshape(form.shape)
+        return x.reshape(aval.shape)
     axis = _axis(dim, x.ndim)
-    starts = jnp.arange(form.shape[axis]) * step
+    starts = jnp.arange(aval.shape[axis]) * step
     parts = jnp.take(x, starts[:, None] + jnp.arange(size)[None, :], axis)
     return jnp.moveaxis(parts, axis + 1, -1)
 
 
 @row("unfold_backward")
-def _unfold_backward(form: Form, g: Any, sizes: list[int], dim: int, size: int, step: int) -> Any:
+def _unfold_backward(aval: Aval, g: Any, sizes: list[int], dim: int, size: int, step: int) -> Any:
     if not sizes:
-        return g.reshape(form.shape)
+        return g.reshape(aval.shape)
     axis = _axis(dim, len(sizes))
     starts = jnp.arange(g.shape[axis]) * step
     at = starts[:, None] + jnp.arange(size)[None, :]
-    zero = jnp.zeros(form.shape, form.dtype)
+    zero = jnp.zeros(aval.shape, aval.dtype)
     index = (slice(None),) * axis + (at,)
     return zero.at[index].add(jnp.moveaxis(g, -1, axis + 1))
 
 
 @row("cat", "concat")
-def _cat(form: Form, parts: list[Any], dim: int) -> Any:
-    parts = [p.astype(form.dtype) for p in parts if p.shape != (0,) or form.shape == (0,)]
-    return jnp.concatenate(parts, _axis(dim, len(form.shape)))
+def _cat(aval: Aval, parts: list[Any], dim: int) -> Any:
+    parts = [p.astype(aval.dtype) for p in parts if p.shape != (0,) or aval.shape == (0,)]
+    return jnp.concatenate(parts, _axis(dim, len(aval.shape)))
 
 
 @row("stack")
-def _stack(form: Form, parts: list[Any], dim: int) -> Any:
-    return jnp.stack([p.astype(form.dtype) for p in parts], _axis(dim, len(form.shape)))
+def _stack(aval: Aval, parts: list[Any], dim: int) -> Any:
+    return jnp.stack([p.astype(aval.dtype) for p in parts], _axis(dim, len(aval.shape)))
 
 
 @row("flip")
-def _flip(form: Form, x: Any, dims: list[int]) -> Any:
+def _flip(aval: Aval, x: Any, dims: list[int]) -> Any:
     return jnp.flip(x, dims) if dims else x
 
 
 @row("roll")
-def _roll(form: Form, x: Any, shifts: list[int], dims: list[int]) -> Any:
+def _roll(aval: Aval, x: Any, shifts: list[int], dims: list[int]) -> Any:
     return jnp.roll(x, shifts, dims) if dims else jnp.roll(x, shifts[0])
 
 
 @row("repeat")
-def _repeat(form: Form, x: Any, times: list[int]) -> Any:
+def _repeat(aval: Aval, x: Any, times: list[int]) -> Any:
     return jnp.tile(x.reshape((1,) * (len(times) - x.ndim) + x.shape), times)
 
 
 @row("tril")
-def _tril(form: Form, x: Any, diagonal: int) -> Any:
+def _tril(aval: Aval, x: Any, diagonal: int) -> Any:
     return jnp.tril(x, diagonal)
 
 
 @row("triu")
-def _triu(form: Form, x: Any, diagonal: int) -> Any:
+def _triu(aval: Aval, x: Any, diagonal: int) -> Any:
     return jnp.triu(x, diagonal)
 
 
 @row("constant_pad_nd")
-def _pad(form: Form, x: Any, pad: list[int], value: Any) -> Any:
+def _pad(aval: Aval, x: Any, pad: list[int], value: Any) -> Any:
     widths = [(0, 0, 0)] * x.ndim
     for i in range(len(pad) // 2):
         widths[x.ndim - 1 - i] = pad[2 * i], pad[2 * i + 1], 0
-    return lax.pad(x, jnp.asarray(value).astype(form.dtype), widths)
+    return lax.pad(x, jnp.asarray(value).astype(aval.dtype), widths)
 
 
 @row("select_backward")
-def _select_backward(form: Form, g: Any, sizes: list[int], dim: int, index: int) -> Any:
+def _select_backward(aval: Aval, g: Any, sizes: list[int], dim: int, index: int) -> Any:
     axis = _axis(dim, len(sizes))
     index %= sizes[axis]
     return _placed(jnp.expand_dims(g, axis), axis, index, index + 1, 1, sizes)
 
 
 @row("slice_backward")
-def _slice_backward(form: Form, g: Any, sizes: list[int], dim: int, start: int, end: int,
+def _slice_backward(aval: Aval, g: Any, sizes: list[int], dim: int, start: int, end: int,
                     step: int) -> Any:
     axis = _axis(dim, len(sizes))
     start, end = _bounds(start, end, sizes[axis])
@@ -188,19 +188,19 @@ def _placed(g: Any, axis: int, start: int, end: int, step: int, sizes: list[int]
 
 
 @row("diagonal_backward")
-def _diagonal_backward(form: Form, g: Any, sizes: list[int], offset: int, a: int, b: int) -> Any:
+def _diagonal_backward(aval: Aval, g: Any, sizes: list[int], offset: int, a: int, b: int) -> Any:
     index = jnp.diagonal(jnp.arange(_count(sizes)).reshape(sizes), offset, a, b)
-    return _scattered(form, jnp.zeros(form.shape, g.dtype), index, g)
+    return _scattered(aval, jnp.zeros(aval.shape, g.dtype), index, g)
 
 
 @row("select_scatter")
-def _select_scatter(form: Form, x: Any, part: Any, dim: int, index: int) -> Any:
+def _select_scatter(aval: Aval, x: Any, part: Any, dim: int, index: int) -> Any:
     at = (slice(None),) * _axis(dim, x.ndim) + (index,)
     return x.at[at].set(part.astype(x.dtype))
 
 
 @row("slice_scatter")
-def _slice_scatter(form: Form, x: Any, part: Any, dim: int, start: Any, end: Any, step: int
+def _slice_scatter(aval: Aval, x: Any, part: Any, dim: int, start: Any, end: Any, step: int
                    ) -> Any:
     start, end = _bounds(start, end, x.shape[dim])
     at = (slice(None),) * _axis(dim, x.ndim) + (slice(start, end, step),)
@@ -208,13 +208,13 @@ def _slice_scatter(form: Form, x: Any, part: Any, dim: int, start: Any, end: Any
 
 
 @row("diagonal_scatter")
-def _diagonal_scatter(form: Form, x: Any, part: Any, offset: int, a: int, b: int) -> Any:
+def _diagonal_scatter(aval: Aval, x: Any, part: Any, offset: int, a: int, b: int) -> Any:
     index = jnp.diagonal(jnp.arange(x.size).reshape(x.shape), offset, a, b)
-    return _scattered(form, x, index, part.astype(x.dtype))
+    return _scattered(aval, x, index, part.astype(x.dtype))
 
 
 @row("as_strided", view=True)
-def _as_strided(form: Form, x: Any, size: list[int], stride: list[int], offset: Any) -> Any:
+def _as_strided(aval: Aval, x: Any, size: list[int], stride: list[int], offset: Any) -> Any:
     """The elements of memory that is dense, row by row (`xla.text` has checked that)."""
     places = memory_places(size, stride, offset or 0)
     if places.size and int(places.max()) >= x.size:
@@ -237,5 +237,5 @@ def _count(sizes: list[int]) -> int:
     return found
 
 
-def _scattered(form: Form, x: Any, index: Any, part: Any) -> Any:
-    return x.reshape(-1).at[index.reshape(-1)].set(part.reshape(-1)).reshape(form.shape)
+def _scattered(aval: Aval, x: Any, index: Any, part: Any) -> Any:
+    return x.reshape(-1).at[index.reshape(-1)].set(part.reshape(-1)).reshape(aval.shape)

@@ -1,6 +1,6 @@
 """The table from operations of PyTorch to JAX, and the types that they compute in.
 
-A row is a function of the form of its result and the operation's arguments, all of them, in the
+A row is a function of the `Aval` of its result and the operation's arguments, all of them, in the
 order of its schema. `lowering.graph` checks the shape and type that each row gives.
 """
 
@@ -19,18 +19,18 @@ class NotLowered(Exception):
     """An operation, or a use of it, that isn't in the table."""
 
 
-class Form(NamedTuple):
-    """The shape and type of a value."""
+class Aval(NamedTuple):
+    """The shape and type of a value: what JAX calls its abstract value."""
 
     shape: tuple[int, ...]
     dtype: str
 
 
-def forms_of(described: Any) -> Any:
-    """A step's form, or the list of those of its results."""
+def avals_of(described: Any) -> Any:
+    """A step's aval, or the list of those of its results."""
     if len(described) == 2 and isinstance(described[1], str):
-        return Form(tuple(described[0]), described[1])
-    return [None if form is None else forms_of(form) for form in described]
+        return Aval(tuple(described[0]), described[1])
+    return [None if aval is None else avals_of(aval) for aval in described]
 
 
 def row(*names: str, view: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -56,12 +56,12 @@ def pointwise(fn: Callable[..., Any], inexact: bool = False) -> Callable[..., An
         inexact: whether integers are computed as float32.
     """
 
-    def apply(form: Form, *args: Any) -> Any:
+    def apply(aval: Aval, *args: Any) -> Any:
         kind = common(args)
         if inexact and not is_inexact(kind):
             kind = "float32"
         kind = wide(kind)
-        return fn(*[of_type(a, kind) if is_value(a) else a for a in args]).astype(form.dtype)
+        return fn(*[of_type(a, kind) if is_value(a) else a for a in args]).astype(aval.dtype)
 
     return apply
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import TABLE, VIEWS, Form, NotLowered, forms_of
+from .table import TABLE, VIEWS, Aval, NotLowered, avals_of
 
 Step = dict[str, Any]
 SAME_ORDER = ("view.default", "_reshape_alias.default", "squeeze.default", "squeeze.dim",
@@ -25,7 +25,7 @@ def without_writes(steps: list[Step], inputs: list[Any], results: list[int]
 
     Args:
         steps: operations, whose results are numbered from the number of inputs on.
-        inputs: the forms of the graph's inputs.
+        inputs: the avals of the graph's inputs.
         results: the numbers of its results.
     """
     if not any(step.get("writes") for step in steps):
@@ -41,7 +41,7 @@ class _Memory:
 
     def __init__(self, inputs: list[Any], steps: list[Step]):
         self.steps: list[Step] = []
-        self._forms = dict(enumerate(inputs))
+        self._avals = dict(enumerate(inputs))
         self._next = 1 + max([len(inputs), *(step["to"] for step in steps)])
         self._latest: dict[int, int] = {}  # by the program's numbers
         self._views: dict[int, tuple[int, Step]] = {}  # what each is a view of, and its step
@@ -55,14 +55,14 @@ class _Memory:
             written: int = args[0]["n"]
             target = self._aliases.get(written, written)
             self._aliases[number] = target
-            self._write(target, self._added(step["op"], self._read(args), step["form"]))
+            self._write(target, self._added(step["op"], self._read(args), step["aval"]))
             return
         source = args[0]["n"] if args and isinstance(args[0], dict) and "n" in args[0] else None
         source = self._aliases.get(source, source) if source is not None else None
         is_view = step["op"] in VIEWS or step["op"] == "getitem" and source in self._views
         read = self._read(args)
         self.steps.append({**step, "args": read})
-        self._forms[number] = self._form_of(step, source)
+        self._avals[number] = self._aval_of(step, source)
         if is_view and source is not None:
             self._views[number] = source, step
             self._made_from[number] = read[0]["n"]
@@ -75,7 +75,7 @@ class _Memory:
             latest = self.now(source)
             if self._made_from[number] != latest:
                 self._latest[number] = self._added(
-                    step["op"], [{"n": latest}, *self._read(step["args"][1:])], step.get("form"))
+                    step["op"], [{"n": latest}, *self._read(step["args"][1:])], step.get("aval"))
                 self._made_from[number] = latest
         return self._latest.get(number, number)
 
@@ -87,21 +87,21 @@ class _Memory:
                 base, step = self._views[base]
                 views.insert(0, step)
             by = [[step["op"], [None if isinstance(a, dict) else a for a in step["args"][1:]],
-                   step.get("form")] for step in views]
+                   step.get("aval")] for step in views]
             self._write(base, self._added("put_back", [
-                {"n": self.now(base)}, {"n": value}, {"by": by}], self._forms[base]))
+                {"n": self.now(base)}, {"n": value}, {"by": by}], self._avals[base]))
             self._made_from[number] = self.now(self._views[number][0])
         self._latest[number] = value
 
-    def _added(self, op: str, args: list[Any], form: Any) -> int:
+    def _added(self, op: str, args: list[Any], aval: Any) -> int:
         number, self._next = self._next, self._next + 1
-        self.steps.append({"op": op, "to": number, "args": args, "form": form})
+        self.steps.append({"op": op, "to": number, "args": args, "aval": aval})
         return number
 
-    def _form_of(self, step: Step, source: int | None) -> Any:
+    def _aval_of(self, step: Step, source: int | None) -> Any:
         if step["op"] == "getitem" and source is not None:
-            return self._forms[source][step["args"][1]]
-        return step.get("form")
+            return self._avals[source][step["args"][1]]
+        return step.get("aval")
 
     def _read(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -115,17 +115,17 @@ def put_back(whole: Any, part: Any, views: list[Any]) -> Any:
         (name, rest, _), = views
         if name in ("select.int", "slice.Tensor"):
             row = TABLE[f"{name.partition('.')[0]}_scatter.default"]
-            return row(Form(whole.shape, str(whole.dtype)), whole, part, *rest)
+            return row(Aval(whole.shape, str(whole.dtype)), whole, part, *rest)
         if name in SAME_ORDER:
             return part.reshape(whole.shape)
         if name in ("t.default", "transpose.int"):  # their own inverses
-            return TABLE[name](Form(whole.shape, str(whole.dtype)), part, *rest)
+            return TABLE[name](Aval(whole.shape, str(whole.dtype)), part, *rest)
     if any(name in NOT_ELEMENTS for name, *_ in views):
         raise NotLowered("a write into other elements than those of the memory")
     places = jnp.arange(whole.size).reshape(whole.shape)
-    for name, rest, form in views:
+    for name, rest, aval in views:
         if name == "getitem":
             places = places[rest[0]]
         else:
-            places = TABLE[name](forms_of(form), places, *rest)
+            places = TABLE[name](avals_of(aval), places, *rest)
     return whole.reshape(-1).at[places.reshape(-1)].set(part.reshape(-1)).reshape(whole.shape)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lamella.graph.ir.forms import copy_of
+from lamella.graph.ir.metadata import copy_of
 
 
 @pytest.mark.parametrize("x", [

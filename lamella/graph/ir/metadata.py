@@ -1,4 +1,4 @@
-"""The form of each value of a graph: its shape, strides, type and device."""
+"""The metadata of each value of a graph: its shape, strides, type and device."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from torch.fx import Node
 
 
-class Form(NamedTuple):
-    """The form of a tensor."""
+class TensorMetadata(NamedTuple):
+    """The shape, strides, type and device of a tensor."""
 
     shape: tuple[int, ...]
     stride: tuple[int, ...]
@@ -43,36 +43,36 @@ class Form(NamedTuple):
         return sum((n - 1) * step for n, step in steps) + 1 if self.size else 0
 
     def empty(self) -> torch.Tensor:
-        """A tensor of any values in this form; its elements may overlap in memory."""
+        """A tensor of any values with this metadata; its elements may overlap in memory."""
         return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
 
     def scratch(self) -> torch.Tensor:
-        """A tensor of random numbers in this form."""
+        """A tensor of random numbers with this metadata."""
         made = torch.randn(self.span, dtype=self.dtype, device=self.device)
         return made.as_strided(self.shape, self.stride)
 
     def copied(self, value: torch.Tensor) -> torch.Tensor:
-        """A copy of a tensor in this form; dense if the form's elements overlap in memory."""
+        """A copy of a tensor with this metadata; dense if its elements would overlap in memory."""
         if 0 in self.stride:
             return value.clone(memory_format=torch.contiguous_format)
         return self.empty().copy_(value)
 
 
-def form_of(node: Any) -> Form | None:
-    """The form of a node's value; None if that isn't one dense tensor."""
-    return node.meta.get("form") if isinstance(node, Node) else None
+def meta_of(node: Any) -> TensorMetadata | None:
+    """The metadata of a node's value; None if that isn't one dense tensor."""
+    return node.meta.get("tensor_meta") if isinstance(node, Node) else None
 
 
-def form_of_value(value: Any) -> Form | None:
-    """The form of a tensor; None for anything else, such as PyTorch's fake tensors."""
+def meta_of_value(value: Any) -> TensorMetadata | None:
+    """The metadata of a tensor; None for anything else, such as PyTorch's fake tensors."""
     if type(value) is not torch.Tensor or value.layout is not torch.strided:
         return None
-    return Form(tuple(value.shape), value.stride(), value.dtype, value.device)
+    return TensorMetadata(tuple(value.shape), value.stride(), value.dtype, value.device)
 
 
 def same_as(node: Node, other: Node) -> bool:
-    """Whether two values have one form; strides of dimensions of length 1 don't matter."""
-    a, b = form_of(node), form_of(other)
+    """Whether two values have the same metadata; strides of dimensions of length 1 don't matter."""
+    a, b = meta_of(node), meta_of(other)
     if a is None or b is None or a.shape != b.shape or a.dtype is not b.dtype:
         return False
     return a.device == b.device and all(
@@ -82,5 +82,5 @@ def same_as(node: Node, other: Node) -> bool:
 def copy_of(raw: torch.Tensor) -> torch.Tensor:
     """A copy of a dense tensor with the same strides, also where elements overlap in memory."""
     raw = raw.detach()
-    span = Form(raw.shape, raw.stride(), raw.dtype, raw.device).span
+    span = TensorMetadata(raw.shape, raw.stride(), raw.dtype, raw.device).span
     return raw.as_strided((span,), (1,)).clone().as_strided(raw.shape, raw.stride())

@@ -1,0 +1,94 @@
+"""Forward derivatives of backward kernels: products with Hessians beside finite differences."""
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.autodiff.forward_rules import load_rules
+
+X = np.random.default_rng(0).standard_normal((4, 3, 5))
+LABELS = Tensor(np.random.default_rng(1).integers(0, 3, (4, 5)), ms.int32)
+WEIGHT = Tensor([0.5, 2.0, 1.0], ms.float64)
+
+
+def batch_norm(training):
+    net = nn.BatchNorm1d(3, gamma_init="ones").set_train(training)
+    for p in net.get_parameters():
+        p.set_data(Tensor(np.linspace(0.5, 1.5, 3), ms.float32))
+    return lambda x: ops.sin(net(x.transpose(0, 2, 1).reshape(20, 3).astype(ms.float32))).sum()
+
+
+LOSSES = {
+    "softmax": lambda x: (ops.softmax(x, 1) ** 2).sum(),
+    "log_softmax": lambda x: (ops.log_softmax(x, 1) ** 3).sum(),
+    "logsigmoid": lambda x: (ops.logsigmoid(x) ** 2).sum(),
+    "trace": lambda x: ops.trace(x[0] @ x[1].T) ** 3,
+    "cross_entropy": lambda x: ops.cross_entropy(x.reshape(4, 15), LABELS[:, 0]),
+    "weighted": lambda x: ops.cross_entropy(x[:, :, 0], LABELS[:, 0], WEIGHT, label_smoothing=0.1),
+    "ignored": lambda x: ops.cross_entropy(x[:, :, 0] ** 2, LABELS[:, 0], ignore_index=1),
+    "summed": lambda x: ops.nll_loss(x[:, :, 0] ** 3, LABELS[:, 0], WEIGHT, reduction="sum"),
+    "none": lambda x: (ops.nll_loss(x[:, :, 0] ** 3, LABELS[:, 0], reduction="none") ** 2).sum(),
+    "layer_norm": lambda x: (ops.layer_norm(x, (5,), Tensor(np.arange(5.0)),
+                                            Tensor(np.ones(5))) ** 3).sum(),
+    "layer_norm of all": lambda x: (ops.layer_norm(x[0], (3, 5)) ** 3).sum(),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_hessian_products(name):
+    loss, v = LOSSES[name], np.random.default_rng(2).standard_normal(X.shape)
+    product = ms.hvp(loss, Tensor(X), Tensor(v))[1].asnumpy()
+    step = 1e-5
+    gradient = ms.grad(loss)
+    want = (gradient(Tensor(X + step * v)) - gradient(Tensor(X - step * v))).asnumpy() / (2 * step)
+    np.testing.assert_allclose(product, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm(training):
+    """By reverse over reverse mode, whose formulas are others."""
+    loss, v = batch_norm(training), Tensor(np.random.default_rng(2).standard_normal(X.shape))
+    product = ms.hvp(loss, Tensor(X), v)[1].asnumpy()
+    want = ms.grad(lambda x: (ms.grad(loss)(x) * v).sum())(Tensor(X)).asnumpy()
+    np.testing.assert_allclose(product, want, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("by_weight", ["gamma", "beta"])
+def test_by_the_weights_of_a_normalization(by_weight):
+    net = nn.LayerNorm((5,), gamma_init="ones")
+    w = getattr(net, by_weight)
+
+    def by_x(x):
+        return (ms.grad(lambda x: (net(x) ** 2).sum(), None, w)(x) ** 2).sum()
+
+    x, v = Tensor(X, ms.float32), Tensor(np.ones_like(X), ms.float32) * 0.1
+    v[0, 0, 0] = 1.0
+    found = ms.jvp(by_x, x, v)[1]
+    np.testing.assert_allclose(float(found), float((ms.grad(by_x)(x) * v).sum()), rtol=1e-3,
+                               atol=1e-3)
+
+
+SHAPES = [((3,), (3,)), ((2, 1), (3,)), ((), (2, 3)), ((4, 1, 3), (2, 1))]
+KINDS = [torch.float32, torch.float64, torch.complex64]
+
+
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("kinds", [(a, b) for a in KINDS for b in KINDS])
+def test_zeros_without_memory_are_zeros(shapes, kinds):
+    load_rules()
+    zero = torch._efficientzerotensor(shapes[0], dtype=kinds[0])
+    plain = torch.zeros(shapes[0], dtype=kinds[0])
+    other = torch.full(shapes[1], 2.0, dtype=kinds[1])
+    for fn in (torch.add, torch.sub, torch.mul, torch.div, lambda a, b: torch.add(b, a, alpha=3),
+               lambda a, b: torch.sub(a, b, alpha=2), lambda a, b: b * a, lambda a, b: b - a,
+               lambda a, b: a + 2.5, lambda a, b: a * 3, lambda a, b: 1 - a, lambda a, b: a / 2):
+        found, want = fn(zero, other), fn(plain, other)
+        assert found.dtype is want.dtype and torch.equal(found + 0 * want, want)
+    both = torch._efficientzerotensor(shapes[1], dtype=kinds[1])
+    for fn in (torch.add, torch.sub, torch.mul):
+        found = fn(zero, both)
+        assert found._is_zerotensor() and found.shape == (plain + other).shape
+    assert (other / torch._efficientzerotensor(shapes[0])).isinf().all() or kinds[1].is_complex
+    assert (zero / both).isnan().all()
