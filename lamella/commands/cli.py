@@ -19,7 +19,7 @@ from ..compat import alias
 from ..compat.surface import counts
 from ..core import context
 from ..core.versions import asked_version, described
-from ..legacy import numpy_names
+from ..legacy import numpy_conversions, numpy_names
 from . import msrun
 from .doctor import advice, facts
 
@@ -71,6 +71,7 @@ def _prepare(argv: list[str], folder: str) -> None:
     alias.install()
     context.use_cpu_instead()
     numpy_names.offer()
+    numpy_conversions.offer()
     sys.argv[:] = argv
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = folder

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core.state import is_plain_run, state
+from .halves import in_float32
 from .measured import Key, Measured
 from .timing import GAIN
 
@@ -142,12 +143,18 @@ def _fastest(key: Key) -> str:
     return winner if best[winner] < GAIN * best["torch"] else "torch"
 
 
+ROWS = 8  # of float16, with which float32's kernel is the faster one
+_linear_rows = in_float32(F.linear, ROWS)
+mm, bmm = in_float32(torch.mm, ROWS), in_float32(torch.bmm, ROWS)
+any_matmul = in_float32(torch.matmul, ROWS)
+
+
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """x W^T + bias, by the fastest kernel for its shape."""
     if (not routes.enabled or state.trace is not None or x.numel() < ELEMENTS or weight.dim() != 2
             or x.numel() * weight.shape[0] < EAGER or x.dim() < 2
             or x.shape[-1] != weight.shape[1] or not _plain(x, weight, bias)):
-        return F.linear(x, weight, bias)
+        return _linear_rows(x, weight, bias)
     return _product(x, weight.t(), bias)
 
 
@@ -156,7 +163,7 @@ def matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if (not routes.enabled or state.trace is not None or x.numel() < ELEMENTS
             or y.dim() != 2 or x.dim() < 2 or x.numel() * y.shape[1] < EAGER
             or x.shape[-1] != y.shape[0] or not _plain(x, y, None)):
-        return torch.matmul(x, y)
+        return any_matmul(x, y)
     return _product(x, y, None)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import torch.nn.functional as F
-
 from .. import ops
 from ..common.initializer import (
     HeUniform,
@@ -16,6 +14,7 @@ from ..common.initializer import (
 )
 from ..core import dtype as mstype
 from ..core.require import one_of
+from ..machine import convolutions
 from ..ops.convolution import convolve_transposed, transposed_length
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
@@ -193,7 +192,7 @@ class Conv2d(_Conv):
         (1, 8, 16, 16)
     """
 
-    _kernel = staticmethod(F.conv2d)
+    _kernel = staticmethod(convolutions.conv2d)
     _function = staticmethod(ops.conv2d)
     _operators = {**_Conv._operators, "conv2d": _conv2d}
 
@@ -247,7 +246,7 @@ class Conv1d(_Conv):
         (1, 240, 640)
     """
 
-    _kernel = staticmethod(F.conv2d)
+    _kernel = staticmethod(convolutions.conv2d)
     _function = staticmethod(ops.conv2d)
 
     _operators = {**_Conv._operators, "conv2d": _conv2d, "expand_dims": operator("ExpandDims"),
@@ -292,7 +291,7 @@ class Conv3d(_Conv):
         (2, 4, 10, 8, 8)
     """
 
-    _kernel = staticmethod(F.conv3d)
+    _kernel = staticmethod(convolutions.conv3d)
     _function = staticmethod(ops.conv3d)
 
     _operators = {**_Conv._operators, "conv3d": lambda cell: ops.Conv3D(

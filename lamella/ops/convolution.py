@@ -8,15 +8,16 @@ import torch
 import torch.nn.functional as F
 
 from ..core.errors import op
-from ..machine import products
+from ..machine import convolutions, products
 from ..tensors.tensor import Tensor, wrap
 from .windows import each, given_padding, pad_mode_of, symmetric, window_padding
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv3d_transpose",
            "deformable_conv2d", "dense", "bidense", "bias_add"]
 
-_KERNELS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-_TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+_KERNELS = {1: convolutions.conv1d, 2: convolutions.conv2d, 3: convolutions.conv3d}
+_TRANSPOSED = {1: convolutions.conv_transpose1d, 2: convolutions.conv_transpose2d,
+               3: convolutions.conv_transpose3d}
 
 
 def convolve(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any,
@@ -203,8 +204,9 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         >>> ms.ops.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1).shape
         (1, 8, 10, 10)
     """
-    return wrap(F.conv_transpose2d(input._raw, weight._raw, None if bias is None else bias._raw,
-                                   stride, padding, output_padding, groups, dilation))
+    return wrap(convolutions.conv_transpose2d(
+        input._raw, weight._raw, None if bias is None else bias._raw, stride, padding,
+        output_padding, groups, dilation))
 
 
 @op

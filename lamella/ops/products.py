@@ -90,7 +90,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         >>> print(ms.ops.mm(ms.Tensor([[1.0, 2.0]]), ms.Tensor([[3.0], [4.0]])))
         [[11.]]
     """
-    return wrap(torch.mm(input._raw, mat2._raw))
+    return wrap(products.mm(input._raw, mat2._raw))
 
 
 @op
@@ -114,7 +114,7 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
         [[[11.]]]
     """
     a, b = input_x._raw, mat2._raw
-    return wrap(torch.bmm(a, b) if a.dim() == 3 == b.dim() else torch.matmul(a, b))
+    return wrap(products.bmm(a, b) if a.dim() == 3 == b.dim() else products.any_matmul(a, b))
 
 
 @op

@@ -43,7 +43,8 @@ import sys
 import mindspore
 # only the table of names and NumPy's old ones are loaded before one is asked for
 loaded = {name for name in sys.modules if name.startswith("lamella.legacy.")}
-assert loaded <= {"lamella.legacy.names", "lamella.legacy.numpy_names"}, loaded
+assert loaded <= {f"lamella.legacy.{n}" for n in (
+    "names", "numpy_conversions", "numpy_names")}, loaded
 from mindspore import ms_function, ops
 from mindspore._checkparam import Rel, Validator
 from mindspore.common.api import ms_function as again

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...machine import products
 from ...tensors.tensor import Tensor, wrap
 from ..decomposition import (
     cholesky,
@@ -59,7 +60,7 @@ def mat_mul(input: Tensor, mat2: Tensor, *, transpose_a: bool, transpose_b: bool
     if a.dim() != 2 or b.dim() != 2:
         raise ValueError(f"For 'MatMul', both inputs must be matrices, but got shapes "
                          f"{tuple(a.shape)} and {tuple(b.shape)}.")
-    return wrap(torch.mm(a.mT if transpose_a else a, b.mT if transpose_b else b))
+    return wrap(products.mm(a.mT if transpose_a else a, b.mT if transpose_b else b))
 
 
 @op
@@ -76,7 +77,7 @@ def batch_mat_mul(x: Tensor, y: Tensor, *, transpose_a: bool, transpose_b: bool)
     if a.dim() < 2 or b.dim() < 2:
         raise ValueError(f"For 'BatchMatMul', both inputs must have 2 dimensions or more, but got "
                          f"shapes {tuple(a.shape)} and {tuple(b.shape)}.")
-    return wrap(torch.matmul(a.mT if transpose_a else a, b.mT if transpose_b else b))
+    return wrap(products.any_matmul(a.mT if transpose_a else a, b.mT if transpose_b else b))
 
 
 @op

@@ -1,0 +1,86 @@
+"""Products of float16 on a CPU: exact to one rounding, and PyTorch's own for few rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import nn, ops
+from lamella.machine import products
+
+RANDOM = np.random.default_rng(6)
+
+
+def halves(*shapes):
+    return [torch.from_numpy(RANDOM.standard_normal(shape)).half() for shape in shapes]
+
+
+@pytest.mark.parametrize(("kernel", "own", "shapes"), [
+    (products.mm, torch.mm, ((9, 40), (40, 7))),
+    (products.bmm, torch.bmm, ((3, 9, 40), (3, 40, 7))),
+    (products.any_matmul, torch.matmul, ((2, 3, 9, 40), (3, 40, 7))),
+    (products.matmul, torch.matmul, ((3, 9, 40), (40,))),
+    (products.linear, torch.nn.functional.linear, ((3, 9, 40), (7, 40), (7,))),
+])
+def test_products_are_rounded_once_and_so_are_gradients(kernel, own, shapes):
+    given = halves(*shapes)
+    if kernel is products.linear:
+        assert torch.equal(kernel(given[0], given[1], None),
+                           own(given[0].float(), given[1].float()).half())
+    exact = own(*[t.double() for t in given])
+    out = kernel(*given)
+    assert out.dtype == torch.float16
+    torch.testing.assert_close(out.double(), exact, rtol=2**-11 + 1e-5, atol=1e-5)
+    cotangent = torch.linspace(-1, 1, out.numel()).reshape(out.shape).half()
+
+    def gradients(function, convert):
+        inputs = [convert(t).requires_grad_() for t in given]
+        return torch.autograd.grad((function(*inputs) * cotangent.to(exact.dtype)).sum(), inputs)
+
+    for ours, theirs in zip(gradients(kernel, torch.clone), gradients(own, torch.Tensor.double),
+                            strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=2**-11 + 1e-5, atol=1e-4)
+
+
+def test_a_few_rows_are_pytorchs_and_other_types_are_left_alone():
+    a, b = halves((2, 40), (40, 7))
+    assert torch.equal(products.mm(a, b), torch.mm(a, b))
+    for kind in (torch.float32, torch.bfloat16):
+        a, b = (t.to(kind) for t in halves((9, 40), (40, 7)))
+        assert torch.equal(products.mm(a, b), torch.mm(a, b))
+    with pytest.raises(RuntimeError):
+        products.mm(*halves((9, 40)), torch.ones(40, 7))
+    assert products.mm(*halves((9, 0), (0, 7))).abs().sum() == 0
+
+
+def test_overflow_is_infinite_as_in_float16():
+    a = ms.Tensor(np.full((9, 8), 200), ms.float16)
+    assert np.isinf(ops.matmul(a, a.T).asnumpy()).all()
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, w: ops.matmul(x, w), lambda x, w: ops.MatMul(transpose_b=True)(x, w.T),
+    lambda x, w: ops.BatchMatMul()(x.expand_dims(0), w.expand_dims(0)),
+    lambda x, w: ops.dense(x, w.T), lambda x, w: ops.bmm(x.expand_dims(0), w.expand_dims(0))])
+def test_eager_and_compiled_agree(function):
+    x, w = map(ms.Tensor.from_torch, halves((16, 24), (24, 8)))
+    step = ms.value_and_grad(lambda x, w: ops.tanh(function(x, w)).astype(ms.float32).sum(), (0, 1))
+    compiled = ms.jit(step)
+    for _ in range(3):
+        value, gradients = compiled(x, w)
+    assert compiled.report()["replays"] > 0
+    expected, wanted = step(x, w)
+    np.testing.assert_allclose(value.asnumpy(), expected.asnumpy(), rtol=1e-4)
+    for one, two in zip(gradients, wanted, strict=True):
+        assert one.dtype == ms.float16
+        np.testing.assert_allclose(one.asnumpy(), two.asnumpy(), rtol=2e-3, atol=2e-3)
+
+
+def test_a_layer_of_float16():
+    layer = nn.Dense(24, 8, dtype=ms.float16)
+    x = ms.Tensor.from_torch(halves((16, 24))[0])
+    exact = x.asnumpy().astype(float) @ layer.weight.asnumpy().astype(float).T
+    np.testing.assert_allclose(layer(x).asnumpy(), exact + layer.bias.asnumpy(), rtol=1e-3,
+                               atol=1e-3)
