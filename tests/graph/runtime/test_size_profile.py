@@ -371,7 +371,8 @@ def test_batches_drawn_by_chance():
 
     def step(w, x):
         each = ops.vmap(ms.grad(loss), (None, 0))(w, x)
-        norms = ops.sqrt(sum((g.reshape(len(x), -1) ** 2).sum(1) for g in ms.tree.leaves(each)))
+        norms = ops.sqrt(sum((g.reshape(x.shape[0], -1) ** 2).sum(1)
+                             for g in ms.tree.leaves(each)))
         scale = ops.minimum(1 / norms, Tensor(1.0))
         return tuple([w[name] - 0.1 * ops.tensordot(scale, g, ([0], [0]))
                       for name, g in each.items()])
