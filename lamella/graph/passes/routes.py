@@ -11,6 +11,7 @@ from ...machine import few_rows
 from ...machine.products import available, routes
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
+from .attention import plain_attention
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default
@@ -130,6 +131,7 @@ def _is_routed(node: Node) -> bool:
 def plain(graph: GraphModule) -> GraphModule:
     """The graph with PyTorch's own products, for a compiler that has no rule for others."""
     found = copied(graph)
+    plain_attention(found.graph)
     for node in list(found.graph.nodes):
         if not _is_routed(node):
             continue

@@ -1,0 +1,169 @@
+"""The kernel for the gradient of attention in bfloat16, against PyTorch's in float32."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import lamella as ms
+from lamella import nn, ops
+from lamella.graph.passes import improve, plain
+from lamella.graph.passes.attention import _measured, known
+from lamella.machine import attention
+from tests.graph.conftest import _built  # noqa: F401  (a fixture)
+from tests.graph.passes.checks import check_same, count, recorded
+
+FORWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+
+
+@pytest.fixture
+def kernel():
+    """The kernel, built once for all tests."""
+    if attention.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+    return attention.by_products
+
+
+@pytest.fixture
+def chosen(kernel, monkeypatch):
+    """Every gradient of attention is computed by this kernel."""
+    monkeypatch.setattr("lamella.graph.passes.attention.SMALLEST", 1)
+    monkeypatch.setattr(known, "find", lambda *args: "products")
+
+
+def made(batch, heads, length, width, seed):
+    """Numbers as layers give them: (batch, heads, length, width), with heads inside in memory."""
+    torch.manual_seed(seed)
+    return torch.randn(batch, length, heads, width).bfloat16().transpose(1, 2)
+
+
+def given(batch, heads, queries, keys, width, is_causal):
+    q, gradient = (made(batch, heads, queries, width, seed) for seed in (0, 1))
+    k, v = (made(batch, heads, keys, width, seed) for seed in (2, 3))
+    out, sums = FORWARD(q, k, v, 0.0, is_causal, scale=0.3)
+    return gradient, q, k, v, out, sums, is_causal, 0.3
+
+
+def in_float32(gradient, q, k, v, out, sums, is_causal, scale):
+    """The gradients without any rounding to 16 bits, and their usual size."""
+    q, k, v, gradient = q.float(), k.float(), v.float(), gradient.float()
+    out, sums = FORWARD(q, k, v, 0.0, is_causal, scale=scale)
+    return attention.by_torch(gradient, q, k, v, out, sums, is_causal, scale)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("sizes", [
+    (1, 1, 1, 1, 1), (2, 3, 5, 5, 4), (1, 2, 33, 33, 20), (2, 2, 17, 40, 8), (2, 2, 40, 17, 8),
+    (2, 8, 128, 128, 32), (1, 3, 1100, 1100, 16)])
+def test_gradients_are_as_close_as_those_of_pytorch(kernel, sizes, is_causal):
+    arguments = given(*sizes, is_causal)
+    wanted = in_float32(*arguments)
+    for exact, theirs, ours in zip(wanted, attention.by_torch(*arguments), kernel(*arguments),
+                                   strict=True):
+        assert ours.dtype is torch.bfloat16 and ours.stride() == theirs.stride()
+        largest = exact.abs().max().clamp(min=1e-3)
+        error = (ours.float() - exact).abs().max() / largest
+        assert error <= max(2 * (theirs.float() - exact).abs().max() / largest, 8e-3)
+
+
+def test_values_in_other_layouts(kernel):
+    """Rows of queries, keys and values that lie side by side, and a gradient that repeats."""
+    torch.manual_seed(5)
+    q, k, v = torch.randn(2, 12, 3, 4, 16).bfloat16().permute(2, 0, 3, 1, 4)
+    out, sums = FORWARD(q, k, v, 0.0, True)
+    gradient = torch.ones(1).bfloat16().expand(2, 4, 12, 16)
+    dense = [x.contiguous() for x in (gradient, q, k, v, out)]
+    for a, b in zip(kernel(gradient, q, k, v, out, sums, True, 0.25),
+                    kernel(*dense, sums, True, 0.25), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_numbers_that_are_not_finite_stay_visible(kernel):
+    arguments = list(given(1, 2, 24, 24, 8, True))
+    arguments[1][0, 0, 7, 3] = float("nan")
+    arguments[4], arguments[5] = FORWARD(*arguments[1:4], 0.0, True, scale=0.3)
+    for theirs, ours in zip(attention.by_torch(*arguments), kernel(*arguments), strict=True):
+        assert torch.equal(ours.isnan(), theirs.isnan()) and ours.isnan().any()
+
+
+@pytest.mark.parametrize("change", [
+    lambda a: a.__setitem__(0, a[0].float()), lambda a: a.__setitem__(2, a[2][..., :4]),
+    lambda a: a.__setitem__(3, a[3][:, :, :5]), lambda a: a.__setitem__(1, a[1][0]),
+    lambda a: a.__setitem__(5, a[5].double()), lambda a: a.__setitem__(5, a[5][..., :3])])
+def test_what_it_does_not_support_is_refused(kernel, change):
+    arguments = list(given(2, 2, 6, 6, 8, False))
+    change(arguments)
+    with pytest.raises(RuntimeError, match="attention_backward"):
+        kernel(*arguments)
+
+
+@pytest.mark.parametrize("scale", [None, 0.5])
+def test_graphs_use_it_where_it_is_the_fastest(chosen, scale):
+    arguments = given(2, 4, 48, 48, 16, True)[:6]
+    graph = recorded(lambda *tensors: torch.ops.aten
+                     ._scaled_dot_product_flash_attention_for_cpu_backward.default(
+                         *tensors, 0.0, True, scale=scale), *arguments)
+    better = improve(graph, list(arguments))
+    assert count(better, "attention_backward") == 1
+    check_same(graph, better, arguments, 5e-2)
+    assert count(plain(better), "attention_backward") == 0
+    check_same(graph, plain(better), arguments)
+
+
+@pytest.mark.parametrize("arguments, keywords", [
+    ((0.0, True), {"attn_mask": torch.zeros(6, 6).bfloat16()}), ((0.0, False), {})])
+def test_masks_and_float32_stay_with_pytorch(chosen, arguments, keywords):
+    tensors = given(2, 2, 6, 6, 8, arguments[1])[:6]
+    if not keywords:
+        tensors = [x.float() for x in tensors]
+    graph = recorded(lambda *tensors: torch.ops.aten
+                     ._scaled_dot_product_flash_attention_for_cpu_backward.default(
+                         *tensors, *arguments, **keywords), *tensors)
+    assert count(improve(graph, list(tensors)), "attention_backward") == 0
+
+
+def test_measuring_names_a_kernel(kernel):
+    assert _measured((2, 2, 64, 64, 16, True, torch.get_num_threads())) in {"torch", "products"}
+
+
+class Mixed(nn.Cell):
+    """Attention between two layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Dense(32, 96), nn.Dense(32, 32)
+
+    def construct(self, x):
+        q, k, v = self.qkv(x).reshape(2, 24, 3, 4, 8).transpose(2, 0, 3, 1, 4)
+        mixed = ops.flash_attention_score(q, k, v, 4, scalar_value=8**-0.5, input_layout="BNSD",
+                                          sparse_mode=2)
+        return self.out(mixed.transpose(0, 2, 1, 3).reshape(2, 24, 32))
+
+
+def test_training_in_mixed_precision_is_as_eagerly(chosen):
+    """Two hundred steps; the losses are those of eager training up to rounding to 16 bits."""
+    x = ms.Tensor(np.random.default_rng(0).standard_normal((2, 24, 32)).astype(np.float32))
+
+    def losses(wrap, half=True):
+        ms.set_seed(1)
+        net = Mixed()
+        optimizer = nn.Adam(net.trainable_params(), 1e-2)
+        forward = lambda x: ((net(x) - x.sin()) ** 2).mean()  # noqa: E731
+        if half:
+            forward = ms.amp.auto_mixed_precision(forward, "auto", ms.bfloat16)
+        gradient = ms.value_and_grad(forward, None, optimizer.parameters)
+
+        @wrap
+        def step(x):
+            loss, gradients = gradient(x)
+            optimizer(gradients)
+            return loss
+
+        return np.array([float(step(x)) for _ in range(200)])
+
+    compiled, eager = losses(ms.jit), losses(lambda step: step)
+    exact = losses(ms.jit, half=False)
+    assert compiled[-1] < 0.2 * compiled[0]
+    apart = np.abs(eager - exact).max() + 1e-3
+    assert np.abs(compiled - exact).max() <= 2 * apart
