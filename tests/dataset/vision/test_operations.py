@@ -216,8 +216,6 @@ def test_files(tmp_path):
      "'end_points' must be an"),
     (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0]] * 3 + [(0, 0, 0)]), TypeError,
      r"'end_points' must be four points \(x, y\)"),
-    (lambda: vision.Perspective([[0, 0]] * 3 + ["ab"], [[0, 0]] * 4), TypeError,
-     r"'start_points' must be four points \(x, y\)"),
     (lambda: vision.DecodeVideo(), RuntimeError, "videos can't be decoded"),
     (lambda: vision.Resize(3).device("GPU"), ValueError, "'CPU' or 'Ascend', but got 'GPU'"),
 ])
