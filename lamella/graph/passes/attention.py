@@ -1,12 +1,13 @@
-"""The gradient of attention by the fastest kernel for its shape.
+"""Attention in bfloat16 and its gradient by the fastest kernels for their shapes.
 
-PyTorch's kernel for CPUs is made of products of small blocks, which are slow in bfloat16. The other
-one (`machine/attention.cpp`) computes the same from what the forward pass keeps anyway.
+PyTorch's kernels for CPUs are made of products of small blocks, which are slow in bfloat16. The
+others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,18 +20,19 @@ from ...machine.timing import GAIN
 from ..ir.metadata import meta_of
 
 aten = torch.ops.aten
-_FORWARD = aten._scaled_dot_product_flash_attention_for_cpu.default
-_BACKWARD = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+FORWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu.default
+BACKWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+TENSORS: dict[Any, int] = {FORWARD: 3, BACKWARD: 6}  # how many tensors each takes first
 
-SMALLEST = 2**16  # weights of attention that are worth timing
+SMALLEST = 2**14  # weights of attention that are worth timing
 LARGEST = 2**22  # and of what is timed; a larger batch takes proportionally longer
 ROUNDS, PATIENCE = 7, 0.5  # the most rounds of timing one shape; seconds
 
-known = Measured("attention", ("torch", "products"))
+known = Measured("attention", ("torch", "heads"))
 
 
 def route_attention(graph: Graph, measure: bool) -> int:
-    """Use the fastest kernel for each gradient of attention; returns how many are ours.
+    """Use the fastest kernel for attention and for its gradient; returns how many are ours.
 
     Args:
         graph: changed in place.
@@ -38,75 +40,87 @@ def route_attention(graph: Graph, measure: bool) -> int:
     """
     count = 0
     for node in list(graph.nodes):
-        if node.target is _BACKWARD and available() and _fastest(node, measure) == "products":
-            is_causal, scale = _settings(node)
-            node.target = torch.ops.lamella.attention_backward.default
-            node.args = (*node.args[:6], is_causal, scale)
-            node.kwargs = {}
-            count += 1
+        if node.target not in TENSORS or not available() or _fastest(node, measure) != "heads":
+            continue
+        tensors, is_causal, scale = _settings(node)
+        node.args, node.kwargs = (*tensors, is_causal, scale), {}
+        ours = torch.ops.lamella
+        node.target = (ours.attention if len(tensors) == TENSORS[FORWARD]
+                       else ours.attention_backward).default
+        count += 1
     return count
 
 
 def plain_attention(graph: Graph) -> None:
-    """Use PyTorch's kernel, for a compiler that doesn't know another one."""
+    """Use PyTorch's kernels, for a compiler that doesn't know others."""
+    plain: dict[str, Any] = {
+        "lamella.attention.default": FORWARD, "lamella.attention_backward.default": BACKWARD}
     for node in graph.nodes:
-        if str(node.target) == "lamella.attention_backward.default":
+        if node.op == "call_function" and str(node.target) in plain:
             *tensors, is_causal, scale = node.args
-            node.target = _BACKWARD
+            node.target = plain[str(node.target)]
             node.args, node.kwargs = (*tensors, 0.0, is_causal), {"scale": scale}
 
 
-def _settings(node: Node) -> tuple[bool, float]:
-    """Whether the mask is causal, and the scale."""
-    query = meta_of(node.args[1])
+def _settings(node: Node) -> tuple[list[Node], bool, float]:
+    """The tensors that attention takes, whether its mask is causal, and the scale."""
+    count = TENSORS[node.target]
+    tensors: Any = list(node.args[:count])
+    query, scale = meta_of(tensors[0]), node.kwargs.get("scale")
     assert query is not None
-    scale = node.kwargs.get("scale")
-    return bool(node.args[7]), query.shape[-1] ** -0.5 if scale is None else float(scale)  # type: ignore[arg-type]
+    is_causal = node.args[count + 1] if len(node.args) > count + 1 else node.kwargs.get("is_causal")
+    return tensors, bool(is_causal), query.shape[-1]**-0.5 if scale is None else float(scale)  # type: ignore[arg-type]
 
 
 def _fastest(node: Node, measure: bool) -> str | None:
     """The name of the fastest kernel; None if that isn't known."""
-    metas = [meta_of(n) for n in node.args[:6]]
-    if node.args[6] != 0.0 or node.kwargs.get("attn_mask") is not None or any(
-            f is None or f.device.type != "cpu" for f in metas) or any(
-            f is not None and f.dtype is not torch.bfloat16 for f in metas[:5]):
+    count = TENSORS[node.target]
+    dropped = node.args[count] if len(node.args) > count else node.kwargs.get("dropout_p", 0.0)
+    metas = [meta_of(n) for n in node.args[:count]]
+    if dropped != 0.0 or node.kwargs.get("attn_mask") is not None or any(
+            m is None or m.device.type != "cpu" or len(m.shape) != 4 for m in metas[:5]) or any(
+            m is not None and m.dtype is not torch.bfloat16 for m in metas[:5]):
         return None
-    query, key, value = metas[1:4]
+    query, key, value = metas if count == TENSORS[FORWARD] else metas[1:4]
     assert query is not None and key is not None and value is not None
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
-    if key.shape != value.shape or key.shape[:2] != (batch, heads) or not width or (
-            batch * heads * queries * keys < SMALLEST):
+    if key.shape != value.shape or key.shape[:2] != (batch, heads) or key.shape[3] != width or (
+            not width or batch * heads * queries * keys < SMALLEST):
         return None
     attention.extension.request()
     if attention.extension.load() is None:
         return None
-    count = min(batch, max(1, LARGEST // (heads * queries * keys)))
-    return known.find((count, heads, queries, keys, width, bool(node.args[7]),
+    few = min(batch, max(1, LARGEST // (heads * queries * keys)))
+    return known.find((count, few, heads, queries, keys, width, _settings(node)[1],
                        torch.get_num_threads()), _measured if measure else None)
 
 
 def _measured(key: Key) -> str:
     """The fastest kernel of a shape, on random numbers."""
-    batch, heads, queries, keys, width, is_causal, _ = map(int, key)
+    count, batch, heads, queries, keys, width, is_causal, _ = map(int, key)
     with torch.no_grad(), torch.random.fork_rng([]):
         def made(length: int) -> torch.Tensor:
             return torch.randn(batch, length, heads, width, dtype=torch.bfloat16).transpose(1, 2)
 
         q, k, v, gradient = made(queries), made(keys), made(keys), made(queries)
-        out, sums = _FORWARD(q, k, v, 0.0, bool(is_causal))
-        given = gradient, q, k, v, out, sums, bool(is_causal), width**-0.5
-        best = {"torch": float("inf"), "products": float("inf")}
-        start = time.perf_counter()
+        how = bool(is_causal), width**-0.5
+        ways: dict[str, Callable[[], Any]] = {
+            "torch": lambda: attention.by_torch(q, k, v, *how),
+            "heads": lambda: attention.by_heads(q, k, v, *how)}
+        if count == TENSORS[BACKWARD]:
+            given: Any = gradient, q, k, v, *attention.by_torch(q, k, v, *how), *how
+            ways = {"torch": lambda: attention.by_torch_backward(*given),
+                    "heads": lambda: attention.by_heads_backward(*given)}
+        wanted, found = (run() for run in ways.values())
+        if [x.stride() for x in wanted] != [x.stride() for x in found]:
+            return "torch"
+        best, start = dict.fromkeys(ways, float("inf")), time.perf_counter()
         for number in range(ROUNDS):
-            for name, run in (("torch", attention.by_torch), ("products", attention.by_products)):
+            for name, run in ways.items():
                 begin = time.perf_counter()
-                found = run(*given)
+                run()
                 best[name] = min(best[name], time.perf_counter() - begin)
-                if not number and name == "torch":
-                    wanted: Any = found
-                elif not number and [x.stride() for x in found] != [x.stride() for x in wanted]:
-                    return "torch"
             if number and time.perf_counter() - start > PATIENCE:
                 break
-    return "products" if best["products"] < GAIN * best["torch"] else "torch"
+    return "heads" if best["heads"] < GAIN * best["torch"] else "torch"

@@ -60,9 +60,8 @@ def _fastest(left: TensorMetadata, right: TensorMetadata, bias: bool, measure: b
         found = few_rows.fastest(rows, width, columns, bias, left.dtype, measure)
         if found is not None:
             return found
-    if left.dtype is not torch.float32:
-        return "torch"
-    return routes.fastest((left.shape, left.stride), (right.shape, right.stride), bias, measure)
+    return routes.fastest((left.shape, left.stride), (right.shape, right.stride), bias, measure,
+                          left.dtype)
 
 
 def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
