@@ -20,6 +20,7 @@
 # make screenshots   the site's pages as a browser shows them, in build/screenshots
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
+# make lines   lines by room: code, docstrings, tests
 # make stubs   what type checkers know of Tensor's methods, lamella/tensors/methods.pyi
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,7 +30,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench bench-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms stubs wheel clean
+.PHONY: setup demo test lint bench bench-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms lines stubs wheel clean
 
 setup: $(STAMP)
 
@@ -97,6 +98,9 @@ conformance: setup
 
 rooms: setup
 	$(BIN)/python docs/rooms.py
+
+lines: setup
+	$(BIN)/python docs/lines.py
 
 stubs: setup
 	$(BIN)/python docs/method_types.py

@@ -160,6 +160,7 @@ from .nn import functional_call
 from .ops import constexpr
 from .ops import einops_backend as _einops_backend
 from .ops.loops import scan, while_loop
+from .ops.ode import odeint
 from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout
 from .parallel.search_settings import (
@@ -188,6 +189,7 @@ from .tensors.tensor import Tensor, from_numpy, is_tensor, tensor
 from .tensors.conversion import from_dlpack, to_dlpack  # isort: skip
 from .tensors import inplace_methods  # isort: skip
 from .insight.roofline import explain
+from .insight.shapes import eval_shape
 from .insight.summary import summary
 from .train.serialization import (
     async_ckpt_thread_status,
@@ -230,7 +232,7 @@ _LAZY_NAMES = {name: room for room, names in {
     "profiler": "EnvProfiler Profiler",
     "rewrite": "Node NodeType ScopedValue SymbolTree",
     "train.callback.exit_by_request": "ExitByRequest TFTCommValue",
-    "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor",
+    "sparse": "COOTensor CSRTensor RowTensor RowTensorInner SparseTensor sparse_jacobian",
 }.items() for name in names.split()}
 
 

@@ -39,4 +39,17 @@ DATA: dict[str, tuple[Arrays, Arrays]] = {
     "learned optimizer": (layers(37, 2, 8, 1), [normal(38, 20), normal(39, 20, 20, scale=0.2)]),
     "rnn": ([normal(40, 8, 32, scale=0.3), normal(41, 32, 32, scale=0.15), normal(42, 32, 4)],
             [normal(43, 60, 16, 8), normal(44, 16, 4)]),
+    "fixed point": ([normal(45, 24, 24, scale=0.1), normal(46, 24, 24, scale=0.2)],
+                    [normal(47, 16, 24)]),
+    "adaptive ode": (layers(48, 4, 32, 4), [normal(49, 32, 4)]),
+    "line search": ([normal(50, 10)], [normal(51, 40, 10), np.sign(normal(52, 40))]),
 }
+
+# by stage, what Dormand and Prince's method takes of the slopes so far; the last one is the step
+DORMAND_PRINCE = (
+    (1 / 5,), (3 / 40, 9 / 40), (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84))
+# the step minus that of the fourth order
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)

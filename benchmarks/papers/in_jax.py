@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .data import DATA
+from .data import DATA, DORMAND_PRINCE, ERROR
 
 
 def dense(weights: Any, x: Any) -> Any:
@@ -194,6 +194,62 @@ def rnn(weights: Any, x: Any, y: Any) -> Any:
         return ((lax.scan(step, jnp.zeros((16, 32)), x)[0] @ v - y) ** 2).mean()
 
     return jax.value_and_grad(loss)(weights)
+
+
+def fixed_point(weights: Any, x: Any) -> Any:
+    w, u = weights
+
+    def f(w: Any, u: Any, z: Any) -> Any:
+        return jnp.tanh(z @ w + x @ u)
+
+    def solved(step: Callable[[Any], Any], first: Any) -> Any:
+        return lax.while_loop(lambda pair: ((pair[1] - pair[0]) ** 2).sum() > 1e-10,
+                              lambda pair: (pair[1], step(pair[1])), (first, step(first)))[1]
+
+    z = solved(lambda z: f(w, u, z), x * 0)
+    _, back = jax.vjp(lambda z: f(w, u, z), z)
+    g = 2 * z / z.size
+    v = solved(lambda v: g + back(v)[0], g)
+    return (z * z).mean(), jax.vjp(lambda w, u: f(w, u, z), w, u)[1](v)
+
+
+def adaptive_ode(weights: Any, x: Any) -> Any:
+    def step(state: Any) -> Any:
+        t, h, y, first = state
+        h = jnp.minimum(h, 1 - t)
+        slopes, inner = [first], y
+        for row in DORMAND_PRINCE:
+            inner = y + h * sum(a * k for a, k in zip(row, slopes, strict=True) if a)
+            slopes.append(dense(weights, inner))
+        error = h * sum(a * k for a, k in zip(ERROR, slopes, strict=True) if a)
+        scale = 1e-6 + 1e-4 * jnp.maximum(jnp.abs(y), jnp.abs(inner))
+        share = jnp.sqrt(((error / scale) ** 2).mean())
+        fits = share <= 1
+        grown = h * jnp.clip(0.9 * share ** -0.2, 0.2, 10.0)
+        return (jnp.where(fits, t + h, t), grown, jnp.where(fits, inner, y),
+                jnp.where(fits, slopes[-1], first))
+
+    start = jnp.zeros(()), jnp.full((), 0.01), x, dense(weights, x)
+    return lax.while_loop(lambda state: state[0] < 1, step, start)[2]
+
+
+def line_search(weights: Any, a: Any, b: Any) -> Any:
+    def loss(w: Any) -> Any:
+        return jnp.log(1 + jnp.exp(-b * (a @ w))).mean() + 0.01 * (w * w).sum()
+
+    both = jax.value_and_grad(loss)
+
+    def step(state: Any) -> Any:
+        w, value, g = state
+        slope = 0.3 * (g * g).sum()
+        rate = lax.while_loop(lambda rate: loss(w - rate * g) > value - rate * slope,
+                              lambda rate: rate / 2, jnp.full((), 8.0))
+        w = w - rate * g
+        return (w, *both(w))
+
+    w, = weights
+    return lax.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-4, step,
+                          (w, *both(w)))[:2]
 
 
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:

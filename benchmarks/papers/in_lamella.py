@@ -8,7 +8,7 @@ from typing import Any
 import lamella as ms
 from lamella import Tensor, ops
 
-from .data import DATA
+from .data import DATA, DORMAND_PRINCE, ERROR
 
 
 def dense(weights: Any, x: Any) -> Any:
@@ -220,6 +220,65 @@ def rnn(weights: Any, x: Any, y: Any) -> Any:
         return ((h @ v - y) ** 2).mean()
 
     return gradient_of(loss, 3)(*weights, x, y)
+
+
+def fixed_point(weights: Any, x: Any) -> Any:
+    """`deq` with as many steps as its tolerance asks for, forward and backward."""
+    w, u = weights
+
+    def f(w: Any, u: Any, z: Any) -> Any:
+        return ops.tanh(z @ w + x @ u)
+
+    def solved(step: Callable[[Any], Any], first: Any) -> Any:
+        return ms.while_loop(lambda pair: ((pair[1] - pair[0]) ** 2).sum() > 1e-10,
+                             lambda pair: (pair[1], step(pair[1])), (first, step(first)))[1]
+
+    z = solved(lambda z: f(w, u, z), x * 0)
+    back = ms.grad(lambda z, v: (f(w, u, z) * v).sum(), 0)
+    g = 2 * z / z.size
+    v = solved(lambda v: g + back(z, v), g)
+    return (z * z).mean(), ms.grad(lambda w, u: (f(w, u, z) * v).sum(), (0, 1))(w, u)
+
+
+def adaptive_ode(weights: Any, x: Any) -> Any:
+    """Dormand and Prince's method with steps by the estimated error, from 0 to 1."""
+    def step(state: Any) -> Any:
+        t, h, y, first = state
+        h = ops.minimum(h, 1 - t)
+        slopes, inner = [first], y
+        for row in DORMAND_PRINCE:
+            inner = y + h * sum(a * k for a, k in zip(row, slopes, strict=True) if a)
+            slopes.append(dense(weights, inner))
+        error = h * sum(a * k for a, k in zip(ERROR, slopes, strict=True) if a)
+        scale = 1e-6 + 1e-4 * ops.maximum(ops.abs(y), ops.abs(inner))
+        share = ops.sqrt(((error / scale) ** 2).mean())
+        fits = share <= 1
+        grown = h * ops.clamp(0.9 * share ** -0.2, 0.2, 10.0)
+        return (ops.where(fits, t + h, t), grown, ops.where(fits, inner, y),
+                ops.where(fits, slopes[-1], first))
+
+    start = ops.zeros(()), ops.full((), 0.01, dtype=ms.float32), x, dense(weights, x)
+    return ms.while_loop(lambda state: state[0] < 1, step, start)[2]
+
+
+def line_search(weights: Any, a: Any, b: Any) -> Any:
+    """Logistic regression by gradient descent, with steps halved until the loss falls enough."""
+    def loss(w: Any) -> Any:
+        return ops.log(1 + ops.exp(-b * (a @ w))).mean() + 0.01 * (w * w).sum()
+
+    both = ms.value_and_grad(loss)
+
+    def step(state: Any) -> Any:
+        w, value, g = state
+        slope = 0.3 * (g * g).sum()
+        rate = ms.while_loop(lambda rate: loss(w - rate * g) > value - rate * slope,
+                             lambda rate: rate / 2, ops.full((), 8.0, dtype=ms.float32))
+        w = w - rate * g
+        return (w, *both(w))
+
+    w, = weights
+    return ms.while_loop(lambda state: (state[2] * state[2]).sum() > 1e-4, step,
+                         (w, *both(w)))[:2]
 
 
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:

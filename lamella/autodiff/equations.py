@@ -84,11 +84,11 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, *args: Any, solver: 
 
         u = custom_linear_solve(matvec if symmetric else transposed, gradient, *args,
                                 solver=solver, symmetric=symmetric, weights=known or None)
-        by_args, by_weights = _pulled(lambda *a: matvec(x, *a), tuple(args), known,
+        by_args, by_weights = pulled(lambda *a: matvec(x, *a), tuple(args), known,
                                       map_tensors(lambda t: -t, u))
         return (u, *by_args), by_weights
 
-    return _with_rule(solve, pull, (b, *args), known, f"solution of {rule_name(matvec)}")
+    return with_rule(solve, pull, (b, *args), known, f"solution of {rule_name(matvec)}")
 
 
 def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = None, *,
@@ -145,16 +145,16 @@ def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = No
     def pull(x: Any, given: tuple, gradient: Any) -> tuple[Any, ...]:
         u = custom_linear_solve(transposed, gradient, x, *given, solver=solver,
                                 symmetric=symmetric, weights=known or None)
-        return _pulled(lambda *a: equation(x, *a), given, known, map_tensors(lambda t: -t, u))
+        return pulled(lambda *a: equation(x, *a), given, known, map_tensors(lambda t: -t, u))
 
     def solution(*args: Any) -> Any:
-        return _with_rule(solve, pull, args, known,
+        return with_rule(solve, pull, args, known,
                           f"solution of {rule_name(residual or fixed_point)}")  # type: ignore
 
     return solution
 
 
-def _with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
+def with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
                weights: tuple[Parameter, ...], label: str) -> Any:
     """What `run` gives for arguments, with a gradient by these and by weights.
 
@@ -190,7 +190,7 @@ def _gradients(argument: Any, gradient: Any) -> list[torch.Tensor | None]:
             for own, t in zip(tensors(argument), tensors(gradient), strict=True)]
 
 
-def _pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...], gradient: Any
+def pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...], gradient: Any
             ) -> tuple[list[Any], Sequence[Tensor]]:
     """The gradients of a function by those arguments that hold Tensors, and by weights."""
     places = [i for i, arg in enumerate(args)
@@ -204,8 +204,8 @@ def _pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...],
     if not places and not weights:
         return found, ()
     pull = vjp(of_those, *[args[i] for i in places], weights=weights or None)[1]
-    pulled = pull(gradient)
-    by_args, by_weights = pulled if weights else (pulled, ())
+    pair = pull(gradient)
+    by_args, by_weights = pair if weights else (pair, ())
     for place, part in zip(places, by_args, strict=True):
         found[place] = part
     return found, by_weights
@@ -246,7 +246,7 @@ Apply = Callable[[torch.Tensor], torch.Tensor]
 def _direct(apply: Apply, b: torch.Tensor) -> torch.Tensor:
     """By the matrix, of which `apply` gives the columns in one batched run."""
     units = wrap(torch.eye(b.numel(), dtype=b.dtype, device=b.device))
-    columns = vmap(lambda unit: wrap(apply(unit._raw)))(units)._raw
+    columns = vmap(lambda unit: wrap(apply(unit._raw)), randomness="same")(units)._raw
     return torch.linalg.solve(columns.mT, b)
 
 

@@ -400,10 +400,10 @@ def _like(raw: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def recurrent_kernels() -> Iterator[None]:
-    """A block for PyTorch's recurrent kernels: without oneDNN's, which have no forward derivative,
-    where one is computed."""
+    """A block for PyTorch's recurrent kernels: without oneDNN's, which have no forward derivative
+    and no rule for `vmap`, where a forward derivative or many gradients at once are computed."""
     level, enabled = current(), torch._C._get_mkldnn_enabled()
-    without = enabled and level is not None and level.forward
+    without = enabled and level is not None and (level.forward or _in_batch(level))
     if without:
         torch._C._set_mkldnn_enabled(False)
     try:
@@ -411,6 +411,13 @@ def recurrent_kernels() -> Iterator[None]:
     finally:
         if without:
             torch._C._set_mkldnn_enabled(True)
+
+
+def _in_batch(level: Level | None) -> bool:
+    """Whether a transformation that takes many directions or examples at once is running."""
+    while level is not None and level.kind != "other":
+        level = level.outer
+    return level is not None
 
 
 def _lacks_forward_derivative(error: BaseException) -> bool:

@@ -16,7 +16,7 @@ from .level import Level, current, entered
 from .reverse import checked_positions, checked_weights
 from .run import cut, detached, record
 from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
-from .vmap import check_chunk_size
+from .vmap import check_chunk_size, of_many
 
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
@@ -133,7 +133,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
             with entered(level):
                 return tuple(run.pull(starts))
 
-        rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*basis) if basis else ()
+        rows = of_many(one, chunk_size=chunk_size)(*basis) if basis else ()
         sizes = [out.numel() for out in chosen]
         blocks = iter(zip(*[part.split(sizes) for part in rows], strict=True))
 
@@ -191,7 +191,7 @@ def _pushed_rows(linear: Linear, indices: list[int], inputs: list[torch.Tensor],
         with entered(level):
             return tuple(t._raw for t in tensors(linear.push(tangents)))
 
-    return torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
+    return of_many(one, chunk_size=chunk_size)(*_basis(inputs))
 
 
 def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
@@ -209,7 +209,7 @@ def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
         values.append(value)
         return tuple(t._raw for t in tensors(tangent))
 
-    rows = torch.vmap(one, randomness="same", chunk_size=chunk_size)(*_basis(inputs))
+    rows = of_many(one, chunk_size=chunk_size)(*_basis(inputs))
     return values[-1], rows
 
 

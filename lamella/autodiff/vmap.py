@@ -21,7 +21,7 @@ from .tree import check_no_hidden, map_tensors, tensors
 
 
 def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None,
-         randomness: str = "same") -> Callable[..., Any]:
+         randomness: str = "different") -> Callable[..., Any]:
     """The function that applies `fn` to each example along an axis of its inputs.
 
     `fn` runs once, on batched tensors of all examples: the loop is inside the kernels. It
@@ -37,7 +37,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
         out_axes: where the examples' axis goes in the outputs, likewise. None: an output
             that does not differ between examples.
         chunk_size: how many examples to take at once, to bound memory; default all.
-        randomness: ``"same"`` random numbers for all examples, ``"different"``, or ``"error"``.
+        randomness: what operators draw, as dropout does: ``"different"`` random numbers for each
+            example, the ``"same"`` for all, or ``"error"``: none may be drawn.
 
     Returns:
         A function of the arguments of `fn`.
@@ -86,6 +87,23 @@ def check_chunk_size(chunk_size: Any, name: str) -> None:
                          f"but got {chunk_size!r}.")
 
 
+def of_many(one: Callable[..., Any], in_dims: Any = 0, randomness: str = "same",
+            chunk_size: int | None = None) -> Callable[..., Any]:
+    """`torch.vmap` of a function of raw tensors, whose errors say what to do."""
+    run = torch.vmap(one, in_dims=in_dims, randomness=randomness, chunk_size=chunk_size)
+
+    def batched(*raws: torch.Tensor) -> Any:
+        try:
+            return run(*raws)
+        except RuntimeError as error:
+            advice = "" if str(error).startswith("For '") else of_vmap(str(error))
+            if not advice:
+                raise
+            raise RuntimeError(advice[0].upper() + advice[1:]) from error
+
+    return batched
+
+
 class _Batch:
     """One call of a function that `vmap` made."""
 
@@ -130,14 +148,8 @@ class _Batch:
         data = [p._data for p in self.own]
         mark = torch.zeros(sizes[0], dtype=torch.bool, device=(*raws, *stacked)[0].device)
         try:
-            outs = torch.vmap(one, in_dims=(0, *axes, *[0] * len(stacked)), out_dims=0,
-                              randomness=self.randomness,
-                              chunk_size=self.chunk_size)(mark, *raws, *stacked)
-        except RuntimeError as error:
-            advice = "" if str(error).startswith("For '") else of_vmap(str(error))
-            if not advice:
-                raise
-            raise RuntimeError(advice[0].upper() + advice[1:]) from error
+            outs = of_many(one, (0, *axes, *[0] * len(stacked)), self.randomness, self.chunk_size
+                           )(mark, *raws, *stacked)
         finally:
             for parameter, own in zip(self.own, data, strict=True):
                 parameter._data = own

@@ -14,11 +14,11 @@ import logging
 import types
 from typing import Any
 
-# as what Lamella keeps compiled forms: `jit` methods, calls and gradients in GRAPH_MODE
-COMPILED_FORMS = ("_compiled", "_graph", "_graph_gradients")
+# as what Lamella keeps compiled functions: `jit` methods, calls and gradients in GRAPH_MODE
+COMPILED = ("_compiled", "_graph", "_graph_gradients")
 # what other classes would say; objects of any class may have `jit` methods
 _OF_OTHERS: dict[type, tuple[str, ...]] = {
-    object: COMPILED_FORMS[:1], types.FunctionType: COMPILED_FORMS,
+    object: COMPILED[:1], types.FunctionType: COMPILED,
     logging.Logger: ("_cache", "manager", "parent", "root")}
 
 

@@ -169,6 +169,11 @@ _OF_VMAP = {
     "same randomness with a batched": "inside 'vmap' random numbers can't be drawn by a Tensor "
                                       "that differs between the examples; draw them before, or "
                                       "call the operator in a loop.",
+    "randomness error mode": "inside 'vmap' with randomness='error' no random numbers can be "
+                             "drawn; draw them before, or choose 'different' or 'same'.",
+    "different inplace randomness": "inside 'vmap' random numbers of each example's own can't be "
+                                    "written into a Tensor that is the same for all; use an "
+                                    "operator that gives a new Tensor, or randomness='same'.",
     "data pointer of Tensor that": "inside 'vmap' a Tensor stands for many examples and has no "
                                    "memory of its own.",
     "storage of BatchedTensorImpl": "inside 'vmap' a Tensor stands for many examples and has no "

@@ -68,17 +68,21 @@ class Routes:
         self._fixed: dict[Key, str] = {}
         self._spent = 0.0
 
-    def fastest(self, a: Layout, b: Layout, bias: bool, measure: bool = True) -> str:
+    def fastest(self, a: Layout, b: Layout, bias: bool, measure: bool = True,
+                dtype: torch.dtype = torch.float32) -> str:
         """The name of the fastest kernel for matrices of these forms.
 
         Args:
             a, b: shape and strides of the factors.
             bias: whether a vector is added to each row.
             measure: whether the kernels may be timed now, if the fastest isn't known.
+            dtype: float32 or bfloat16.
         """
         key = _key(a, b, bias)
         if key is None or not available():
             return "torch"
+        if dtype is not torch.float32:
+            key = *key, str(dtype)
         return self.known.find(key, _fastest if measure else None) or "torch"
 
     def eager(self, a: Layout, b: Layout, bias: bool) -> str:
@@ -119,14 +123,15 @@ def _major(matrix: Layout) -> str:
 
 def _fastest(key: Key) -> str:
     """The name of the fastest kernel; the first one unless another is clearly faster."""
-    m, k, n, majors, bias, _ = key
+    m, k, n, majors, bias, _, *narrow = key
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     assert isinstance(majors, str)
     best = dict.fromkeys(KERNELS, float("inf"))
     with torch.no_grad(), torch.random.fork_rng([]):
+        dtype = torch.bfloat16 if narrow else torch.float32
         a = torch.randn(m, k) if majors[0] == "r" else torch.randn(k, m).t()
         b = torch.randn(k, n) if majors[1] == "r" else torch.randn(n, k).t()
-        added = torch.randn(n) if bias else None
+        a, b, added = a.to(dtype), b.to(dtype), torch.randn(n).to(dtype) if bias else None
         start = time.perf_counter()
         for number in range(ROUNDS + 1):
             for name, kernel in KERNELS.items():

@@ -29,6 +29,7 @@ from .matrix import *
 from .moving_average import *
 from .normalization import *
 from .optim import *
+from .optim.functional import *
 from .padding import *
 from .pooling import *
 from .rectifier import *

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import log
-from ..core.declared import COMPILED_FORMS
+from ..core.declared import COMPILED
 from ..core.require import of_type
 from ..core.state import state
 from ..tensors.parameter import Parameter
@@ -35,11 +35,11 @@ class CellCompile(CellTree):
     """Compilation ahead of calls, and its settings."""
 
     # the last run after `set_grad`, and flags that graphs were made with
-    __caches__ = (*COMPILED_FORMS, "_recorded", "_flags_of_phases")
+    __caches__ = (*COMPILED, "_recorded", "_flags_of_phases")
 
     @property
     def compiled(self) -> bool:
-        """Whether there is a compiled form of the Cell.
+        """Whether there is a compiled function of the Cell.
 
         Examples:
             >>> import lamella as ms
@@ -49,7 +49,7 @@ class CellCompile(CellTree):
             >>> before, net.compiled
             (False, True)
         """
-        return any(form in self.__dict__ for form in COMPILED_FORMS)
+        return any(name in self.__dict__ for name in COMPILED)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Record the graph for such inputs now, without changing anything.
@@ -152,7 +152,7 @@ class CellCompile(CellTree):
         return self.__dict__.get("_jit_config", {})
 
     def _forget_graphs(self) -> None:
-        for name in COMPILED_FORMS:
+        for name in COMPILED:
             self.__dict__.pop(name, None)
 
     def register_parameter_forward_hook(self, hook: Any) -> None:

@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
-from .. import ops
 from ..autodiff.forward import recurrent_kernels
+from ..autodiff.level import batching
 from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
 from ..core.require import one_of
+from ..core.wrappers import differs
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.random import drawing_from_numpy
 from ..tensors.tensor import Tensor, wrap
 from . import checks
 from .cell import Cell
 from .dropout import Dropout
+from .recurrent_steps import (
+    _gru_cell,
+    _lstm_cell,
+    _rnn_relu_cell,
+    _rnn_tanh_cell,
+    run_by_steps,
+)
 
 __all__ = ["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"]
 
@@ -41,6 +48,10 @@ class _DynamicRNN(Cell):
     def construct(self, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
                   layers: int, has_bias: bool, bidirectional: bool,
                   sizes: list[int] | None) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        # the kernels have no rule for `vmap`
+        if batching() and any(map(differs, (x, *state, *weights))):
+            return run_by_steps(self._mode, x, state, weights, layers, has_bias, bidirectional,
+                                 sizes)
         kernel = _KERNELS[self._mode]
         hx = state if self._mode == "LSTM" else state[0]
         if sizes is None:
@@ -303,40 +314,6 @@ class LSTM(_RNNBase):
 
 
 # -- cells for one step ---------------------------------------------------------------------------
-
-
-def _products(inputs: Tensor, hidden: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None,
-              b_hh: Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """The products of the weights with the input and with the state."""
-    return ops.dense(inputs, w_ih, b_ih)._raw, ops.dense(hidden, w_hh, b_hh)._raw
-
-
-# The steps themselves, under the names that programs import them by.
-
-
-def _rnn_tanh_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
-    inner, outer = _products(inputs, hidden, *weights)
-    return wrap(torch.tanh(inner + outer))
-
-
-def _rnn_relu_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
-    inner, outer = _products(inputs, hidden, *weights)
-    return wrap(F.relu(inner + outer))
-
-
-def _lstm_cell(inputs: Tensor, hidden: tuple[Tensor, Tensor],
-               *weights: Any) -> tuple[Tensor, Tensor]:
-    inner, outer = _products(inputs, hidden[0], *weights)
-    take, keep, value, show = (inner + outer).chunk(4, -1)
-    memory = keep.sigmoid() * hidden[1]._raw + take.sigmoid() * value.tanh()
-    return wrap(show.sigmoid() * memory.tanh()), wrap(memory)
-
-
-def _gru_cell(inputs: Tensor, hidden: Tensor, *weights: Any) -> Tensor:
-    inner, outer = _products(inputs, hidden, *weights)
-    (reset_i, keep_i, new_i), (reset_h, keep_h, new_h) = inner.chunk(3, -1), outer.chunk(3, -1)
-    new = (new_i + (reset_i + reset_h).sigmoid() * new_h).tanh()
-    return wrap(new + (keep_i + keep_h).sigmoid() * (hidden._raw - new))
 
 
 class RNNCellBase(Cell):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.kernels import complex_sign, minus, power
@@ -48,19 +49,13 @@ def add(input: Tensor, other: Tensor | float) -> Tensor:
 tensor_add = add
 
 
+@documented_like(add)
 @op
 def sub(input: Tensor, other: Tensor | float) -> Tensor:
     """Difference of two tensors.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -100,19 +95,13 @@ def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tenso
     return wrap(minus(a, b if alpha == 1 else b * alpha))
 
 
+@documented_like(add)
 @op
 def mul(input: Tensor, other: Tensor | float) -> Tensor:
     """Product of two tensors, element by element.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -311,18 +300,13 @@ def rsqrt(input: Tensor) -> Tensor:
     return wrap(torch.rsqrt(input._raw))
 
 
+@documented_like(rsqrt)
 @op
 def reciprocal(input: Tensor) -> Tensor:
     """One over each element.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -380,19 +364,13 @@ pows = pow
 tensor_pow = pow
 
 
+@documented_like(pow)
 @op
 def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
     """`input` to the power of `exponent`, computed in double precision.
 
-    Args:
-        input: any shape.
-        exponent: a Tensor that broadcasts with the base, or a number.
-
     Returns:
         Tensor of float64, or complex128, of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

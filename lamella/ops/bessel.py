@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import floating
@@ -112,18 +113,13 @@ def bessel_i0(x: Tensor) -> Tensor:
     return wrap(torch.special.i0(x._raw))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_i0e(x: Tensor) -> Tensor:
     """`bessel_i0` times e^-|x|.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -133,18 +129,13 @@ def bessel_i0e(x: Tensor) -> Tensor:
     return wrap(torch.special.i0e(x._raw))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -154,18 +145,13 @@ def bessel_i1(x: Tensor) -> Tensor:
     return wrap(torch.special.i1(x._raw))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_i1e(x: Tensor) -> Tensor:
     """`bessel_i1` times e^-|x|.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -175,18 +161,13 @@ def bessel_i1e(x: Tensor) -> Tensor:
     return wrap(torch.special.i1e(x._raw))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -196,18 +177,13 @@ def bessel_j0(x: Tensor) -> Tensor:
     return wrap(_bessel("j0", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -217,18 +193,13 @@ def bessel_j1(x: Tensor) -> Tensor:
     return wrap(_bessel("j1", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -238,18 +209,13 @@ def bessel_y0(x: Tensor) -> Tensor:
     return wrap(_bessel("y0", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -259,18 +225,13 @@ def bessel_y1(x: Tensor) -> Tensor:
     return wrap(_bessel("y1", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -280,18 +241,13 @@ def bessel_k0(x: Tensor) -> Tensor:
     return wrap(_bessel("k0", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -301,18 +257,13 @@ def bessel_k1(x: Tensor) -> Tensor:
     return wrap(_bessel("k1", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_k0e(x: Tensor) -> Tensor:
     """`bessel_k0` times e^x.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -322,18 +273,13 @@ def bessel_k0e(x: Tensor) -> Tensor:
     return wrap(_bessel("k0e", x))
 
 
+@documented_like(bessel_i0)
 @op
 def bessel_k1e(x: Tensor) -> Tensor:
     """`bessel_k1` times e^x.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import from_raw, is_inexact
 from ..core.errors import op
 from ..tensors.kernels import left_shift, right_shift
@@ -51,20 +52,13 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(operator.and_(*_both_integers(input, other, "bitwise_and")))
 
 
+@documented_like(bitwise_and)
 @op
 def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in either number.
 
-    Args:
-        input: integers or booleans.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        TypeError: if a tensor is floating.
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -74,20 +68,13 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(operator.or_(*_both_integers(input, other, "bitwise_or")))
 
 
+@documented_like(bitwise_and)
 @op
 def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in exactly one of the numbers.
 
-    Args:
-        input: integers or booleans.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        TypeError: if a tensor is floating.
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -97,20 +84,13 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(operator.xor(*_both_integers(input, other, "bitwise_xor")))
 
 
+@documented_like(bitwise_and)
 @op
 def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` shifted to the left by `other` bits, modulo the width of the type.
 
-    Args:
-        input: integers or booleans.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        TypeError: if a tensor is floating.
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -120,20 +100,13 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(left_shift(*_both_integers(input, other, "bitwise_left_shift")))
 
 
+@documented_like(bitwise_and)
 @op
 def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` shifted to the right by `other` bits, modulo the width of the type; the sign stays.
 
-    Args:
-        input: integers or booleans.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        TypeError: if a tensor is floating.
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 
@@ -32,18 +33,13 @@ def isnan(input: Tensor) -> Tensor:
     return wrap(torch.isnan(input._raw))
 
 
+@documented_like(isnan)
 @op
 def isinf(input: Tensor) -> Tensor:
     """Whether elements are infinite.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -53,18 +49,13 @@ def isinf(input: Tensor) -> Tensor:
     return wrap(torch.isinf(input._raw))
 
 
+@documented_like(isnan)
 @op
 def isfinite(input: Tensor) -> Tensor:
     """Whether elements are neither infinite nor nan.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -74,18 +65,13 @@ def isfinite(input: Tensor) -> Tensor:
     return wrap(torch.isfinite(input._raw))
 
 
+@documented_like(isnan)
 @op
 def isposinf(input: Tensor) -> Tensor:
     """Whether elements are positive infinity.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -95,18 +81,13 @@ def isposinf(input: Tensor) -> Tensor:
     return wrap(torch.isposinf(input._raw))
 
 
+@documented_like(isnan)
 @op
 def isneginf(input: Tensor) -> Tensor:
     """Whether elements are negative infinity.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -116,18 +97,13 @@ def isneginf(input: Tensor) -> Tensor:
     return wrap(torch.isneginf(input._raw))
 
 
+@documented_like(isnan)
 @op
 def isreal(input: Tensor) -> Tensor:
     """Whether elements have no imaginary part.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -137,18 +113,13 @@ def isreal(input: Tensor) -> Tensor:
     return wrap(torch.isreal(input._raw))
 
 
+@documented_like(isnan)
 @op
 def is_floating_point(input: Tensor) -> bool:
     """Whether the type of `input` is floating.
 
-    Args:
-        input: any shape.
-
     Returns:
         bool
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -158,18 +129,13 @@ def is_floating_point(input: Tensor) -> bool:
     return input._raw.is_floating_point()
 
 
+@documented_like(isnan)
 @op
 def is_complex(input: Tensor) -> bool:
     """Whether the type of `input` is complex.
 
-    Args:
-        input: any shape.
-
     Returns:
         bool
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

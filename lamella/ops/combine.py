@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..core import context
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.kernels import trunc_quotient
@@ -191,19 +192,13 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.copysign(raw, float(sign)))  # unsigned types don't hold -1
 
 
+@documented_like(copysign)
 @op
 def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
     """`x` * 2^`other`.
 
-    Args:
-        x: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -225,19 +220,13 @@ def _with_float32(input: Any, other: Any) -> tuple[Any, Any]:
     return (input, of(other)) if type(other) in (int, float) else (of(input), other)
 
 
+@documented_like(hypot)
 @op
 def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` * log(`other`), and 0 where `input` is 0.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -250,19 +239,13 @@ def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.xlogy(a, b))
 
 
+@documented_like(hypot)
 @op
 def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
     """log(e^`input` + e^`other`), without overflow in between.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -272,19 +255,13 @@ def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.logaddexp(*floats(input, other)))
 
 
+@documented_like(hypot)
 @op
 def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
     """log2(2^`input` + 2^`other`), without overflow in between.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -317,19 +294,13 @@ def heaviside(input: Tensor, values: Tensor | float) -> Tensor:
     return wrap(torch.heaviside(*both(input, values)))
 
 
+@documented_like(hypot)
 @op
 def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
     """The next number after `input` that its type can hold, in the direction of `other`.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors import kernels
 from ..tensors.operators import python_syntax
@@ -41,19 +42,13 @@ def equal(input: Tensor, other: Tensor | float) -> Tensor:
 eq = equal
 
 
+@documented_like(equal)
 @op
 def not_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether two elements differ.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -66,19 +61,13 @@ def not_equal(input: Tensor, other: Tensor | float) -> Tensor:
 ne = not_equal
 
 
+@documented_like(equal)
 @op
 def less(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are less.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -92,19 +81,13 @@ lt = less
 tensor_lt = less
 
 
+@documented_like(equal)
 @op
 def less_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are less or equal.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -118,19 +101,13 @@ le = less_equal
 tensor_le = less_equal
 
 
+@documented_like(equal)
 @op
 def greater(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are greater.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -144,19 +121,13 @@ gt = greater
 tensor_gt = greater
 
 
+@documented_like(equal)
 @op
 def greater_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are greater or equal.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -170,19 +141,13 @@ ge = greater_equal
 tensor_ge = greater_equal
 
 
+@documented_like(equal)
 @op
 def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether both elements are true; numbers other than 0 are.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -192,19 +157,13 @@ def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.logical_and(*both(input, other)))
 
 
+@documented_like(equal)
 @op
 def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether one of two elements is true; numbers other than 0 are.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -214,19 +173,13 @@ def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.logical_or(*both(input, other)))
 
 
+@documented_like(equal)
 @op
 def logical_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether exactly one of two elements is true; numbers other than 0 are.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

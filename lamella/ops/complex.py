@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import both
@@ -33,18 +34,13 @@ def real(input: Tensor) -> Tensor:
     return wrap(raw.real if raw.is_complex() else raw)
 
 
+@documented_like(real)
 @op
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of each element; 0 for real ones.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -55,18 +51,13 @@ def imag(input: Tensor) -> Tensor:
     return wrap(raw.imag if raw.is_complex() else torch.zeros_like(raw))
 
 
+@documented_like(real)
 @op
 def conj(input: Tensor) -> Tensor:
     """Each element with its imaginary part negated.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -76,18 +67,13 @@ def conj(input: Tensor) -> Tensor:
     return wrap(torch.conj_physical(input._raw))
 
 
+@documented_like(real)
 @op
 def angle(input: Tensor) -> Tensor:
     """The argument of each complex number, in radians.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

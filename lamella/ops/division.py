@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.dtype import from_raw, is_inexact, is_integer
 from ..core.errors import op
 from ..tensors.inplace import in_place
@@ -112,19 +113,13 @@ floordiv = floor_divide
 tensor_floordiv = floor_divide
 
 
+@documented_like(floor_divide)
 @op
 def remainder(input: Tensor, other: Tensor | float) -> Tensor:
     """What is left of `input` after floor division by `other`; it has the sign of `other`.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -162,20 +157,14 @@ floormod = floor_mod
 tensor_mod = floor_mod
 
 
+@documented_like(floor_divide)
 @op
 def fmod(input: Tensor, other: Tensor | float) -> Tensor:
     """What is left of `input` after division by `other` rounded towards 0; it has the sign of
     `input`.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -207,19 +196,13 @@ def truncate_div(x: Tensor, y: Tensor) -> Tensor:
     return wrap(trunc_quotient(*sides(x, y)))
 
 
+@documented_like(truncate_div)
 @op
 def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
     """What is left of `x` after division by `y` rounded towards 0; it has the sign of `x`.
 
-    Args:
-        x: any shape.
-        y: a Tensor that broadcasts with `x`, or a number.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -229,19 +212,13 @@ def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
     return wrap(trunc_remainder(*sides(x, y), torch.zeros_like))
 
 
+@documented_like(truncate_div)
 @op
 def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     """Quotient of two tensors in their own type: integers stay whole, rounded towards 0.
 
-    Args:
-        x: any shape.
-        y: a Tensor that broadcasts with `x`, or a number.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -271,19 +248,13 @@ def _divisor(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.gcd(a.long(), b.long()).abs()
 
 
+@documented_like(floor_divide)
 @op
 def gcd(input: Tensor, other: Tensor | float) -> Tensor:
     """Greatest common divisor of integers.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -294,19 +265,13 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(_divisor(a, b).to(a.dtype))
 
 
+@documented_like(floor_divide)
 @op
 def lcm(input: Tensor, other: Tensor | float) -> Tensor:
     """Least common multiple of integers.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -319,19 +284,13 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
                 .to(a.dtype))
 
 
+@documented_like(truncate_div)
 @op
 def xdivy(x: Tensor, y: Tensor) -> Tensor:
     """`x` / `y`, and 0 where `x` is 0, whatever `y` is.
 
-    Args:
-        x: any shape.
-        y: a Tensor that broadcasts with `x`, or a number.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

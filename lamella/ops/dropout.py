@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from ..autodiff.level import batching
 from ..core.errors import op
 from ..tensors.random import generator
 from ..tensors.tensor import Tensor, wrap
@@ -59,6 +60,9 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True,
 def keep_mask(raw: torch.Tensor, p: float, shape: tuple[int, ...],
               source: torch.Generator | None = None) -> torch.Tensor:
     """Ones with probability 1 - p, zeros otherwise, of the type of `raw`."""
+    if batching():  # memory is changed in place for all examples alike
+        chances = torch.full(shape, 1 - p, dtype=raw.dtype, device=raw.device)
+        return torch.bernoulli(chances, generator=source)
     return torch.empty(shape, dtype=raw.dtype, device=raw.device).bernoulli_(
         1 - p, generator=source)
 

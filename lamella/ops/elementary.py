@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -44,18 +45,13 @@ def exp(input: Tensor) -> Tensor:
 tensor_exp = exp
 
 
+@documented_like(exp)
 @op
 def expm1(input: Tensor) -> Tensor:
     """exp(x) - 1, accurate near 0.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -68,18 +64,13 @@ def expm1(input: Tensor) -> Tensor:
 tensor_expm1 = expm1
 
 
+@documented_like(exp)
 @op
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -90,18 +81,13 @@ def exp2(input: Tensor) -> Tensor:
     return wrap(torch.exp2(raw.float() if raw.dtype is torch.bfloat16 else raw))
 
 
+@documented_like(exp)
 @op
 def log(input: Tensor) -> Tensor:
     """Natural logarithm; -inf at 0, nan below.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -111,18 +97,13 @@ def log(input: Tensor) -> Tensor:
     return wrap(torch.log(input._raw))
 
 
+@documented_like(exp)
 @op
 def log1p(input: Tensor) -> Tensor:
     """log(1 + x), accurate near 0.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -132,18 +113,13 @@ def log1p(input: Tensor) -> Tensor:
     return wrap(torch.log1p(input._raw))
 
 
+@documented_like(exp)
 @op
 def log2(input: Tensor) -> Tensor:
     """Logarithm to base 2.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -153,18 +129,13 @@ def log2(input: Tensor) -> Tensor:
     return wrap(torch.log2(input._raw))
 
 
+@documented_like(exp)
 @op
 def log10(input: Tensor) -> Tensor:
     """Logarithm to base 10.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -217,18 +188,13 @@ def ceil(input: Tensor) -> Tensor:
     return wrap(_rounded(torch.ceil, input._raw))
 
 
+@documented_like(ceil)
 @op
 def floor(input: Tensor) -> Tensor:
     """The largest integer not above each element.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -238,18 +204,13 @@ def floor(input: Tensor) -> Tensor:
     return wrap(_rounded(torch.floor, input._raw))
 
 
+@documented_like(ceil)
 @op
 def trunc(input: Tensor) -> Tensor:
     """Each element without its fraction.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -330,18 +291,13 @@ def nan_to_num(input: Tensor, nan: Any = None, posinf: Any = None, neginf: Any =
     return wrap(torch.nan_to_num(input._raw, nan, posinf, neginf))
 
 
+@documented_like(frac)
 @op
 def eps(x: Tensor) -> Tensor:
     """For each element, the distance from 1 to the next number of its type.
 
-    Args:
-        x: any shape.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import in_graph
 from ..tensors.kernels import STOPS_AT_BOUNDS
@@ -81,20 +82,14 @@ def maximum(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.maximum(*both(input, other)))
 
 
+@documented_like(maximum)
 @op
 def minimum(input: Tensor, other: Tensor | float) -> Tensor:
     """The smaller of two elements, nan if either is; where they are equal each side gets half
     of the gradient.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -104,20 +99,14 @@ def minimum(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.minimum(*both(input, other)))
 
 
+@documented_like(maximum)
 @op
 def fmax(input: Tensor, other: Tensor | float) -> Tensor:
     """The larger of two elements, the other one where one is nan; where they are equal the
     first side gets all of the gradient.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -130,20 +119,14 @@ def fmax(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.fmax(a, b))
 
 
+@documented_like(maximum)
 @op
 def fmin(input: Tensor, other: Tensor | float) -> Tensor:
     """The smaller of two elements, the other one where one is nan; where they are equal the
     first side gets all of the gradient.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -243,23 +226,14 @@ def amax(input: Tensor, axis: Any = None, keepdims: bool = False, *,
     return wrap(torch.amax(raw, axes(axis, raw), keepdims))
 
 
+@documented_like(amax)
 @op
 def amin(input: Tensor, axis: Any = None, keepdims: bool = False, *,
          initial: Any = None, where: Any = None) -> Tensor:
     """The smallest elements over axes; equal ones share the gradient.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        keepdims: whether reduced axes stay, with length 1.
-        initial: a value that takes part as if it were an element.
-        where: booleans that pick the elements that count; needs `initial`.
-
     Returns:
         Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -292,19 +266,13 @@ def reduce_max(x: Tensor, axis: Any = ()) -> Tensor:
     return wrap(torch.amax(x._raw, axes(axis, x._raw)))
 
 
+@documented_like(reduce_max)
 @op
 def reduce_min(x: Tensor, axis: Any = ()) -> Tensor:
     """The smallest elements over axes.
 
-    Args:
-        x: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-
     Returns:
         Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..core.context import current_device
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
 from .arguments import kind_or
@@ -61,22 +62,13 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
     return transform(torch.fft.fft, input, n, dim, norm)
 
 
+@documented_like(fft)
 @op
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 
-    Args:
-        input: any shape.
-        n: the length to cut or pad the axis to before.
-        dim: the axis.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            length.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there is no such axis or `n` is not positive.
 
     Examples:
         >>> import lamella as ms
@@ -86,22 +78,13 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return transform(torch.fft.ifft, input, n, dim, norm)
 
 
+@documented_like(fft)
 @op
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """`fft` of real numbers: the half of it that says all.
 
-    Args:
-        input: any shape.
-        n: the length to cut or pad the axis to before.
-        dim: the axis.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            length.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there is no such axis or `n` is not positive.
 
     Examples:
         >>> import lamella as ms
@@ -111,22 +94,13 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return transform(torch.fft.rfft, input, n, dim, norm)
 
 
+@documented_like(fft)
 @op
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`.
 
-    Args:
-        input: any shape.
-        n: the length to cut or pad the axis to before.
-        dim: the axis.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            length.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there is no such axis or `n` is not positive.
 
     Examples:
         >>> import lamella as ms
@@ -136,22 +110,13 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return transform(torch.fft.irfft, input, n, dim, norm)
 
 
+@documented_like(fft)
 @op
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform, real, of numbers of which the half of a Hermitian-symmetric row is given.
 
-    Args:
-        input: any shape.
-        n: the length to cut or pad the axis to before.
-        dim: the axis.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            length.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there is no such axis or `n` is not positive.
 
     Examples:
         >>> import lamella as ms
@@ -161,22 +126,13 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     return transform(torch.fft.hfft, input, n, dim, norm)
 
 
+@documented_like(fft)
 @op
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`.
 
-    Args:
-        input: any shape.
-        n: the length to cut or pad the axis to before.
-        dim: the axis.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            length.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there is no such axis or `n` is not positive.
 
     Examples:
         >>> import lamella as ms
@@ -208,19 +164,13 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     return wrap(torch.fft.fftshift(input._raw, axes_of(dim)))
 
 
+@documented_like(fftshift)
 @op
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
 
-    Args:
-        input: any shape.
-        dim: the axes; default: all.
-
     Returns:
         Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -254,20 +204,13 @@ def fftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
                                   device=current_device()))
 
 
+@documented_like(fftfreq)
 @op
 def rfftfreq(n: int, d: float = 1.0, dtype: Any = None) -> Tensor:
     """The frequencies that the elements of `rfft` stand for.
 
-    Args:
-        n: the length of the transform.
-        d: the time between samples.
-        dtype: the type; default: float32.
-
     Returns:
         Tensor of shape (n // 2 + 1,)
-
-    Raises:
-        ValueError: if `n` is negative.
 
     Examples:
         >>> import lamella as ms

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor
 from .fourier import axes_of, transform
@@ -42,22 +43,13 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
     return transform(torch.fft.fft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -68,22 +60,13 @@ def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return transform(torch.fft.ifft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """`fft2` of real numbers: the half of it that says all.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -94,22 +77,13 @@ def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return transform(torch.fft.rfft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `rfft2`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -120,22 +94,13 @@ def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
     return transform(torch.fft.irfft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfft` along the last of two axes, after `fft` along the others.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -146,22 +111,13 @@ def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
     return transform(torch.fft.hfft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -198,22 +154,13 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     return transform(torch.fft.fftn, input, s, axes_of(dim), norm)
 
 
+@documented_like(fftn)
 @op
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -224,22 +171,13 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return transform(torch.fft.ifftn, input, s, axes_of(dim), norm)
 
 
+@documented_like(fftn)
 @op
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`fftn` of real numbers: the half of it that says all.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -250,22 +188,13 @@ def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return transform(torch.fft.rfftn, input, s, axes_of(dim), norm)
 
 
+@documented_like(fftn)
 @op
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -276,22 +205,13 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return transform(torch.fft.irfftn, input, s, axes_of(dim), norm)
 
 
+@documented_like(fftn)
 @op
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`hfft` along the last of several axes, after `fft` along the others.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         real Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -302,22 +222,13 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
     return transform(torch.fft.hfftn, input, s, axes_of(dim), norm)
 
 
+@documented_like(fftn)
 @op
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
 
-    Args:
-        input: any shape.
-        s: the lengths to cut or pad the axes to before.
-        dim: the axes; default: the last ones that `s` has lengths for, or all.
-        norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
-            lengths.
-
     Returns:
         complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms

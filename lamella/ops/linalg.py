@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.state import state
@@ -60,18 +61,13 @@ def _triangular(raw: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 matrix_determinant = det
 
 
+@documented_like(det)
 @op
 def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """Sign, and logarithm of the magnitude, of the determinant of square matrices.
 
-    Args:
-        input: shape (..., N, N).
-
     Returns:
         (sign, logarithm), each of shape (...)
-
-    Raises:
-        ValueError: if the matrices are not square.
 
     Examples:
         >>> import lamella as ms
@@ -89,18 +85,13 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
 log_matrix_determinant = slogdet
 
 
+@documented_like(det)
 @op
 def logdet(input: Tensor) -> Tensor:
     """Logarithm of the determinant of square matrices; nan where it is negative.
 
-    Args:
-        input: shape (..., N, N).
-
     Returns:
         Tensor of shape (...)
-
-    Raises:
-        ValueError: if the matrices are not square.
 
     Examples:
         >>> import lamella as ms
@@ -298,18 +289,13 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return wrap(torch.linalg.matrix_power(input._raw, power))
 
 
+@documented_like(det)
 @op
 def matrix_exp(input: Tensor) -> Tensor:
     """e to the power of square matrices.
 
-    Args:
-        input: shape (..., N, N).
-
     Returns:
         Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if the matrices are not square.
 
     Examples:
         >>> import lamella as ms

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import state
 from ..tensors.promotion import promote
@@ -76,19 +77,13 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return wrap(_reduced(F.mse_loss, a, b, reduction))
 
 
+@documented_like(mse_loss)
 @op
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The absolute differences.
 
-    Args:
-        input, target: shapes that broadcast.
-        reduction: ``'mean'``, ``'sum'`` or ``'none'``.
-
     Returns:
         Tensor: a scalar, or of the broadcast shape for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown or shapes don't fit.
 
     Examples:
         >>> import lamella as ms

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import int32, is_inexact, to_raw
 from ..core.errors import op
 from ..tensors.overloads import shortcut
@@ -162,20 +163,13 @@ def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     return wrap(torch.all(input._raw, axes(axis, input._raw), keep_dims).bool())
 
 
+@documented_like(all)
 @op
 def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """Whether any element over the axes is true; numbers other than 0 are.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        keep_dims: whether reduced axes stay, with length 1.
-
     Returns:
         Bool Tensor (UInt8 of UInt8) without the reduced axes, or with length 1 there
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -260,22 +254,14 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
     return wrap(torch.nansum(raw, axes(axis, raw), keepdims, dtype=kind))
 
 
+@documented_like(nansum)
 @op
 def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
             dtype: Any = None) -> Tensor:
     """Mean over axes of the elements that are not nan.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        keepdims: whether reduced axes stay, with length 1.
-        dtype: the type to compute in and return; default: that of the input.
-
     Returns:
         Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -311,19 +297,13 @@ def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
     return _reduce_sum(x, axis, False)
 
 
+@documented_like(reduce_sum)
 @op
 def reduce_mean(x: Tensor, axis: Any = ()) -> Tensor:
     """Mean over axes, in the type of `x`.
 
-    Args:
-        x: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-
     Returns:
         Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import int32
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -88,19 +89,13 @@ def cummax(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
     return wrap(values), wrap(indices)
 
 
+@documented_like(cummax)
 @op
 def cummin(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
     """The smallest of the elements up to each one along an axis and where it is.
 
-    Args:
-        input: any shape.
-        axis: the axis, an int.
-
     Returns:
         (values, indices of int32), of the shape of `input`
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -111,19 +106,13 @@ def cummin(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
     return wrap(values), wrap(indices.int())
 
 
+@documented_like(cummax)
 @op
 def logcumsumexp(input: Tensor, axis: int) -> Tensor:
     """log of the sums of e^x of the elements up to each one along an axis.
 
-    Args:
-        input: any shape.
-        axis: the axis, an int.
-
     Returns:
         Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.kernels import trunc_quotient
@@ -253,14 +254,10 @@ def scatter_nd_add(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "add", "scatter_nd_add")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_add(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_add` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms
@@ -285,14 +282,10 @@ def scatter_nd_sub(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "sub", "scatter_nd_sub")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_sub(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_sub` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms
@@ -317,14 +310,10 @@ def scatter_nd_mul(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "mul", "scatter_nd_mul")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_mul(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_mul` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms
@@ -349,14 +338,10 @@ def scatter_nd_div(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "div", "scatter_nd_div")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_div(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_div` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms
@@ -381,14 +366,10 @@ def scatter_nd_max(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "max", "scatter_nd_max")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_max(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_max` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms
@@ -413,14 +394,10 @@ def scatter_nd_min(input_x: Any, indices: Tensor, updates: Tensor,
     return _stored(input_x, indices, updates, "min", "scatter_nd_min")
 
 
+@documented_like(scatter_update)
 @op
 def scatter_min(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     """`scatter_nd_min` with row numbers of any shape as `indices`.
-
-    Args:
-        input_x: a Parameter or Tensor, which is changed.
-        indices: numbers of rows.
-        updates: of shape ``indices.shape + input_x.shape[1:]``.
 
     Examples:
         >>> import lamella as ms

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -141,18 +142,13 @@ def erf(input: Tensor) -> Tensor:
     return wrap(torch.erf(input._raw))
 
 
+@documented_like(erf)
 @op
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), accurate for large x.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -162,18 +158,13 @@ def erfc(input: Tensor) -> Tensor:
     return wrap(torch.erfc(input._raw))
 
 
+@documented_like(erf)
 @op
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of the error function on (-1, 1).
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -183,18 +174,13 @@ def erfinv(input: Tensor) -> Tensor:
     return wrap(torch.erfinv(input._raw))
 
 
+@documented_like(erf)
 @op
 def lgamma(input: Tensor) -> Tensor:
     """Logarithm of the magnitude of the gamma function.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -204,18 +190,13 @@ def lgamma(input: Tensor) -> Tensor:
     return wrap(torch.lgamma(input._raw))
 
 
+@documented_like(erf)
 @op
 def digamma(input: Tensor) -> Tensor:
     """Derivative of `lgamma`.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -298,6 +279,7 @@ def _igamma(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.where(a.isnan() | b.isnan(), torch.nan, _Igamma.apply(a, b))
 
 
+@documented_like(zeta)
 @op
 def igamma(input: Tensor, other: Tensor | float) -> Tensor:
     """The regularized lower incomplete gamma function P(a, x), with a = `input` and x =
@@ -306,15 +288,8 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
     Its derivative in x is x^(a-1) e^-x / gamma(a); that in a has no closed form and is a
     central difference of fourth order in double precision.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -324,19 +299,13 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(_igamma(*floats(input, other)))
 
 
+@documented_like(zeta)
 @op
 def igammac(input: Tensor, other: Tensor | float) -> Tensor:
     """The regularized upper incomplete gamma function, 1 - `igamma`.
 
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
     Returns:
         Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import axis_in
@@ -76,23 +77,15 @@ def var(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) 
     return wrap(_var(input, axis, ddof, keepdims))
 
 
+@documented_like(var)
 @op
 def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """Standard deviation over axes.
 
     As in MindSpore the gradient is nan where all elements are equal.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
-        keepdims: whether reduced axes stay, with length 1.
-
     Returns:
         Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -102,22 +95,14 @@ def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) 
     return wrap(torch.sqrt(_var(input, axis, ddof, keepdims)))
 
 
+@documented_like(var)
 @op
 def var_mean(input: Tensor, axis: Any = None, ddof: int = 0,
              keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Variance and mean over axes.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
-        keepdims: whether reduced axes stay, with length 1.
-
     Returns:
         (variance, mean)
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -127,22 +112,14 @@ def var_mean(input: Tensor, axis: Any = None, ddof: int = 0,
     return var(input, axis, ddof, keepdims), _mean(input, axis, keepdims)
 
 
+@documented_like(var)
 @op
 def std_mean(input: Tensor, axis: Any = None, ddof: int = 0,
              keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean over axes.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        ddof: what to subtract from the count in the divisor; False and True are 0 and 1.
-        keepdims: whether reduced axes stay, with length 1.
-
     Returns:
         (standard deviation, mean)
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -177,20 +154,13 @@ def median(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tenso
     return wrap(values), wrap(indices)
 
 
+@documented_like(median)
 @op
 def nanmedian(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The median along an axis of the elements that are not nan, and where it is.
 
-    Args:
-        input: any shape.
-        axis: the axis, an int.
-        keepdims: whether the axis stays, with length 1.
-
     Returns:
         (medians, indices of int64)
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -229,22 +199,14 @@ def quantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) ->
     return wrap(torch.quantile(raw, _parts("quantile", q, raw), axis, keepdims))
 
 
+@documented_like(quantile)
 @op
 def nanquantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """`quantile` of the elements that are not nan.
 
-    Args:
-        input: any shape.
-        q: parts in [0, 1]: a number, a list of them or a Tensor of one dimension.
-        axis: the axis, an int; None: the flattened tensor.
-        keepdims: whether reduced axes stay, with length 1.
-
     Returns:
         Tensor without the reduced axis, or with length 1 there; for several parts, with a new
         first dimension for them
-
-    Raises:
-        ValueError: if a part is outside [0, 1], or there is no such axis.
 
     Examples:
         >>> import lamella as ms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import is_nested
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -35,18 +36,13 @@ def sin(input: Tensor) -> Tensor:
     return wrap(torch.sin(input._raw))
 
 
+@documented_like(sin)
 @op
 def cos(input: Tensor) -> Tensor:
     """Cosine of each element, in radians.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -56,18 +52,13 @@ def cos(input: Tensor) -> Tensor:
     return wrap(torch.cos(input._raw))
 
 
+@documented_like(sin)
 @op
 def tan(input: Tensor) -> Tensor:
     """Tangent of each element, in radians.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -77,18 +68,13 @@ def tan(input: Tensor) -> Tensor:
     return wrap(torch.tan(input._raw))
 
 
+@documented_like(sin)
 @op
 def asin(input: Tensor) -> Tensor:
     """The angle whose sine each element is; nan outside [-1, 1].
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -98,18 +84,13 @@ def asin(input: Tensor) -> Tensor:
     return wrap(torch.asin(input._raw))
 
 
+@documented_like(sin)
 @op
 def acos(input: Tensor) -> Tensor:
     """The angle whose cosine each element is; nan outside [-1, 1].
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -122,18 +103,13 @@ def acos(input: Tensor) -> Tensor:
 arccos = acos
 
 
+@documented_like(sin)
 @op
 def atan(input: Tensor) -> Tensor:
     """The angle whose tangent each element is.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -192,18 +168,13 @@ def atan2(input: Tensor, other: Tensor | float) -> Tensor:
 arctan2 = atan2
 
 
+@documented_like(sin)
 @op
 def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -213,18 +184,13 @@ def sinh(input: Tensor) -> Tensor:
     return wrap(torch.sinh(input._raw))
 
 
+@documented_like(sin)
 @op
 def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -234,18 +200,13 @@ def cosh(input: Tensor) -> Tensor:
     return wrap(torch.cosh(input._raw))
 
 
+@documented_like(sin)
 @op
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -258,18 +219,13 @@ def asinh(input: Tensor) -> Tensor:
 arcsinh = asinh
 
 
+@documented_like(sin)
 @op
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; nan below 1.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -282,18 +238,13 @@ def acosh(input: Tensor) -> Tensor:
 arccosh = acosh
 
 
+@documented_like(sin)
 @op
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; nan outside [-1, 1].
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -306,18 +257,13 @@ def atanh(input: Tensor) -> Tensor:
 arctanh = atanh
 
 
+@documented_like(sin)
 @op
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0.
 
-    Args:
-        input: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -334,18 +280,13 @@ def sinc(input: Tensor) -> Tensor:
     return wrap(torch.where(near, series, far.sin() / far))
 
 
+@documented_like(arcsin)
 @op
 def deg2rad(x: Tensor) -> Tensor:
     """Radians from degrees.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -355,18 +296,13 @@ def deg2rad(x: Tensor) -> Tensor:
     return wrap(torch.deg2rad(x._raw))
 
 
+@documented_like(arcsin)
 @op
 def rad2deg(x: Tensor) -> Tensor:
     """Degrees from radians.
 
-    Args:
-        x: any shape; integers are computed in float32.
-
     Returns:
         Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

@@ -8,6 +8,8 @@ lists what `ops` shows: ``coo_*``, ``csr_*`` and conversions, imported when firs
 
 from .coo import COOTensor, SparseTensor
 from .csr import CSRTensor
+from .jacobian import jacobian_structure, sparse_jacobian
 from .row import RowTensor, RowTensorInner
 
-__all__ = ["COOTensor", "CSRTensor", "RowTensor", "RowTensorInner", "SparseTensor"]
+__all__ = ["COOTensor", "CSRTensor", "RowTensor", "RowTensorInner", "SparseTensor",
+           "jacobian_structure", "sparse_jacobian"]

@@ -96,12 +96,38 @@ def test_chunks_and_random_numbers():
     np.testing.assert_allclose(ms.vmap(ms.grad(cubes), chunk_size=2)(x).asnumpy(),
                                ms.vmap(ms.grad(cubes))(x).asnumpy(), rtol=1e-6)
     drop = nn.Dropout(p=0.5).set_train()
-    same = ms.vmap(drop)(ops.ones((4, 32))).asnumpy()
+    same = ms.vmap(drop, randomness="same")(ops.ones((4, 32))).asnumpy()
     assert (same == same[0]).all() and {0.0, 2.0} == set(same.reshape(-1))
-    different = ms.vmap(drop, randomness="different")(ops.ones((4, 32))).asnumpy()
-    assert not (different == different[0]).all()
-    with pytest.raises(RuntimeError, match="randomness"):
+    for options in ({}, {"randomness": "different"}):
+        different = ms.vmap(drop, **options)(ops.ones((4, 32))).asnumpy()
+        assert not (different == different[0]).all()
+    with pytest.raises(RuntimeError, match="with randomness='error' no random numbers"):
         ms.vmap(drop, randomness="error")(ops.ones((4, 32)))
+
+
+DRAWS = {
+    "dropout1d": lambda x: ops.dropout1d(x.reshape(1, 8, 4), 0.5),
+    "dropout2d": lambda x: ops.dropout2d(x.reshape(1, 8, 2, 2), 0.5),
+    "seeded": lambda x: ops.dropout(x, 0.5, True, 3),
+    "randn": lambda x: x + ops.randn(32),
+    "uniform": lambda x: x + ops.uniform((32,), Tensor(0.0), Tensor(1.0), seed=3),
+    "bernoulli": lambda x: ops.bernoulli(x * 0.5),
+    "shuffle": lambda x: ops.arange(32)[ops.randperm(32)] + x,
+    "rrelu": lambda x: ops.rrelu(-x),
+    "scaled": lambda x: ops.alpha_dropout(x) if hasattr(ops, "alpha_dropout") else ops.dropout(x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_examples_draw_their_own_numbers(name):
+    x = ops.ones((4, 32))
+    run = ms.vmap(DRAWS[name])
+    each = ms.vmap(ms.grad(lambda x: (DRAWS[name](x).reshape(-1) * x).sum()))
+    for fn in (run, ms.jit(run), each):
+        drawn = fn(x).asnumpy().reshape(4, -1)
+        assert not (drawn == drawn[0]).all()
+    same = ms.vmap(DRAWS[name], randomness="same")(x).asnumpy().reshape(4, -1)
+    assert name == "bernoulli" or (same == same[0]).all()
 
 
 class Model(nn.Cell):

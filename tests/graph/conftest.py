@@ -10,10 +10,11 @@ from lamella.graph.guards import identity
 from lamella.graph.runtime import program
 from lamella.graph.tracing import outside
 from lamella.graph.xla import client
-from lamella.machine import cache, extension, few_rows, memory
+from lamella.machine import attention, cache, extension, few_rows, memory
 
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
-              few_rows.extension, *([client.extension] if client.available() else []))
+              few_rows.extension, attention.extension,
+              *([client.extension] if client.available() else []))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -48,12 +48,12 @@ def of_a_kind(kind):
 
 def blind(part):
     """A fingerprint without one of its parts."""
-    before = guard.fingerprint
+    before = guard._State._walked
 
-    def fingerprint(*args):
+    def walked(*args):
         return before(*args)._replace(**{part: None})
 
-    return guard, "fingerprint", fingerprint
+    return guard._State, "_walked", walked
 
 
 # what is left out of the compiler, and the statements that need it

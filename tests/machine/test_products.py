@@ -153,6 +153,19 @@ def test_timing_names_a_kernel():
     assert products._fastest((64, 32, 64, "rc", True, 1)) in products.KERNELS
 
 
+@needed
+def test_each_type_has_a_fastest_kernel(monkeypatch):
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    seen = []
+    monkeypatch.setattr(products, "_fastest", lambda key: seen.append(key) or "onednn")
+    routes = Routes()
+    for dtype in (torch.float32, torch.bfloat16, torch.float32, torch.bfloat16):
+        assert routes.fastest(*layouts(64, 64, 64), False, dtype=dtype) == "onednn"
+    assert len(seen) == 2
+    monkeypatch.undo()
+    assert products._fastest(seen[1]) in products.KERNELS
+
+
 def test_the_gradient_of_a_weight_has_its_memory_layout(monkeypatch):
     """Otherwise fused optimizers use another kernel, which is slower."""
     monkeypatch.setattr(products.routes, "enabled", products.available())

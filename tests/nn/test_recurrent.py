@@ -142,3 +142,58 @@ def test_lists_of_weights_are_replaced_by_others_of_the_same_names():
     assert net.parameters_dict()["weight_ih_l0"] is new[0]
     with pytest.raises(ValueError, match="exists already"):
         net.more = [ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True},
+                                     {"has_bias": False, "batch_first": True}],
+                         ids=["plain", "deep", "no bias"])
+def test_under_vmap(kind, options):
+    """Each example's output, gradients by example, and a Jacobian, without PyTorch's kernel."""
+    ms.set_seed(0)
+    net = getattr(nn, kind)(3, 4, **{"has_bias": True, **options})
+    x = ms.Tensor(np.random.default_rng(0).standard_normal((5, 2, 6, 3)).astype(np.float32))
+
+    def loss(x):
+        output, last = net(x)
+        return (output**2).sum() + (last[1] if kind == "LSTM" else last).sum()
+
+    weights = net.trainable_params()
+    together, last = ms.vmap(net)(x)
+    gradients = ms.vmap(ms.grad(loss, 0, weights))(x)
+    compiled = ms.jit(ms.vmap(ms.grad(loss)))
+    for i in range(5):
+        alone, end = net(x[i])
+        np.testing.assert_allclose(together[i].asnumpy(), alone.asnumpy(), rtol=1e-5, atol=1e-6)
+        for a, b in zip(ms.tree.leaves(last), ms.tree.leaves(end), strict=True):
+            np.testing.assert_allclose(a[i].asnumpy(), b.asnumpy(), rtol=1e-5, atol=1e-6)
+        by_x, by_w = ms.grad(loss, 0, weights)(x[i])
+        np.testing.assert_allclose(gradients[0][i].asnumpy(), by_x.asnumpy(), rtol=1e-4, atol=1e-5)
+        for a, b in zip(gradients[1], by_w, strict=True):
+            np.testing.assert_allclose(a[i].asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-4)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x).asnumpy(), gradients[0].asnumpy(), rtol=1e-4,
+                                   atol=1e-5)
+    jacobian = ms.jacrev(lambda x: net(x)[0].sum((0, 1)))(x[0])
+    np.testing.assert_allclose(jacobian.sum(0).asnumpy(),
+                               ms.grad(lambda x: net(x)[0].sum())(x[0]).asnumpy(),
+                               rtol=1e-4, atol=1e-5)
+
+
+def test_lengths_under_vmap():
+    net = nn.LSTM(3, 4, bidirectional=True)
+    x = ms.Tensor(np.random.default_rng(0).standard_normal((4, 6, 3, 3)).astype(np.float32))
+    lengths = ms.Tensor([6, 0, 2], ms.int32)
+    together, (h, c) = ms.vmap(lambda x: net(x, None, lengths))(x)
+    for i in range(4):
+        alone, (a, b) = net(x[i], None, lengths)
+        for found, want in ((together, alone), (h, a), (c, b)):
+            np.testing.assert_allclose(found[i].asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_an_ensemble_of_networks():
+    nets = nn.CellList([nn.GRU(3, 4) for _ in range(3)])
+    x = ms.Tensor(np.random.default_rng(0).standard_normal((6, 2, 3)).astype(np.float32))
+    together = ms.vmap(nets, in_axes=None)(x)[0]
+    for i, net in enumerate(nets):
+        np.testing.assert_allclose(together[i].asnumpy(), net(x)[0].asnumpy(), rtol=1e-5, atol=1e-6)

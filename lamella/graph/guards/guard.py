@@ -58,7 +58,7 @@ class _State:
 
     def __init__(self, reach: Reachable, free: Unguarded):
         self._reach = reach
-        self._free = _Unguarded(free, reach.opened)
+        self._free = _PartlyGuarded(free, reach.opened)
         self._contents = _Contents(reach.opened)
         self._kinds = _Kinds(reach)
         self._dicts = Identities()  # of objects, Cells and Parameters
@@ -231,7 +231,7 @@ class _Contents:
         return all(comparable(held, 0, self._opened) == parts for held, parts in self._containers)
 
 
-class _Unguarded:
+class _PartlyGuarded:
     """Names whose values may change in other calls: what of them is guarded all the same."""
 
     def __init__(self, free: Unguarded, opened: Opened):

@@ -121,6 +121,12 @@ class Part:
                    [n for n in nodes if n.op == "placeholder"],
                    list(nodes[-1].args[0]), bases_of(nodes))  # type: ignore[arg-type]
 
+    @property
+    def constants(self) -> dict[int, torch.Tensor]:
+        """The inputs that are the same in each call, by their numbers."""
+        return {i: getattr(self.root, str(n.target)) for i, n in enumerate(self.inputs)
+                if n.op == "get_attr"}
+
     @cached_property
     def module(self) -> GraphModule:
         """The part as a graph of its own."""

@@ -12,6 +12,7 @@ from ..ir.operations import must_stay
 from .memory import Memory
 
 MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
+MOST_COMPARED = 1024  # bytes of one whose contents are compared
 
 aten = torch.ops.aten
 
@@ -51,10 +52,14 @@ def fold(module: GraphModule, memory: Memory) -> int:
         known[node] = value
         if _all_ones(node, known):
             node.meta["ones"] = True
+    equal: dict[object, Node] = {}
     for node, value in known.items():
         if any(user not in known for user in node.users):
-            with graph.inserting_before(node):
-                kept = _attribute(module, node, value)
+            contents = _contents(node, value)
+            kept = equal.get(contents)
+            if kept is None:
+                with graph.inserting_before(node):
+                    kept = equal[contents] = _attribute(module, node, value)
             memory.note_folded(kept, node)
             node.replace_all_uses_with(kept)
         count += 1
@@ -96,6 +101,17 @@ def _all_ones(node: Node, known: dict[Node, torch.Tensor]) -> bool:
     inputs = node.all_input_nodes
     view = node.target in (aten.expand.default, aten.view.default, aten.unsqueeze.default)
     return view and bool(inputs[0].meta.get("ones"))
+
+
+def _contents(node: Node, value: torch.Tensor) -> object:
+    """What is equal for equal constants, such as the ones that each backward pass begins with."""
+    if node.meta.get("ones"):
+        return meta_of(node), "ones"
+    memory = value.untyped_storage()
+    if memory.nbytes() > MOST_COMPARED or value.device.type != "cpu" or (
+            value.is_conj() or value.is_neg()):
+        return node
+    return meta_of(node), value.storage_offset(), bytes(memory)
 
 
 def _attribute(module: GraphModule, node: Node, value: torch.Tensor) -> Node:

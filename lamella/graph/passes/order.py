@@ -21,6 +21,7 @@ from ..ir.loop import loop_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
+from .attention import route_attention
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
@@ -95,6 +96,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         better = _settled(graph, better, inputs)
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
+    route_attention(better.graph, measure)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))

@@ -11,6 +11,7 @@ from ...machine import few_rows
 from ...machine.products import available, routes
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
+from .attention import plain_attention
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default
@@ -59,9 +60,8 @@ def _fastest(left: TensorMetadata, right: TensorMetadata, bias: bool, measure: b
         found = few_rows.fastest(rows, width, columns, bias, left.dtype, measure)
         if found is not None:
             return found
-    if left.dtype is not torch.float32:
-        return "torch"
-    return routes.fastest((left.shape, left.stride), (right.shape, right.stride), bias, measure)
+    return routes.fastest((left.shape, left.stride), (right.shape, right.stride), bias, measure,
+                          left.dtype)
 
 
 def _factors(node: Node) -> tuple[Node, Node, Node | None] | None:
@@ -130,6 +130,7 @@ def _is_routed(node: Node) -> bool:
 def plain(graph: GraphModule) -> GraphModule:
     """The graph with PyTorch's own products, for a compiler that has no rule for others."""
     found = copied(graph)
+    plain_attention(found.graph)
     for node in list(found.graph.nodes):
         if not _is_routed(node):
             continue

@@ -12,7 +12,7 @@ RUNS = 3  # the shortest time of each kernel counts, since other programs distur
 
 _DENSE = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
           "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise", "few_rows",
-          "_convolution_pointwise")
+          "_convolution_pointwise", "attention", "attention_backward")
 
 
 def is_dense(target: Any) -> bool:

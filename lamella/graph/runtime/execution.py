@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...core.forking import Lock
-from ...machine import background, few_rows
+from ...machine import attention, background, few_rows
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -188,8 +188,8 @@ class Execution:
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         if not allocator.is_finished:  # without it a trial takes far more memory
             return False
-        if few_rows.extension.is_awaited:  # a kernel that belongs into the trial
-            return False
+        if few_rows.extension.is_awaited or attention.extension.is_awaited:
+            return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()
         return self._tried + cost <= share * self.spent

@@ -36,7 +36,7 @@ class CallKey(NamedTuple):
 
 
 def key_of(args: tuple, kwargs: dict, meta: Callable[[torch.Tensor], Any] = tensor_meta,
-         inputs: list[torch.Tensor] | None = None) -> CallKey:
+           inputs: list[torch.Tensor] | None = None) -> CallKey:
     """The key of a call: the kinds of the arguments, and which of them are the same."""
     inputs = raws_of(args, kwargs) if inputs is None else inputs
     aliases = ()

@@ -293,7 +293,8 @@ class Stage:
     def _look_up(self, values: list[torch.Tensor]) -> None:
         """Use the backend that an earlier process found, if it is on disk."""
         self.native = Native(self.module, values)
-        self.xla = Xla(self.module, self.native.text, lambda x: self.replay(x))
+        self.xla = Xla(self.module, self.native.text, lambda x: self.replay(x),
+                       self.part.constants)
         self._known = self.xla.remembered() or self.native.remembered()
         if self._known == "xla" and ENGINE != "inductor":
             self.xla.request(values)  # loaded in the background

@@ -69,6 +69,11 @@ _KINDS = (
     weakref.ReferenceType, functools.partial, datetime.date, datetime.time, datetime.timedelta,
     datetime.tzinfo, decimal.Decimal, fractions.Fraction, contextvars.ContextVar,
     type({}.keys()), type({}.values()), type({}.items()), type(functools.lru_cache(len)))
+# what functions of NumPy's that are written in Python iterate and convert with
+_KINDS += (np.nditer, np.broadcast, np.flatiter)
+_converter = getattr(getattr(getattr(np, "_core", None), "_multiarray_umath", None),
+                     "_array_converter", None)  # of NumPy 2
+_KINDS += (_converter,) if isinstance(_converter, type) else ()
 # methods of these types that are not pure
 _METHODS = frozenset("""
     tofile dump now utcnow today seed getstate setstate get_state set_state

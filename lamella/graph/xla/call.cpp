@@ -38,9 +38,11 @@ struct Executable {
   py::object import;     // import(number, value): an array, and memory to copy to, None or False
   py::object otherwise;  // computes the same without XLA
   std::vector<std::vector<std::pair<uintptr_t, py::object>>> kept;  // arrays by addresses
+  std::vector<size_t> taken;  // the numbers of the inputs that XLA takes
   std::vector<std::vector<int64_t>> orders;  // of dimensions in memory; empty if they lie in order
   std::vector<Result> results;
   std::vector<std::unique_ptr<Copies>> free;
+  Py_ssize_t least = 0;  // inputs
 
   // A new reference to the array of an input.
   PyObject* array_of(size_t i, PyObject* value, std::unique_ptr<Copies>& copies) {
@@ -101,8 +103,8 @@ struct Executable {
   }
 
   PyObject* run(PyObject* values) {
-    TORCH_CHECK_TYPE(PyList_Check(values) && PyList_GET_SIZE(values) == Py_ssize_t(kept.size()),
-                     "an executable takes a list of ", kept.size(), " tensors");
+    TORCH_CHECK_TYPE(PyList_Check(values) && PyList_GET_SIZE(values) >= least,
+                     "an executable takes a list of at least ", least, " tensors");
     if (forked) return PyObject_CallOneArg(otherwise.ptr(), values);
     std::unique_ptr<Copies> copies;
     if (!free.empty()) {
@@ -111,7 +113,7 @@ struct Executable {
     }
     py::list arrays(kept.size());
     for (size_t i = 0; i < kept.size(); ++i)
-      PyList_SET_ITEM(arrays.ptr(), i, array_of(i, PyList_GET_ITEM(values, i), copies));
+      PyList_SET_ITEM(arrays.ptr(), i, array_of(i, PyList_GET_ITEM(values, taken[i]), copies));
     const py::object found = execute(arrays);
     TORCH_CHECK_TYPE(PyList_Check(found.ptr()), "XLA gives no list");
     if (PyList_GET_SIZE(found.ptr())) {  // afterwards the program may change what was read
@@ -143,14 +145,15 @@ PyObject* call(PyObject* self, PyObject* values) {
 PyMethodDef METHOD = {"executable", call, METH_O, "The results of a run of XLA's machine code."};
 
 // A function like `client.Executable`, which describes what it takes.
-py::object make(const py::object& execute, const py::object& wait, const py::object& to_dlpack,
+py::object make(const std::vector<size_t>& taken, const py::object& execute, const py::object& wait, const py::object& to_dlpack,
                 const py::object& import, const py::object& otherwise,
                 const std::vector<std::vector<int64_t>>& orders, const py::list& results) {
   auto made = std::make_unique<Executable>();
   made->execute = execute, made->wait = wait, made->to_dlpack = to_dlpack;
   made->import = import, made->otherwise = otherwise;
   made->kept.resize(orders.size());
-  made->orders = orders;
+  made->taken = taken, made->orders = orders;
+  for (const size_t number : taken) made->least = std::max(made->least, Py_ssize_t(number + 1));
   for (const auto& each : results) {
     const auto parts = each.cast<py::tuple>();  // array, offset or None, shape, strides
     const bool is_part = !parts[1].is_none();

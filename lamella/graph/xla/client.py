@@ -79,6 +79,7 @@ class Executable:
 
     Args:
         code: the serialized executable.
+        taken: the numbers of the stage's inputs that XLA takes; others are constants.
         orders: for each input, its dimensions in the order in which they lie in memory.
         results: where each result lies in what XLA gives.
         checks: for each of the last results, which tell whether a matrix was factorized, the name
@@ -86,7 +87,7 @@ class Executable:
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
-    def __init__(self, code: bytes, orders: Sequence[Sequence[int] | None],
+    def __init__(self, code: bytes, taken: Sequence[int], orders: Sequence[Sequence[int] | None],
                  results: Sequence[Result], checks: Sequence[tuple[str, bool]],
                  otherwise: Callable[[list[torch.Tensor]], list[torch.Tensor]]):
         self._client = client()
@@ -100,7 +101,7 @@ class Executable:
         self._import = xla.dlpack_managed_tensor_to_buffer
         self._export = xla.buffer_to_dlpack_managed_tensor
         self._wait = xla.batched_block_until_ready
-        self._orders = list(orders)
+        self._taken, self._orders = list(taken), list(orders)
         self._kept: list[dict[int, Any]] = [{} for _ in self._orders]  # by address
         self._copies = threading.local()  # of inputs, by their numbers
         self._results = list(results)
@@ -113,7 +114,7 @@ class Executable:
         if built is None or self._checks:
             return self
         me = weakref.ref(self)  # it lives as long as the stage, of which C++ must not be a part
-        return built.make(self._run, self._wait, self._export,
+        return built.make(self._taken, self._run, self._wait, self._export,
                           lambda number, value: me()._imported(number, value),  # type: ignore[union-attr]
                           lambda values: me()._otherwise(values),  # type: ignore[union-attr]
                           [order or [] for order in self._orders], self._results)
@@ -126,6 +127,7 @@ class Executable:
         """
         if _forked:
             return self._otherwise(values)
+        values = [values[i] for i in self._taken]
         arrays = [kept.get(value.data_ptr()) for kept, value in zip(
             self._kept, values, strict=True)]
         if None in arrays:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import types
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,10 +17,11 @@ from ..passes import plain
 from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
-from .text import check, described, without_checks
+from .numbers import numbers_of, with_numbers
+from .text import check, described, strided_from_bases, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 3  # of the files on disk; after a change the older ones are not used
+FORMAT = 4  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -28,19 +31,24 @@ class Native(MachineCode):
         graph: a graph that changes none of its inputs.
         text: its serialization with the metadata of its inputs (`ir.text`), for its name on disk.
         otherwise: runs the graph without XLA, in a forked process.
+        constants: tensors that are the same in each call, by the numbers of their inputs.
     """
 
     worker = worker.__file__
     backends = ("replay", "xla", "inductor")
 
-    def __init__(self, graph: GraphModule, text: str, otherwise: Run):
+    def __init__(self, graph: GraphModule, text: str, otherwise: Run,
+                 constants: Mapping[int, torch.Tensor] = types.MappingProxyType({})):
         self._module, self._graph = graph, None
+        self._numbers = numbers_of(constants)
         self._otherwise = otherwise
         self._run: client.Executable | None = None
         self._checks: list[tuple[str, bool]] = []
+        self._taken: list[int] = []  # the inputs that are no constants
         self._is_refused = not client.available()
         has_name = text and not self._is_refused and cache.cache_folder() is not None
-        super().__init__(cache.key_of("xla", FORMAT, client.version(), text) if has_name else None)
+        super().__init__(cache.key_of("xla", FORMAT, client.version(), repr(self._numbers), text)
+                         if has_name else None)
 
     @property
     def is_possible(self) -> bool:
@@ -55,6 +63,8 @@ class Native(MachineCode):
             try:
                 graph = plain(self._module)
                 self._checks = without_checks(graph)
+                strided_from_bases(graph)
+                self._taken = with_numbers(graph, self._numbers)
                 check(graph)
                 self._graph = graph
             except NotLowered as reason:
@@ -93,7 +103,8 @@ class Native(MachineCode):
         graph = self._plain()
         try:
             return None if graph is None else {
-                **described(graph, values), "checks": self._checks}
+                **described(graph, [values[i] for i in self._taken]), "checks": self._checks,
+                "taken": self._taken}
         except NotLowered as reason:
             self._refuse(reason)
             return None
@@ -128,5 +139,5 @@ class Native(MachineCode):
 
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
         results = client.results_of(found["packs"], found["shapes"], found["strides"])
-        return client.Executable(code, found["places"], results, found["checks"],
-                                 self._otherwise)
+        return client.Executable(code, found["taken"], found["places"], results,
+                                 found["checks"], self._otherwise)

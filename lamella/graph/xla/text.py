@@ -19,6 +19,7 @@ TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
          torch.complex128)
 
 MOST_PACKED = 4096  # elements of a result that is copied beside others
+MOST_GAPS = 4  # times as much memory as elements that a result may take
 
 # where matrix factorizations tell whether they have succeeded
 SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
@@ -38,16 +39,17 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     check(graph)
     nodes = list(graph.graph.nodes)
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    metas, numbers, steps = _steps(graph, inputs)
+    metas, numbers, steps, values = _steps(graph, inputs)
     places = [_place_of(meta_of_value(x)) for x in inputs]
     ends = [metas[n] for n in results]
+    _check_apart(values)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
-            "results": [[numbers[n], repeated(meta), order_of(meta)]
+            "results": [[numbers[n], repeated(meta), *_layout_of(meta)]
                         for n, meta in zip(results, ends, strict=True)],
-            "packs": packs([[_short(meta), repeated(meta)] for meta in ends]),
+            "packs": packs([[_short(meta), repeated(meta), *_layout_of(meta)] for meta in ends]),
             "strides": [list(meta.stride) for meta in ends],
             "shapes": [list(meta.shape) for meta in ends]}
 
@@ -56,12 +58,13 @@ def packs(ends: list[Any]) -> list[list[int]]:
     """The results that each array holds, one after another: each array costs microseconds.
 
     Args:
-        ends: of each result its shape and type, and the dimensions that repeat.
+        ends: of each result its shape and type, the dimensions that repeat, their order in
+            memory, and the strides if there are gaps.
     """
     found: list[list[int]] = []
     together: dict[str, list[int]] = {}
-    for i, ((shape, dtype), repeats) in enumerate(ends):
-        if not repeats and 0 < math.prod(shape) <= MOST_PACKED:
+    for i, ((shape, dtype), repeats, _, gaps) in enumerate(ends):
+        if not repeats and not gaps and 0 < math.prod(shape) <= MOST_PACKED:
             if dtype not in together:
                 found.append(together.setdefault(dtype, []))
             together[dtype].append(i)
@@ -98,6 +101,20 @@ def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:
 
 def _is_check(node: Node) -> bool:
     return node.target is torch.ops.aten._linalg_check_errors.default
+
+
+def strided_from_bases(graph: GraphModule) -> None:
+    """Let as_strided, which speaks of the memory, name what the memory was made as, not a view."""
+    bases = bases_of(graph.graph.nodes)
+    for node in graph.graph.nodes:
+        if _is_strided(node) and len(node.args) > 3:
+            (base, *others) = bases[node.all_input_nodes[0]]
+            if not others:
+                node.update_arg(0, base)
+
+
+def _is_strided(node: Node) -> bool:
+    return node.target is torch.ops.aten.as_strided.default
 
 
 def check(graph: GraphModule) -> None:
@@ -138,6 +155,42 @@ def order_of(meta: TensorMetadata | None) -> list[int] | None:
             raise NotLowered("a tensor with gaps")
         step *= max(lengths[i], 1)
     return None if order == sorted(order) else order
+
+
+def _layout_of(meta: TensorMetadata | None) -> tuple[list[int] | None, list[int] | None]:
+    """How a result lies in memory: `order_of` it, or its strides if there are gaps.
+
+    Raises:
+        NotLowered: if elements overlap, or most of the memory is gaps.
+    """
+    try:
+        return order_of(meta), None
+    except NotLowered:
+        if meta is None or meta.dtype not in TYPES or not 0 < meta.span <= MOST_GAPS * meta.size:
+            raise
+        return None, list(meta.stride)
+
+
+def _check_apart(results: list[Any]) -> None:
+    """Check that no two results have an element of memory in common.
+
+    Each gets memory of its own, so a write into one must not be one into another.
+    """
+    parts: dict[int, list[torch.Tensor]] = {}
+    for value in results:
+        if isinstance(value, torch.Tensor) and value.numel():
+            parts.setdefault(value.untyped_storage().data_ptr(), []).append(value)
+    for those in parts.values():
+        places = [_places(value) for value in those] if len(those) > 1 else []
+        if places and len(torch.cat(places).unique()) < sum(map(len, places)):
+            raise NotLowered("results that share memory")
+
+
+def _places(value: torch.Tensor) -> torch.Tensor:
+    """The bytes of memory at which the elements of a tensor begin."""
+    memory = torch.arange(value.untyped_storage().nbytes() // value.itemsize)
+    once = memory.as_strided(value.shape, value.stride(), value.storage_offset()).unique()
+    return once * value.itemsize
 
 
 def repeated(meta: TensorMetadata | None) -> list[int]:
@@ -196,17 +249,19 @@ def _check_aliases(nodes: list[Node]) -> None:
     """Check that which values share memory is known, where it matters.
 
     Raises:
-        NotLowered: if a result shares memory with an input or with another result, if what is
-            written may or may not share memory, or if a tensor that was reshaped in place is used
-            further under its old name.
+        NotLowered: if a result shares memory with an input, if what is written may or may not
+            share memory, if a tensor that was reshaped in place is used further under its old
+            name, or if memory is taken by its layout that the layout isn't known of.
     """
     bases = bases_of(nodes)
     given = {n for n in nodes if n.op == "placeholder"}
-    seen: set[Node] = set()
     for node in nodes[-1].args[0]:  # type: ignore[union-attr]
-        if not bases[node].isdisjoint(given) or not bases[node].isdisjoint(seen):
-            raise NotLowered("a result that shares memory with another value")
-        seen |= bases[node]
+        if not bases[node].isdisjoint(given):
+            raise NotLowered("a result that shares memory with an input")
+    for node in filter(_is_strided, nodes):
+        source = node.all_input_nodes[0]
+        if source in given or bases[source] != {source}:
+            raise NotLowered("as_strided of a view, or of an input")
     _check_writes(nodes)
 
 
@@ -226,12 +281,12 @@ def _check_writes(nodes: list[Node]) -> None:
 class _Forms(Interpreter):
     """Runs a graph once, and notes the metadata of its values."""
 
-    def found(self, inputs: list[torch.Tensor]) -> dict[Node, Any]:
+    def found(self, inputs: list[torch.Tensor]) -> list[Any]:
+        """The results of the graph."""
         self.metas: dict[Node, Any] = {}
         self.loops: dict[Node, list[Any]] = {}  # what each was called with
         with torch.enable_grad():
-            self.run(*inputs)
-        return self.metas
+            return self.run(*inputs)
 
     def run_node(self, n: Node) -> Any:
         if loop_of(n) is not None:
@@ -258,17 +313,19 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: li
 
 
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
-    _, numbers, steps = _steps(graph, inputs)
+    _, numbers, steps, _ = _steps(graph, inputs)
     results: list[Node] = list(list(graph.graph.nodes)[-1].args[0])  # type: ignore[arg-type]
     return {"inputs": [_short(meta_of_value(x)) for x in inputs], "steps": steps,
             "results": [numbers[n] for n in results]}
 
 
 def _steps(graph: GraphModule, inputs: list[torch.Tensor]
-           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]]]:
-    """The metadata of a graph's values, their numbers, and its operations in words of JSON."""
+           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
+    """The metas of a graph's values, their numbers, its operations in words of JSON, and what
+    it gives."""
     found = _Forms(graph)
-    metas = found.found(inputs)
+    results = found.found(inputs)
+    metas = found.metas
     nodes = list(graph.graph.nodes)
     numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
     steps = []
@@ -276,7 +333,7 @@ def _steps(graph: GraphModule, inputs: list[torch.Tensor]
         if node.op == "call_function":
             numbers[node] = len(numbers)
             steps.append(_step(node, numbers, metas, found.loops))
-    return metas, numbers, steps
+    return metas, numbers, steps, results
 
 
 def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
@@ -288,6 +345,8 @@ def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]
     name, writes = name_of(node)
     meta = metas[node]
+    if name == "as_strided.default" and not metas[node.all_input_nodes[0]].contiguous:
+        raise NotLowered("as_strided of memory in another order")
     step = {"op": name, "to": numbers[node], "args": [_written(a, numbers) for a in _all(node)],
             "aval": [_short(f) for f in meta] if isinstance(meta, list) else _short(meta)}
     if writes:

@@ -8,7 +8,7 @@ import torch
 
 from ...core import context
 from ...core import dtype as mstype
-from ...ops.primitives.update_rules import adafactor
+from ...ops.primitives.update_rules import adafactor, put
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
 from ..checks import float_within, non_negative_float, of_type
@@ -125,7 +125,7 @@ class AdaFactor(Optimizer):
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
         rates: Any = self.get_lr()
-        with torch.no_grad():
+        with self._unrecorded():
             step = self.step._data.add_(1).reshape(())
             if self.scale_lr and self.relative_step:
                 most = 1e-6 * step if self.warmup_init else torch.full_like(step, 1e-2)
@@ -139,10 +139,13 @@ class AdaFactor(Optimizer):
     def _rule(self, params: list, grads: list, rows: list, cols: list, squares: list,
               means: Any = None, *, lr: Any, decay: Any, beta2: torch.Tensor) -> None:
         means = [None] * len(params) if means is None else means
-        for p, g, row, col, square, mean in zip(params, grads, rows, cols, squares, means,
-                                               strict=True):
-            adafactor(p, g, mean, row, col, square, lr, beta2=beta2,
-                      scale_parameter=self.scale_parameter, **self._numbers)
+        for i, (p, g, row, col, square, mean) in enumerate(zip(
+                params, grads, rows, cols, squares, means, strict=True)):
+            found = adafactor(p, g, mean, row, col, square, lr, beta2=beta2,
+                              scale_parameter=self.scale_parameter, **self._numbers)
+            for raws, new in zip((params, means, rows, cols, squares), found, strict=True):
+                if new is not None:
+                    put(raws, i, new)
 
 
 def _zeros(shape: tuple, kind: Any, name: str) -> Parameter:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ...compat.arguments import what_it_is_called
 from ...core import dtype as mstype
 from ...ops.primitives.optimizer_adaptive import Adam as AdamPrimitive
@@ -105,7 +103,7 @@ class Adam(Optimizer):
         """Update the parameters."""
         self.check_gradients(gradients)
         rates = self.get_lr()
-        with torch.no_grad():
+        with self._unrecorded():
             power1 = self.beta1_power._data.mul_(self._betas["beta1"])
             power2 = self.beta2_power._data.mul_(self._betas["beta2"])
             correction = ((1.0 - power2).sqrt_() / (1.0 - power1)).reshape(())

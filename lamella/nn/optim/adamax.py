@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from ...core import dtype as mstype
 from ...ops.primitives.update_rules import adamax, single
 from ...tensors.parameter import Parameter
@@ -53,7 +51,7 @@ class AdaMax(Optimizer):
         """Update the parameters."""
         self.check_gradients(gradients)
         rates = self.get_lr()
-        with torch.no_grad():
+        with self._unrecorded():
             power = self.beta1_power._data.mul_(self._betas["beta1"])
             correction = (1.0 / (1.0 - power)).reshape(())
             if isinstance(rates, tuple):

@@ -24,7 +24,14 @@ _TINY = 1e-12
 
 
 def adaptive_sum(parts: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The adaptive sum of Tensors of one shape, pair by pair."""
+    """The adaptive sum of Tensors of one shape, pair by pair.
+
+    Examples:
+        >>> adaptive_sum([torch.tensor([3.0, 0.0]), torch.tensor([0.0, 2.0])])  # orthogonal
+        tensor([3., 2.])
+        >>> adaptive_sum([torch.tensor([3.0, 2.0])] * 4)  # equal: one of them
+        tensor([3., 2.])
+    """
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2

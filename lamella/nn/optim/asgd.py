@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...core import dtype as mstype
+from ...ops.primitives.update_rules import put
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
 from ..checks import of_type
@@ -62,15 +63,17 @@ class ASGD(Optimizer):
 
     def _rule(self, params: list, grads: list, mus: list, etas: list, means: list, lr: Any,
               decay: float, step: torch.Tensor) -> None:
-        for p, g, mu, eta, mean in zip(params, grads, mus, etas, means, strict=True):
-            eta.copy_(torch.where(step == 1, lr, eta))
+        for i, (p, g, mu, eta, mean) in enumerate(zip(
+                params, grads, mus, etas, means, strict=True)):
+            eta = torch.where(step == 1, lr, eta)
             g = g.float() + decay * p.float()
             new = p.float() * (1.0 - self.lambd * eta) - eta * g
-            p.copy_(new)
+            put(params, i, new)
             # with mu = 1 the average is the parameter itself
-            mean.copy_(torch.where(mu == 1, p.float(), mean.float() + (new - mean.float()) * mu))
-            eta.copy_(lr / (1.0 + self.lambd * lr * step) ** self.alpha)
-            mu.copy_(1.0 / (step - self._t0).clamp(min=1.0))
+            average = mean.float() + (new - mean.float()) * mu
+            put(means, i, torch.where(mu == 1, params[i].float(), average))
+            put(etas, i, lr / (1.0 + self.lambd * lr * step) ** self.alpha)
+            put(mus, i, 1.0 / (step - self._t0).clamp(min=1.0))
 
 
 def _scalar(value: float, name: str) -> Parameter:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...tensors.tensor import Tensor, wrap
+
 
 class Group(NamedTuple):
     """Parameters that one call of a rule updates.
@@ -31,3 +33,18 @@ class Grouping:
     def __init__(self) -> None:
         self.cause: tuple[Any, ...] | None = None
         self.groups: list[Group] = []
+
+
+def written(parameters: Any, values: Any, where: Any) -> None:
+    """Give Parameters the values that a rule has put into its lists."""
+    for owners, raws in zip(parameters, values, strict=True):
+        for i, raw in zip(range(len(raws)) if where is None else where, raws, strict=True):
+            owners[i]._data = raw
+
+
+def centralized(gradient: Tensor) -> Tensor:
+    """A gradient less its mean over all but the first dimension."""
+    raw = gradient._raw
+    if raw.dim() < 2 or raw.shape[1] % 16:
+        return gradient
+    return wrap(raw - raw.mean(tuple(range(1, raw.dim())), keepdim=True))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from ...core import dtype as mstype
 from ...core.spreading import spreading
 from ...ops.primitives.optimizer import LARSUpdate
@@ -88,7 +86,7 @@ class LARS(Optimizer):
         rates = self.opt.get_lr() if self.use_clip else self.learning_rate
         decays = self.get_weight_decay()
         scaled = []
-        with torch.no_grad():
+        with self._unrecorded():
             for i, gradient in enumerate(self.scale_grad(gradients)):
                 if not self.lars_flag[i]:
                     scaled.append(gradient)

@@ -83,6 +83,8 @@ class Momentum(Optimizer):
         [0.71]
     """
 
+    _python_numbers = ("momentum",)
+
     @opt_init_args_register
     def __init__(self, params: Any, learning_rate: Any, momentum: float, weight_decay: Any = 0.0,
                  loss_scale: float = 1.0, use_nesterov: bool = False):

@@ -28,7 +28,7 @@ from ..cell_tree import operator
 from ..checks import non_negative_float, of_type, one_of, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
-from .grouping import Group, Grouping
+from .grouping import Group, Grouping, centralized, written
 from .settings import (
     _ConvertToCell,
     _IteratorLearningRate,
@@ -85,6 +85,8 @@ class Optimizer(Cell):
     _support_parallel_optimizer = False
     _elementwise = True  # whether an update of some elements needs no others
     _has_settable_target = False
+    _python_numbers: tuple[str, ...] = ()  # Parameters that a step reads as Python's numbers
+    _is_function = False  # see functional.py
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0,
                  loss_scale: float = 1.0):
@@ -286,7 +288,7 @@ class Optimizer(Cell):
                      in zip(self.weight_decay, self.dynamic_decay_flags, strict=True))
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """The Parameter or schedule that holds the learning rate of `param`, or of each in a list.
+        """The Parameter or schedule with the learning rate of `param`, or of each in a list.
 
         Raises:
             TypeError: if `param` is neither a Parameter nor a list of them.
@@ -343,7 +345,7 @@ class Optimizer(Cell):
         """
         if not self.is_group:
             return gradients
-        return tuple(_centralized(g) if flag else g for flag, g
+        return tuple(centralized(g) if flag else g for flag, g
                      in zip(self.grad_centralization_flags, gradients, strict=True))
 
     def scale_grad(self, gradients: Any) -> Any:
@@ -383,7 +385,7 @@ class Optimizer(Cell):
             if shape != p._data.shape and (p.gradient_of is None or shape != p.shape):
                 raise ValueError(f"For '{name}', the gradient of parameter '{p.name}' must have "
                                  f"shape {p.shape}, but got {tuple(shape)}.")
-        if state.level is not None:
+        if state.level is not None and not self._is_function:
             cuts.stepped([g._raw for g in gradients], state.level, name)
 
     def update_by(self, rule: Callable[..., None], gradients: Any, *states: Any,
@@ -407,7 +409,7 @@ class Optimizer(Cell):
         if states:
             self._fitting.check(type(self).__name__, self.parameters, states, self.state_shapes)
         rates = self.get_lr() if lr is None else lr
-        with torch.no_grad(), off_tape(self.parameters):
+        with self._unrecorded(), off_tape(self.parameters):
             explicit = not prepared and self._is_explicit()
             if explicit:
                 gradients = self.decay_weight(gradients)
@@ -435,7 +437,12 @@ class Optimizer(Cell):
                 if mine[0].is_meta:  # of another stage
                     continue
                 rule(mine, grads, *lists, lr=getattr(rate, "_raw", rate), decay=decay, **options)
+                if self._is_function:
+                    written((params, *states), (mine, *lists), where)
         return (True,) * self.param_length
+
+    def _unrecorded(self) -> Any:  # no gradient goes through a step, unless it is a function
+        return torch.set_grad_enabled(self._is_function and torch.is_grad_enabled())
 
     def state_shapes(self, parameter: Parameter) -> Shapes | None:
         """The shape of each state of `parameter`; None if all have its own."""
@@ -486,10 +493,3 @@ def _kept_number(decay: Tensor) -> float:
 
 def _scalar(rate: Tensor) -> Tensor:
     return wrap(rate._raw.reshape(()))
-
-
-def _centralized(gradient: Tensor) -> Tensor:
-    raw = gradient._raw
-    if raw.dim() < 2 or raw.shape[1] % 16:
-        return gradient
-    return wrap(raw - raw.mean(tuple(range(1, raw.dim())), keepdim=True))

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...ops.primitives.update_rules import put, take
 from ..checks import float_within, of_type
 from .optimizer import Optimizer, opt_init_args_register
 
@@ -62,14 +63,14 @@ class Rprop(Optimizer):
 
     def _rule(self, params: list, grads: list, befores: list, sizes: list, lr: Any, decay: float,
               first: torch.Tensor) -> None:
-        for p, g, before, size in zip(params, grads, befores, sizes, strict=True):
+        for i, (p, g, before, size) in enumerate(zip(params, grads, befores, sizes, strict=True)):
             if decay:
                 g = g + decay * p
             agreement = (g * before).sign()
             factor = torch.where(agreement > 0, self.etaplus,
                                  torch.where(agreement < 0, self.etaminus, 1.0)).to(g.dtype)
             start = torch.where(first, lr.to(size.dtype), size)
-            size.copy_((start * factor).clamp(self.step_size_min, self.step_size_max))
+            put(sizes, i, (start * factor).clamp(self.step_size_min, self.step_size_max))
             g = torch.where(agreement < 0, torch.zeros_like(g), g)
-            p.sub_(g.sign() * size)
-            before.copy_(g)
+            take(params, i, g.sign() * sizes[i])
+            put(befores, i, g)

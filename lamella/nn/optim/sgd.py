@@ -37,6 +37,8 @@ class SGD(Optimizer):
         [0.8]
     """
 
+    _python_numbers = ("momentum",)
+
     @opt_init_args_register
     def __init__(self, params: Any, learning_rate: Any = 0.1, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: Any = 0.0, nesterov: bool = False,
@@ -70,7 +72,7 @@ class SGD(Optimizer):
             return self.update_by(damped_sgd, gradients, self.accum, self.stat, momentum=momentum,
                                   dampening=self.dampening)
         done = self.update_by(sgd, gradients, self.accum, momentum=momentum, nesterov=self.nesterov)
-        if self._is_first_step:
+        if self._is_first_step and not self._is_function:
             # without dampening the first step is like any other, but its mark goes into checkpoints
             kernels._foreach_zero_([p._data for p in self.stat])
             self._is_first_step = False

@@ -69,12 +69,16 @@ class FusedAdaFactor(Update):
         squared, least = (number(e) for e in epsilon)
         with torch.no_grad(), rules.off_tape((param, *kept)):
             held = rules.held
-            rules.adafactor(
-                held(param), gradient._raw, held(exp_avg) if self.enable_first_moment else None,
-                held(exp_avg_sq_row), held(exp_avg_sq_col), held(exp_avg_sq), rate(learning_rate),
+            mean = held(exp_avg) if self.enable_first_moment else None
+            own = (held(param), mean, held(exp_avg_sq_row), held(exp_avg_sq_col), held(exp_avg_sq))
+            found = rules.adafactor(
+                own[0], gradient._raw, *own[1:], rate(learning_rate),
                 (squared, least), number(clip_threshold), number(beta1),
                 raw_or_number(number(beta2)), number(weight_decay) * self.enable_weight_decay,
                 self.enable_scale_parameter)
+            for raw, new in zip(own, found, strict=True):
+                if raw is not None and new is not None:
+                    raw.copy_(new)
         return wrap(rules.held(param))
 
 

@@ -214,6 +214,8 @@ def test_files(tmp_path):
     (lambda: vision.AdjustHue(0.6), ValueError, r"must be in \[-0.5, 0.5\]"),
     (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0.5]] * 4), TypeError,
      "'end_points' must be an"),
+    (lambda: vision.Perspective([[0, 0]] * 4, [[0, 0]] * 3 + [(0, 0, 0)]), TypeError,
+     r"'end_points' must be four points \(x, y\)"),
     (lambda: vision.DecodeVideo(), RuntimeError, "videos can't be decoded"),
     (lambda: vision.Resize(3).device("GPU"), ValueError, "'CPU' or 'Ascend', but got 'GPU'"),
 ])

@@ -10,7 +10,7 @@ from lamella.graph.surface import redefined
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """The compiled forms that are made."""
+    """The compiled functions that are made."""
     made = []
     monkeypatch.setattr(redefined, "_compiled", type(redefined._compiled)())
     known = redefined.redefined

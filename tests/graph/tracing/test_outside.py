@@ -188,6 +188,7 @@ def pure(x):
     names = sorted(["b", "a"], key=str.lower)
     scale = max(table.values()) + counted.most_common(1)[0][1] + len("-".join(names).upper())
     scale += np.array([1, 2, 3]).mean() + np.add.reduce([1, 2])
+    scale += np.linspace(0, 1, 5)[1] + np.clip(3.0, 0, 2) + np.meshgrid([1, 2], [3, 4])[1][0, 0]
     return x * float(np.sqrt(scale)) + isinstance(x, Tensor)
 
 

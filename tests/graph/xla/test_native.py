@@ -98,9 +98,9 @@ def test_a_graph_that_cannot_be_compiled_is_replayed(kept, monkeypatch):
     lambda x: (lambda y: (y, y.reshape(-1)))(x * 2 + 1)], ids=["no row", "random", "shared memory"])
 def test_what_is_not_for_xla(fn):
     code, values, _ = native(lambda x: (ops.exp(x) * 3, fn(x)), ops.ones((4, 4)))
-    assert not code.is_possible and code.key is None
     code.request(values)
     assert code.finished and code.load() is None
+    assert not code.is_possible and code.key is None
 
 
 PROGRAM = """

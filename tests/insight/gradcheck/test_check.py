@@ -130,9 +130,10 @@ def test_the_element_is_named_in_forward_mode():
     assert "at [2]" in told(lambda x: hook(x) * 1.0, X, modes="fwd", order=1)
 
 
-def test_expected_and_got_are_numbers_of_the_derivative():
+@pytest.mark.parametrize("mode", ["rev", "fwd"])
+def test_expected_and_got_are_numbers_of_the_derivative(mode):
     text = told(lambda x: ops.InsertGradientOf(lambda g: 2 * g)(x) * 3, Tensor(1.0), order=1,
-                modes="rev")
+                modes=mode)
     expected, got = (float(line.split()[1]) for line in text.splitlines()
                      if line.split()[0] in ("expected", "got"))
     assert got == pytest.approx(2 * expected, rel=1e-4)

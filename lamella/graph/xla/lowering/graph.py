@@ -7,6 +7,7 @@ from typing import Any
 
 from .later import jax, jnp, lax
 from .rolling import rolled
+from .shapes import memory_places
 from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
@@ -58,10 +59,19 @@ def _together(pack: list[Any]) -> Any:
     return jnp.concatenate([x.ravel() for x in lax.optimization_barrier(pack)])
 
 
-def _in_memory(x: Any, repeated: list[int], order: list[int] | None) -> Any:
-    """A result as it lies in memory, where repeated dimensions have one element."""
+def _in_memory(x: Any, repeated: list[int], order: list[int] | None, gaps: list[int] | None
+               ) -> Any:
+    """A result as it lies in memory, where repeated dimensions have one element.
+
+    Args:
+        gaps: the strides of a result with gaps in memory, which are zeros.
+    """
     for dim in repeated:
         x = lax.slice_in_dim(x, 0, 1, axis=dim)
+    if gaps:
+        places = memory_places(x.shape, gaps).reshape(-1)
+        return jnp.zeros(places.max() + 1, x.dtype).at[places].set(
+            x.reshape(-1), unique_indices=True)
     return jnp.transpose(x, order) if order else x
 
 

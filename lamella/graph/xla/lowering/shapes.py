@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .later import jnp, lax
 from .table import Aval, NotLowered, row
 
@@ -213,7 +215,19 @@ def _diagonal_scatter(aval: Aval, x: Any, part: Any, offset: int, a: int, b: int
 
 @row("as_strided", view=True)
 def _as_strided(aval: Aval, x: Any, size: list[int], stride: list[int], offset: Any) -> Any:
-    raise NotLowered("memory of any layout")
+    """The elements of memory that is dense, row by row (`xla.text` has checked that)."""
+    places = memory_places(size, stride, offset or 0)
+    if places.size and int(places.max()) >= x.size:
+        raise NotLowered("as_strided beyond the tensor")
+    return x.reshape(-1)[places]
+
+
+def memory_places(size: list[int], stride: list[int], offset: int = 0) -> Any:
+    """Where in memory each element of a tensor of this layout lies, as an array of NumPy's."""
+    places = np.full(size, offset)
+    for steps in np.ix_(*[np.arange(n) * step for n, step in zip(size, stride, strict=True)]):
+        places = places + steps
+    return places
 
 
 def _count(sizes: list[int]) -> int:

@@ -1,0 +1,174 @@
+"""`odeint`: solutions and gradients beside SciPy, closed forms and finite differences."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+
+TIMES = np.array([0.0, 0.3, 0.7, 2.0])
+
+
+def pendulum(y, t, k):
+    return ops.stack([y[1], -k * ops.sin(y[0]) - 0.1 * t * y[1]])
+
+
+def in_numpy(t, y, k):
+    return np.array([y[1], -k * np.sin(y[0]) - 0.1 * t * y[1]])
+
+
+def solved(y0, t, k):
+    return ms.odeint(pendulum, y0, t, k, rtol=1e-9, atol=1e-11)
+
+
+def finite(function, value, step=1e-5):
+    found = np.zeros_like(value)
+    for place in np.ndindex(value.shape):
+        moved = [value.copy(), value.copy()]
+        moved[0][place] += step
+        moved[1][place] -= step
+        found[place] = (function(moved[0]) - function(moved[1])) / (2 * step)
+    return found
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("times", [TIMES, TIMES[::-1].copy(), TIMES[:2]],
+                         ids=["forwards", "backwards", "two"])
+def test_like_scipy(times, compiled):
+    y0, k = np.array([1.0, 0.5]), 3.0
+    want = scipy.integrate.solve_ivp(in_numpy, (times[0], times[-1]), y0, "DOP853", times,
+                                     args=(k,), rtol=1e-12, atol=1e-13).y.T
+    run = ms.jit(solved) if compiled else solved
+    for _ in range(3):
+        found = run(Tensor(y0), Tensor(times), Tensor(k))
+        np.testing.assert_allclose(found.asnumpy(), want, rtol=1e-7, atol=1e-8)
+    if compiled:
+        assert run.report()["replays"] > 0
+
+
+def test_other_values_take_other_steps_in_one_graph():
+    run = ms.jit(solved)
+    for speed in (1.0, 3.0, 50.0, 2.0, 70.0):
+        args = Tensor([1.0, 0.5], ms.float64), Tensor(TIMES), Tensor(speed, ms.float64)
+        np.testing.assert_allclose(run(*args).asnumpy(), solved(*args).asnumpy(), rtol=1e-9)
+    assert run.report()["traces"] <= 3
+
+
+@pytest.mark.parametrize("adjoint", [True, False])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_by_everything(adjoint, compiled):
+    y0, k, weight = np.array([1.0, 0.5]), np.array(3.0), np.cos(np.arange(8.0)).reshape(4, 2)
+
+    def loss(y0, t, k):
+        found = ms.odeint(pendulum, y0, t, k, rtol=1e-6, atol=1e-8, adjoint=adjoint)
+        return (found * Tensor(weight)).sum()
+
+    def value(**changed):
+        given = {"y0": y0, "t": TIMES, "k": k, **changed}
+        return float((solved(*map(Tensor, given.values())).asnumpy() * weight).sum())
+
+    gradient = ms.grad(loss, (0, 1, 2) if adjoint else (0, 2))
+    gradient = ms.jit(gradient) if compiled else gradient
+    for _ in range(2):
+        found = gradient(Tensor(y0), Tensor(TIMES), Tensor(k))
+    wants = [finite(lambda v: value(y0=v), y0), finite(lambda v: value(t=v), TIMES),
+             finite(lambda v: value(k=v), k)]
+    for got, want in zip(found, wants if adjoint else wants[::2], strict=True):
+        np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-4, atol=1e-5)
+
+
+def test_second_derivatives():
+    def end(k):
+        return ms.odeint(lambda y, t, k: -k * y, Tensor(1.0, ms.float64),
+                         Tensor([0.0, 0.5, 2.0]), k, rtol=1e-7, atol=1e-8)[-1]
+
+    k = Tensor(0.7, ms.float64)
+    np.testing.assert_allclose(float(ms.grad(ms.grad(end))(k)), 4 * np.exp(-1.4), rtol=1e-5)
+    np.testing.assert_allclose(float(ms.jvp(end, k, Tensor(1.0, ms.float64))[1]),
+                               -2 * np.exp(-1.4), rtol=1e-5)
+
+
+@dataclasses.dataclass
+class Pair:
+    a: Tensor
+    b: Tensor
+
+
+def test_structures_and_parameters():
+    net = nn.Dense(2, 2, dtype=ms.float64)
+
+    def field(y, t):
+        return Pair(ops.tanh(net(y.a)), -y.b * t)
+
+    y0 = Pair(Tensor([[1.0, -1.0]], ms.float64), Tensor([2.0], ms.float64))
+    times = Tensor([0.0, 1.0], ms.float64)
+
+    def loss(y0, **options):
+        found = ms.odeint(field, y0, times, rtol=1e-8, atol=1e-9, **options)
+        return (found.a[-1] ** 2).sum() + found.b[-1].sum()
+
+    weights = net.trainable_params()
+    gradients = [ms.grad(lambda y0: loss(y0, **options), 0, weights)(y0)  # noqa: B023
+                 for options in ({"weights": weights}, {"adjoint": False})]
+    (by_y, by_weights), (want_y, want_weights) = gradients
+    for got, want in zip((by_y.a, by_y.b, *by_weights), (want_y.a, want_y.b, *want_weights),
+                         strict=True):
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_examples_take_their_own_steps(compiled):
+    starts, speeds = Tensor([[1.0, 0.5], [0.1, 0.0]], ms.float64), Tensor([3.0, 60.0], ms.float64)
+    times = Tensor(TIMES)
+
+    def end(y0, k):
+        return ms.odeint(pendulum, y0, times, k, rtol=1e-7, atol=1e-9)[1:]
+
+    made = ms.jit if compiled else lambda f: f
+    together = made(ms.vmap(end))(starts, speeds)
+    by_each = made(ms.vmap(ms.grad(lambda y0, k: end(y0, k).sum(), (0, 1))))(starts, speeds)
+    for i in range(2):
+        np.testing.assert_allclose(together.asnumpy()[i], end(starts[i], speeds[i]).asnumpy(),
+                                   rtol=1e-9)
+        alone = ms.grad(lambda y0, k: end(y0, k).sum(), (0, 1))(starts[i], speeds[i])
+        for a, b in zip(by_each, alone, strict=True):
+            np.testing.assert_allclose(a.asnumpy()[i], b.asnumpy(), rtol=1e-6)
+    jacobian = ms.jacrev(lambda y0: end(y0, speeds[0])[-1])(starts[0])
+    np.testing.assert_allclose(jacobian.asnumpy(),
+                               ms.jacfwd(lambda y0: end(y0, speeds[0])[-1])(starts[0]).asnumpy(),
+                               rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_not_reached_is_nan():
+    # y' = y^2 is infinite at 1
+    found = ms.odeint(lambda y, t: y * y, Tensor(1.0), Tensor([0.0, 0.5, 2.0])).asnumpy()
+    np.testing.assert_allclose(found[:2], [1.0, 2.0], rtol=1e-3)
+    assert np.isnan(found[2])
+    few = ms.odeint(lambda y, t: -y, Tensor(1.0), Tensor([0.0, 100.0]), max_steps=3).asnumpy()
+    assert np.isnan(few[1])
+
+
+def test_float32_and_one_time():
+    y = ms.odeint(lambda y, t: -y, Tensor([1.0, 2.0]), Tensor([0, 1, 3]))
+    assert y.dtype == ms.float32 and y.shape == (3, 2)
+    np.testing.assert_allclose(y[-1].asnumpy(), np.exp(-3) * np.array([1, 2]), rtol=1e-3)
+    assert ms.odeint(lambda y, t: -y, Tensor([1.0]), Tensor([2.0])).asnumpy().tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: ms.odeint(3, Tensor(1.0), Tensor([0.0])), TypeError, "'func' must be a function"),
+    (lambda: ms.odeint(lambda y, t: y, 1.0, Tensor([0.0])), TypeError, "'y0' must hold Tensors"),
+    (lambda: ms.odeint(lambda y, t: y, Tensor(1), Tensor([0.0])), TypeError, "one floating type"),
+    (lambda: ms.odeint(lambda y, t: y, Tensor(1.0), Tensor(0.0)), ValueError, "rank 1"),
+    (lambda: ms.odeint(lambda y, t: y, Tensor(1.0), [0.0]), TypeError, "'t' must be"),
+    (lambda: ms.odeint(lambda y, t: y[0], Tensor([1.0, 2.0]), Tensor([0.0, 1.0])), ValueError,
+     "'func' must give a derivative"),
+    (lambda: ms.odeint(lambda y, t: y, Tensor(1.0), Tensor([0.0]), rtol=-1.0), ValueError,
+     "'rtol' must be a float above 0"),
+])
+def test_errors_say_what_was_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
