@@ -45,6 +45,15 @@ class Spreading:
         """
         return raw
 
+    def attend(self, kernel: Callable[..., torch.Tensor], query: torch.Tensor, key: torch.Tensor,
+               value: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        """Fused attention of tensors (B, heads, T, d) of which each process holds a part.
+
+        Args:
+            kernel: computes it of plain tensors: ``(query, key, value, bias)``.
+        """
+        return kernel(query, key, value, bias)
+
     # -- Parameters ------------------------------------------------------------------------------
 
     def place(self, optimizer: Any) -> None:

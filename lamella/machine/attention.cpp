@@ -1,4 +1,4 @@
-// Attention in bfloat16 and its gradient, head by head, with all that a head needs in the caches.
+// Attention and its gradient, head by head, with all that a head needs in the caches.
 //
 // PyTorch's kernels compute them by products of small blocks, each of which calls a library; in
 // bfloat16 they take several times as long as the arithmetic. Here one piece of code does all
@@ -6,7 +6,8 @@
 // sums that the forward pass has kept; scores, their gradients and all sums are in float32.
 //
 // Where a processor multiplies pairs of bfloat16 and adds both products at once, that is used. So
-// the numbers along which a product sums lie in pairs: a word holds those of places 2i and 2i + 1.
+// the numbers along which a product sums lie in words of 32 bits: in bfloat16 a word holds those of
+// places 2i and 2i + 1, in float32 one number.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -31,13 +32,23 @@ typedef float Floats __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Words __attribute__((vector_size(4 * LANES)));
 using Bits = uint16_t;  // of a bfloat16
 
+template <typename T>
+constexpr int64_t PAIR = sizeof(uint32_t) / sizeof(T);  // numbers in a word
+
 inline int64_t padded(int64_t n) { return (n + STEP - 1) / STEP * STEP; }
 
 inline float wide(Bits x) { return std::bit_cast<float>(uint32_t(x) << 16); }
+inline float wide(float x) { return x; }
 
 inline uint32_t rounded(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   return x != x ? 0x7fc0u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+}
+
+template <typename T>
+inline T narrow(float x) {
+  if constexpr (PAIR<T> == 2) return T(rounded(x));
+  else return x;
 }
 
 // exp of numbers up to about 88, to a few units in the last place. Loops of it become vectors.
@@ -58,8 +69,10 @@ inline float exponential(float x) {
   return x < -87.f ? 0.f : x > 88.f ? std::numeric_limits<float>::infinity() : x != x ? x : found;
 }
 
-// sum + a0 b0 + a1 b1 of the pairs in a and b.
+// sum + a b of the numbers in words, or a0 b0 + a1 b1 of pairs.
+template <typename T>
 inline Floats plus_products(Floats sum, Words a, Words b) {
+  if constexpr (PAIR<T> == 1) return sum + (Floats)a * (Floats)b;
 #ifdef __AVX512BF16__
   return std::bit_cast<Floats>(_mm512_dpbf16_ps(std::bit_cast<__m512>(sum),
                                                 std::bit_cast<__m512bh>(a),
@@ -70,16 +83,16 @@ inline Floats plus_products(Floats sum, Words a, Words b) {
 #endif
 }
 
-// A matrix of pairs: that of row m and of places 2k and 2k + 1 is at m * down + k * across.
+// A matrix of words: that of row m and of place k is at m * down + k * across.
 struct Rows {
   const uint32_t* at;
   int64_t down, across;
 };
 
-// c = a b, or c += a b, with b in rows of pairs, `width` words each. Columns are multiples of STEP,
-// rows of DOWN.
+// c = a b, or c += a b, with b in rows of `width` words. Columns are multiples of STEP, rows of DOWN.
+template <typename T>
 void product(Rows a, const uint32_t* b, int64_t width, float* c, int64_t rows, int64_t columns,
-             int64_t pairs, bool adds) {
+             int64_t words, bool adds) {
   for (int64_t n = 0; n < columns; n += STEP)
     for (int64_t m = 0; m < rows; m += DOWN) {
       Floats sum[DOWN][ACROSS];
@@ -91,7 +104,7 @@ void product(Rows a, const uint32_t* b, int64_t width, float* c, int64_t rows, i
           if (adds) std::memcpy(&sum[r][v], to + r * width + v * LANES, sizeof(Floats));
           else sum[r][v] = Floats{};
         }
-      for (int64_t k = 0; k < pairs; ++k) {
+      for (int64_t k = 0; k < words; ++k) {
         Words line[ACROSS];
         std::memcpy(line, b + k * width + n, sizeof line);
         const uint32_t* from = a.at + m * a.down + k * a.across;
@@ -99,7 +112,7 @@ void product(Rows a, const uint32_t* b, int64_t width, float* c, int64_t rows, i
         for (int r = 0; r < DOWN; ++r) {
           const Words same = from[r * a.down] - Words{};
 #pragma GCC unroll 2
-          for (int v = 0; v < ACROSS; ++v) sum[r][v] = plus_products(sum[r][v], same, line[v]);
+          for (int v = 0; v < ACROSS; ++v) sum[r][v] = plus_products<T>(sum[r][v], same, line[v]);
         }
       }
 #pragma GCC unroll 8
@@ -111,137 +124,146 @@ void product(Rows a, const uint32_t* b, int64_t width, float* c, int64_t rows, i
 }
 
 // One head of a tensor (B, heads, length, width) whose rows lie in memory as they are.
+template <typename T>
 struct Head {
-  const Bits* at;
+  const T* at;
   int64_t length, width, down;  // a step from row to row
 
   Head(const at::Tensor& x, int64_t number)
-      : at(static_cast<const Bits*>(x.const_data_ptr()) + number / x.size(1) * x.stride(0) +
+      : at(static_cast<const T*>(x.const_data_ptr()) + number / x.size(1) * x.stride(0) +
            number % x.size(1) * x.stride(1)),
         length(x.size(2)), width(x.size(3)), down(x.stride(2)) {}
 
-  const Bits* row(int64_t number) const { return at + number * down; }
+  const T* row(int64_t number) const { return at + number * down; }
 
-  // Rows as they are, padded: a pair is of two columns.
+  // Rows as they are, padded: a word is of columns.
   void in_rows(std::vector<uint32_t>& to) const {
-    const int64_t size = padded(width);
-    to.assign(padded(length) * size / 2, 0);
-    for (int64_t r = 0; r < length; ++r)
-      std::memcpy(to.data() + r * size / 2, row(r), width * sizeof(Bits));
+    const int64_t size = padded(width) / PAIR<T>;
+    to.assign(padded(length) * size, 0);
+    for (int64_t r = 0; r < length; ++r) std::memcpy(to.data() + r * size, row(r), width * sizeof(T));
   }
 
-  // Pairs of two rows: row by row of pairs, padded.
-  void in_pairs_of_rows(std::vector<uint32_t>& to) const {
+  // A word is of rows: of one, or of two.
+  void in_columns(std::vector<uint32_t>& to) const {
+    if constexpr (PAIR<T> == 1) return in_rows(to);
     const int64_t size = padded(width);
     to.assign(padded(length) / 2 * size, 0);
-    for (int64_t r = 0; r < length; r += 2) {
-      const Bits *low = row(r), *high = r + 1 < length ? row(r + 1) : nullptr;
+    for (int64_t r = 0; r < length; ++r) {
+      const auto* from = reinterpret_cast<const Bits*>(row(r));
       uint32_t* line = to.data() + r / 2 * size;
-      if (high)
-        for (int64_t c = 0; c < width; ++c) line[c] = low[c] | uint32_t(high[c]) << 16;
-      else
-        for (int64_t c = 0; c < width; ++c) line[c] = low[c];
+      const int high = r % 2 * 16;
+#pragma omp simd
+      for (int64_t c = 0; c < width; ++c) line[c] |= uint32_t(from[c]) << high;
     }
   }
 };
 
 inline at::Tensor in_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
 
-inline float inner_product(const Bits* a, const Bits* b, int64_t width) {
+template <typename T>
+inline float inner_product(const T* a, const T* b, int64_t width) {
   float total = 0;
 #pragma omp simd reduction(+ : total)
   for (int64_t c = 0; c < width; ++c) total += wide(a[c]) * wide(b[c]);
   return total;
 }
 
-// The transpose of rows of pairs.
-void transposed(const std::vector<uint32_t>& from, int64_t rows, int64_t pairs,
+// The transpose of rows of words.
+void transposed(const std::vector<uint32_t>& from, int64_t rows, int64_t words,
                 std::vector<uint32_t>& to) {
-  to.resize(rows * pairs);
+  to.resize(rows * words);
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t k = 0; k < pairs; ++k) to[k * rows + r] = from[r * pairs + k];
+    for (int64_t k = 0; k < words; ++k) to[k * rows + r] = from[r * words + k];
 }
 
 // What a thread computes with.
 struct Scratch {
-  std::vector<uint32_t> q, g, k, v, k_across, v_across, k_pairs, q_pairs, g_pairs;
+  std::vector<uint32_t> q, g, k, v, k_across, v_across, k_columns, q_columns, g_columns;
   std::vector<float> scores, by, of_q, of_k, of_v;
-  std::vector<uint32_t> gradients, weight_pairs, gradient_pairs;
+  std::vector<uint32_t> gradients, weight_columns, gradient_columns;  // a word is of rows
 };
 
 // Of STEP rows of scores and of gradients by the weights, from `first` on: the weights, and the
 // gradients by what the scores are scaled from.
+template <typename T>
 void weights_and_gradients(Scratch& s, const float* sums, const float* inner, int64_t first,
                            int64_t queries, int64_t keys, int64_t columns, int64_t width,
                            bool is_causal, float scale) {
-  for (int64_t r = 0; r < STEP; r += 2) {
-    int64_t seen[2];
-    float sum[2], own[2];
-    for (int i = 0; i < 2; ++i) {
-      const int64_t row = first + r + i;
-      seen[i] = row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys;
-      sum[i] = row < queries ? sums[row] : 0.f;
-      own[i] = row < queries ? inner[row] : 0.f;
-    }
-    const float *a = s.scores.data() + r * width, *b = a + width;
-    const float *c = s.by.data() + r * width, *d = c + width;
-    uint32_t* weights = s.weight_pairs.data() + r / 2 * width;
-    uint32_t* pairs = s.gradient_pairs.data() + r / 2 * width;
+  for (int64_t r = 0; r < STEP; ++r) {
+    const int64_t row = first + r;
+    const auto seen =
+        int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
+    const float sum = row < queries ? sums[row] : 0.f, own = row < queries ? inner[row] : 0.f;
+    const float *from = s.scores.data() + r * width, *by = s.by.data() + r * width;
+    uint32_t* weights = s.weight_columns.data() + r / PAIR<T> * width;
+    uint32_t* gradients = s.gradient_columns.data() + r / PAIR<T> * width;
     Bits* lines = reinterpret_cast<Bits*>(s.gradients.data()) + r * width;
-    const auto some = int32_t(columns), most = int32_t(seen[0]), more = int32_t(seen[1]);
+    const int high = r % PAIR<T> * 16;  // where the row's numbers lie in words
+    const uint32_t others = high ? ~0u : 0u;
+    const auto some = int32_t(columns);
+#pragma omp simd
     for (int32_t j = 0; j < some; ++j) {
-      const float p = exponential(a[j] * scale - sum[0]), q = exponential(b[j] * scale - sum[1]);
-      const float x = p * (c[j] - own[0]) * scale, y = q * (d[j] - own[1]) * scale;
-      const uint32_t low = j < most ? rounded(x) : 0, high = j < more ? rounded(y) : 0;
-      weights[j] = (j < most ? rounded(p) : 0) | (j < more ? rounded(q) : 0) << 16;
-      pairs[j] = low | high << 16;
-      lines[j] = Bits(low);
-      lines[width + j] = Bits(high);
+      const float p = exponential(from[j] * scale - sum), d = p * (by[j] - own) * scale;
+      const float weight = j < seen ? p : 0.f, gradient = j < seen ? d : 0.f;
+      if constexpr (PAIR<T> == 1) {
+        weights[j] = std::bit_cast<uint32_t>(weight);
+        gradients[j] = std::bit_cast<uint32_t>(gradient);
+      } else {
+        const uint32_t w = rounded(weight), g = rounded(gradient);
+        weights[j] = (weights[j] & others) | w << high;
+        gradients[j] = (gradients[j] & others) | g << high;
+        lines[j] = Bits(g);
+      }
     }
   }
 }
 
-void store(const float* from, int64_t step, Bits* to, int64_t down, int64_t rows, int64_t columns) {
+template <typename T>
+void store(const float* from, int64_t step, T* to, int64_t down, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) to[r * down + c] = Bits(rounded(from[r * step + c]));
+    for (int64_t c = 0; c < columns; ++c) to[r * down + c] = narrow<T>(from[r * step + c]);
 }
 
 // The gradients of one head, stored at places whose rows are `down` apart.
-void of_head(Scratch& s, const Head& g, const Head& q, const Head& k, const Head& v, const Head& out,
-             const float* sums, bool is_causal, float scale, Bits* of_q, Bits* of_k, Bits* of_v,
-             int64_t down) {
+template <typename T>
+void of_head(Scratch& s, const Head<T>& g, const Head<T>& q, const Head<T>& k, const Head<T>& v,
+             const Head<T>& out, const float* sums, bool is_causal, float scale, T* of_q, T* of_k,
+             T* of_v, int64_t down) {
   const int64_t queries = q.length, keys = k.length, width = q.width;
-  const int64_t wide_keys = padded(keys), size = padded(width);
+  const int64_t wide_keys = padded(keys), size = padded(width), words = size / PAIR<T>;
   q.in_rows(s.q), g.in_rows(s.g), k.in_rows(s.k), v.in_rows(s.v);
-  k.in_pairs_of_rows(s.k_pairs), q.in_pairs_of_rows(s.q_pairs), g.in_pairs_of_rows(s.g_pairs);
-  transposed(s.k, wide_keys, size / 2, s.k_across), transposed(s.v, wide_keys, size / 2, s.v_across);
+  k.in_columns(s.k_columns), q.in_columns(s.q_columns), g.in_columns(s.g_columns);
+  transposed(s.k, wide_keys, words, s.k_across), transposed(s.v, wide_keys, words, s.v_across);
   std::vector<float> inner(queries);
   for (int64_t r = 0; r < queries; ++r) inner[r] = inner_product(g.row(r), out.row(r), width);
-  s.scores.resize(STEP * wide_keys), s.by.resize(STEP * wide_keys);
-  s.gradients.resize(STEP * wide_keys / 2);
-  s.weight_pairs.resize(STEP / 2 * wide_keys), s.gradient_pairs.resize(STEP / 2 * wide_keys);
+  const int64_t block = STEP * wide_keys;
+  s.scores.resize(block), s.by.resize(block), s.gradients.resize(block / PAIR<T>);
+  s.weight_columns.resize(block / PAIR<T>), s.gradient_columns.resize(block / PAIR<T>);
   s.of_q.resize(STEP * size), s.of_k.assign(wide_keys * size, 0), s.of_v.assign(wide_keys * size, 0);
+  const auto& lines = PAIR<T> == 1 ? s.gradient_columns : s.gradients;
   for (int64_t i = 0; i < queries; i += STEP) {
     const int64_t columns = is_causal ? std::min(wide_keys, i + STEP) : wide_keys;
-    product({s.q.data() + i * size / 2, size / 2, 1}, s.k_across.data(), wide_keys, s.scores.data(),
-            STEP, columns, size / 2, false);
-    product({s.g.data() + i * size / 2, size / 2, 1}, s.v_across.data(), wide_keys, s.by.data(),
-            STEP, columns, size / 2, false);
-    weights_and_gradients(s, sums, inner.data(), i, queries, keys, columns, wide_keys, is_causal,
-                          scale);
-    product({s.gradients.data(), wide_keys / 2, 1}, s.k_pairs.data(), size, s.of_q.data(), STEP,
-            size, columns / 2, false);
+    const int64_t before = i / PAIR<T> * size;  // words of earlier rows
+    product<T>({s.q.data() + i * words, words, 1}, s.k_across.data(), wide_keys, s.scores.data(),
+               STEP, columns, words, false);
+    product<T>({s.g.data() + i * words, words, 1}, s.v_across.data(), wide_keys, s.by.data(), STEP,
+               columns, words, false);
+    weights_and_gradients<T>(s, sums, inner.data(), i, queries, keys, columns, wide_keys, is_causal,
+                             scale);
+    product<T>({lines.data(), wide_keys / PAIR<T>, 1}, s.k_columns.data(), size, s.of_q.data(),
+               STEP, size, columns / PAIR<T>, false);
     store(s.of_q.data(), size, of_q + i * down, down, std::min(STEP, queries - i), width);
-    product({s.gradient_pairs.data(), 1, wide_keys}, s.q_pairs.data() + i / 2 * size, size,
-            s.of_k.data(), columns, size, STEP / 2, true);
-    product({s.weight_pairs.data(), 1, wide_keys}, s.g_pairs.data() + i / 2 * size, size,
-            s.of_v.data(), columns, size, STEP / 2, true);
+    product<T>({s.gradient_columns.data(), 1, wide_keys}, s.q_columns.data() + before, size,
+               s.of_k.data(), columns, size, STEP / PAIR<T>, true);
+    product<T>({s.weight_columns.data(), 1, wide_keys}, s.g_columns.data() + before, size,
+               s.of_v.data(), columns, size, STEP / PAIR<T>, true);
   }
   store(s.of_k.data(), size, of_k, down, keys, width);
   store(s.of_v.data(), size, of_v, down, keys, width);
 }
 
 // The weights of STEP rows of scores, from `first` on, not yet divided by their sums.
+template <typename T>
 void weights_of(Scratch& s, float* sums, float* logarithms, int64_t step, int64_t first,
                 int64_t queries, int64_t keys, int64_t columns, int64_t width, bool is_causal,
                 float scale) {
@@ -249,7 +271,7 @@ void weights_of(Scratch& s, float* sums, float* logarithms, int64_t step, int64_
     const int64_t row = first + r;
     const int64_t seen = row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys;
     const float* from = s.scores.data() + r * width;
-    Bits* to = reinterpret_cast<Bits*>(s.gradients.data()) + r * width;
+    T* to = reinterpret_cast<T*>(s.gradients.data()) + r * width;
     float largest = -std::numeric_limits<float>::infinity(), sum = 0;
 #pragma omp simd reduction(max : largest)
     for (int64_t j = 0; j < seen; ++j) largest = from[j] > largest ? from[j] : largest;
@@ -257,32 +279,33 @@ void weights_of(Scratch& s, float* sums, float* logarithms, int64_t step, int64_
 #pragma omp simd reduction(+ : sum)
     for (int64_t j = 0; j < seen; ++j) {
       const float p = exponential(from[j] * scale - largest);
-      to[j] = Bits(rounded(p));
+      to[j] = narrow<T>(p);
       sum += p;
     }
-    std::fill(to + seen, to + columns, Bits(0));
+    std::fill(to + seen, to + columns, T(0));
     sums[r] = sum;
     if (row < queries) logarithms[row * step] = largest + std::log(sum);
   }
 }
 
 // The result of one head, stored at places whose rows are `down` apart.
-void of_head(Scratch& s, const Head& q, const Head& k, const Head& v, bool is_causal, float scale,
-             Bits* out, int64_t down, float* logarithms, int64_t step) {
-  const int64_t wide_keys = padded(k.length), size = padded(q.width);
-  q.in_rows(s.q), k.in_rows(s.k), v.in_pairs_of_rows(s.v);
-  transposed(s.k, wide_keys, size / 2, s.k_across);
-  s.scores.resize(STEP * wide_keys), s.gradients.resize(STEP * wide_keys / 2);
+template <typename T>
+void of_head(Scratch& s, const Head<T>& q, const Head<T>& k, const Head<T>& v, bool is_causal,
+             float scale, T* out, int64_t down, float* logarithms, int64_t step) {
+  const int64_t wide_keys = padded(k.length), size = padded(q.width), words = size / PAIR<T>;
+  q.in_rows(s.q), k.in_rows(s.k), v.in_columns(s.v);
+  transposed(s.k, wide_keys, words, s.k_across);
+  s.scores.resize(STEP * wide_keys), s.gradients.resize(STEP * wide_keys / PAIR<T>);
   s.of_q.resize(STEP * size);
   for (int64_t i = 0; i < q.length; i += STEP) {
     const int64_t columns = is_causal ? std::min(wide_keys, i + STEP) : wide_keys;
     float sums[STEP];
-    product({s.q.data() + i * size / 2, size / 2, 1}, s.k_across.data(), wide_keys, s.scores.data(),
-            STEP, columns, size / 2, false);
-    weights_of(s, sums, logarithms, step, i, q.length, k.length, columns, wide_keys, is_causal,
-               scale);
-    product({s.gradients.data(), wide_keys / 2, 1}, s.v.data(), size, s.of_q.data(), STEP, size,
-            columns / 2, false);
+    product<T>({s.q.data() + i * words, words, 1}, s.k_across.data(), wide_keys, s.scores.data(),
+               STEP, columns, words, false);
+    weights_of<T>(s, sums, logarithms, step, i, q.length, k.length, columns, wide_keys, is_causal,
+                  scale);
+    product<T>({s.gradients.data(), wide_keys / PAIR<T>, 1}, s.v.data(), size, s.of_q.data(), STEP,
+               size, columns / PAIR<T>, false);
     const int64_t rows = std::min(STEP, q.length - i);
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < size; ++c) s.of_q[r * size + c] /= sums[r];
@@ -290,13 +313,25 @@ void of_head(Scratch& s, const Head& q, const Head& k, const Head& v, bool is_ca
   }
 }
 
+// A function of a number of the type that a tensor has.
+template <typename F>
+void by_type(const at::Tensor& x, F function) {
+  if (x.scalar_type() == at::kFloat) function(float());
+  else function(Bits());
+}
+
+bool is_known(const at::Tensor& x, const at::Tensor& like) {
+  return x.dim() == 4 && (x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kFloat) &&
+         x.scalar_type() == like.scalar_type() && x.size(0) == like.size(0) &&
+         x.size(1) == like.size(1);
+}
+
 std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::Tensor& key,
                                              const at::Tensor& value, bool is_causal,
                                              double scale) {
   for (const auto* each : {&query, &key, &value})
-    TORCH_CHECK(each->dim() == 4 && each->scalar_type() == at::kBFloat16 &&
-                    each->size(0) == query.size(0) && each->size(1) == query.size(1),
-                "attention: all must be bfloat16 (B, heads, length, width)");
+    TORCH_CHECK(is_known(*each, query),
+                "attention: all must be (B, heads, length, width) in float32 or bfloat16");
   const int64_t batch = query.size(0), heads = query.size(1), queries = query.size(2),
                 width = query.size(3);
   TORCH_CHECK(key.size(3) == width && value.sizes() == key.sizes() && key.size(2) > 0,
@@ -305,14 +340,17 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
   // in memory as PyTorch's kernel gives them
   auto out = at::empty({batch, queries, heads, width}, query.options());
   auto sums = at::empty({batch, queries, heads}, query.options().dtype(at::kFloat));
-  at::parallel_for(0, batch * heads, 1, [&](int64_t begin, int64_t end) {
-    Scratch scratch;
-    for (int64_t h = begin; h < end; ++h) {
-      const int64_t first = h / heads * queries * heads + h % heads;
-      of_head(scratch, Head(q, h), Head(k, h), Head(v, h), is_causal, float(scale),
-              static_cast<Bits*>(out.mutable_data_ptr()) + first * width, heads * width,
-              sums.mutable_data_ptr<float>() + first, heads);
-    }
+  by_type(query, [&](auto number) {
+    using T = decltype(number);
+    at::parallel_for(0, batch * heads, 1, [&](int64_t begin, int64_t end) {
+      Scratch scratch;
+      for (int64_t h = begin; h < end; ++h) {
+        const int64_t first = h / heads * queries * heads + h % heads;
+        of_head(scratch, Head<T>(q, h), Head<T>(k, h), Head<T>(v, h), is_causal, float(scale),
+                static_cast<T*>(out.mutable_data_ptr()) + first * width, heads * width,
+                sums.mutable_data_ptr<float>() + first, heads);
+      }
+    });
   });
   return {out.transpose(1, 2), sums.transpose(1, 2)};
 }
@@ -322,9 +360,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(
     const at::Tensor& value, const at::Tensor& out, const at::Tensor& logsumexp, bool is_causal,
     double scale) {
   for (const auto* each : {&grad_out, &query, &key, &value, &out})
-    TORCH_CHECK(each->dim() == 4 && each->scalar_type() == at::kBFloat16 &&
-                    each->size(0) == query.size(0) && each->size(1) == query.size(1),
-                "attention_backward: all must be bfloat16 (B, heads, length, width)");
+    TORCH_CHECK(is_known(*each, query),
+                "attention_backward: all must be (B, heads, length, width) in float32 or bfloat16");
   const int64_t batch = query.size(0), heads = query.size(1), queries = query.size(2),
                 keys = key.size(2), width = query.size(3);
   TORCH_CHECK(key.size(3) == width && value.sizes() == key.sizes() &&
@@ -340,17 +377,19 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(
     return at::empty({batch, length, heads, width}, query.options());
   };
   auto of_q = made(queries), of_k = made(keys), of_v = made(keys);
-  at::parallel_for(0, batch * heads, 1, [&](int64_t begin, int64_t end) {
-    Scratch scratch;
-    for (int64_t h = begin; h < end; ++h) {
-      const auto place = [&](at::Tensor& x) {
-        return static_cast<Bits*>(x.mutable_data_ptr()) + h / heads * x.stride(0) +
-               h % heads * width;
-      };
-      of_head(scratch, Head(g, h), Head(q, h), Head(k, h), Head(v, h), Head(o, h),
-              sums.const_data_ptr<float>() + h * queries, is_causal, float(scale), place(of_q),
-              place(of_k), place(of_v), heads * width);
-    }
+  by_type(query, [&](auto number) {
+    using T = decltype(number);
+    at::parallel_for(0, batch * heads, 1, [&](int64_t begin, int64_t end) {
+      Scratch scratch;
+      for (int64_t h = begin; h < end; ++h) {
+        const auto place = [&](at::Tensor& x) {
+          return static_cast<T*>(x.mutable_data_ptr()) + h / heads * x.stride(0) + h % heads * width;
+        };
+        of_head(scratch, Head<T>(g, h), Head<T>(q, h), Head<T>(k, h), Head<T>(v, h), Head<T>(o, h),
+                sums.const_data_ptr<float>() + h * queries, is_causal, float(scale), place(of_q),
+                place(of_k), place(of_v), heads * width);
+      }
+    });
   });
   return {of_q.transpose(1, 2), of_k.transpose(1, 2), of_v.transpose(1, 2)};
 }

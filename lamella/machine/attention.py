@@ -1,4 +1,4 @@
-"""Attention in bfloat16 and its gradient, by heads (`attention.cpp`) and as PyTorch computes it."""
+"""Attention and its gradient, by heads (`attention.cpp`) and as PyTorch computes it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def by_torch_backward(gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, 
 
 def by_heads(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, is_causal: bool, scale: float
              ) -> Tensors:
-    """As `by_torch`, in bfloat16. The extension must be there."""
+    """As `by_torch`. The extension must be there."""
     return torch.ops.lamella.attention.default(q, k, v, is_causal, scale)
 
 
 def by_heads_backward(gradient: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor,
                       out: torch.Tensor, sums: torch.Tensor, is_causal: bool, scale: float
                       ) -> Tensors:
-    """As `by_torch_backward`, in bfloat16. The extension must be there."""
+    """As `by_torch_backward`. The extension must be there."""
     return torch.ops.lamella.attention_backward.default(gradient, q, k, v, out, sums, is_causal,
                                                         scale)

@@ -43,6 +43,8 @@ class CellTree:
             if self._auto_prefix:
                 value.update_parameters_name(name + ".")
             cells[name] = value  # type: ignore[index]
+            if hasattr(type(self), name):  # a method of newer versions, which would hide the Cell
+                own[name] = value
         elif params is not None and name in params:
             self._set_parameter(name, value)
         elif cells is not None and name in cells:
@@ -120,6 +122,7 @@ class CellTree:
         for registry in (self._params, self._cells, self._buffers):
             if name in registry:
                 del registry[name]
+                self.__dict__.pop(name, None)
                 return
         object.__delattr__(self, name)
 

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..core.errors import op
+from ..core.spreading import is_part, spreading
 from ..core.state import numbers, state
 from ..tensors.tensor import Tensor, wrap
 from .arguments import FLOATS, raw_of, require, typed
@@ -25,10 +26,23 @@ def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tens
         raise ValueError(f"For 'scaled_dot_product', keys and values must be as many, and keys as "
                          f"wide as queries, but got the shapes {tuple(query.shape)}, "
                          f"{tuple(key.shape)} and {tuple(value.shape)}.")
-    grouped = query.shape[1] != key.shape[1]
+    return attend(query, key, value, bias, dropout_p, is_causal, scale,
+                  query.shape[1] != key.shape[1])
+
+
+def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor | None,
+           dropout_p: float, is_causal: bool, scale: float | None, grouped: bool) -> torch.Tensor:
+    """PyTorch's fused attention, also where processes hold parts, and of any derivative."""
+    def kernel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, b: torch.Tensor | None
+               ) -> torch.Tensor:
+        return F.scaled_dot_product_attention(q, k, v, b, dropout_p, is_causal, scale=scale,
+                                              enable_gqa=grouped)
+
     with differentiable_attention():
-        return F.scaled_dot_product_attention(query, key, value, bias, dropout_p, is_causal,
-                                              scale=scale, enable_gqa=grouped)
+        if dropout_p == 0 and any(type(raw) is not torch.Tensor and is_part(raw)
+                                  for raw in (query, key, value)):
+            return spreading().attend(kernel, query, key, value, bias)
+        return kernel(query, key, value, bias)
 
 
 def differentiable_attention() -> Any:

@@ -21,8 +21,9 @@ class PyFunc(Primitive):
     """A Python function on NumPy arrays as an operator; it has no gradient.
 
     Args:
-        fn: takes NumPy arrays, gives one or a tuple of them.
-        in_types, in_shapes: of the inputs; kept.
+        fn: takes NumPy arrays, gives one or a tuple of them; where `in_shapes` says ``()``, it
+            takes a number of Python's.
+        in_types, in_shapes: of the inputs; the types are kept.
         out_types: the data types of the outputs.
         out_shapes: their shapes; kept.
         stateful: accepted as MindSpore does.
@@ -49,10 +50,18 @@ class PyFunc(Primitive):
             self.add_prim_attr(name, value)
 
     def __call__(self, *args: Any) -> tuple[Tensor, ...]:
-        out = self.fn(*[_array(a) for a in args])
+        shapes = [*self.in_shapes, *[None] * len(args)]
+        out = self.fn(*[_as_declared(_array(a), shape)
+                        for a, shape in builtins.zip(args, shapes)])  # noqa: B905
         results = out if isinstance(out, (tuple, list)) else (out,)
         return tuple([Tensor(np.asarray(r), t)
                       for r, t in builtins.zip(results, self.out_types)])  # noqa: B905
+
+
+def _as_declared(value: Any, shape: Any) -> Any:
+    """An array of one element as a number, if its declared shape is ``()``."""
+    is_number = shape is not None and len(shape) == 0 and isinstance(value, np.ndarray)
+    return value.item() if is_number and value.size == 1 else value
 
 
 def _array(value: Any) -> Any:

@@ -423,12 +423,24 @@ class _Sharded:
         joined = len(args) == 1 and isinstance(args[0], (tuple, list))
         flat: Any = args[0] if joined else args
         strategies = _for_each(attrs["in_strategy"], flat, name)
+        outputs = attrs["out_strategy"]
+        if name == "OneHot":
+            strategies, outputs = self._of_one_hot(strategies, flat, outputs)
         flat = tuple([_laid_out(value, strategy, name, taken, self._keys(i, value))
                       for i, (value, strategy) in enumerate(zip(flat, strategies, strict=True))])
         found = call(flat, **kwargs) if joined else call(*flat, **kwargs)
-        if attrs["out_strategy"] is None or isinstance(found, tuple):
+        if outputs is None or isinstance(found, tuple):
             return found
-        return _laid_out(found, attrs["out_strategy"][0], name, {})
+        return _laid_out(found, outputs[0], name, {})
+
+    def _of_one_hot(self, strategies: tuple, values: tuple, outputs: Any) -> tuple[tuple, Any]:
+        """`OneHot`'s first strategy is that of its result, which has a dimension more than it."""
+        first = strategies[0]
+        if not isinstance(first, tuple) or len(first) != values[0].ndim + 1:
+            return strategies, outputs
+        axis = self.axis % len(first)  # type: ignore[attr-defined]
+        return ((first[:axis] + first[axis + 1:], *strategies[1:]),
+                (first,) if outputs is None else outputs)
 
     def _keys(self, place: int, value: Any) -> list[Any] | None:
         """The role of each dimension of a product's factor."""

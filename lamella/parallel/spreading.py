@@ -13,7 +13,7 @@ import torch
 from ..communication import exchange, settings
 from ..communication.groups import group_of
 from ..core.spreading import Spreading, is_part, register_spreading
-from . import accumulation, parts, pipeline, sharding, stages
+from . import accumulation, attention, parts, pipeline, sharding, stages
 
 __all__ = ["OverProcesses"]
 
@@ -34,6 +34,10 @@ class OverProcesses(Spreading):
             holders = group_of(None, name) if found is None else found.alike
             raw = exchange.all_reduce(name, raw, op, holders)
         return stages.total(name, raw, op)
+
+    def attend(self, kernel: Callable[..., torch.Tensor], query: torch.Tensor, key: torch.Tensor,
+               value: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+        return attention.attend(kernel, query, key, value, bias)
 
     def place(self, optimizer: Any) -> None:
         if settings.shards_optimizer():

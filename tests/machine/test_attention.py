@@ -1,4 +1,4 @@
-"""The kernels for attention in bfloat16 and its gradient, against PyTorch's in float32."""
+"""The kernels for attention and its gradient, against PyTorch's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kernel():
 
 @pytest.fixture
 def chosen(kernel, monkeypatch):
-    """All attention in bfloat16 is computed by these kernels."""
+    """All attention is computed by these kernels."""
     monkeypatch.setattr("lamella.graph.passes.attention.SMALLEST", 1)
     monkeypatch.setattr(known, "find", lambda *args: "heads")
 
@@ -36,9 +36,9 @@ def made(batch, heads, length, width, seed):
     return torch.randn(batch, length, heads, width).bfloat16().transpose(1, 2)
 
 
-def given(batch, heads, queries, keys, width, is_causal):
-    q, gradient = (made(batch, heads, queries, width, seed) for seed in (0, 1))
-    k, v = (made(batch, heads, keys, width, seed) for seed in (2, 3))
+def given(batch, heads, queries, keys, width, is_causal, dtype=torch.bfloat16):
+    q, gradient = (made(batch, heads, queries, width, seed).to(dtype) for seed in (0, 1))
+    k, v = (made(batch, heads, keys, width, seed).to(dtype) for seed in (2, 3))
     out, sums = attention.by_torch(q, k, v, is_causal, 0.3)
     return gradient, q, k, v, out, sums, is_causal, 0.3
 
@@ -54,8 +54,9 @@ def in_float32(gradient, q, k, v, out, sums, is_causal, scale):
 @pytest.mark.parametrize("sizes", [
     (1, 1, 1, 1, 1), (2, 3, 5, 5, 4), (1, 2, 33, 33, 20), (2, 2, 17, 40, 8), (2, 2, 40, 17, 8),
     (2, 8, 128, 128, 32), (1, 3, 1100, 1100, 16)])
-def test_all_is_as_close_as_that_of_pytorch(kernel, sizes, is_causal):
-    arguments = given(*sizes, is_causal)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_all_is_as_close_as_that_of_pytorch(kernel, sizes, is_causal, dtype):
+    arguments = given(*sizes, is_causal, dtype)
     theirs = *arguments[4:6], *attention.by_torch_backward(*arguments)
     ours = *attention.by_heads(*arguments[1:4], *arguments[6:]), *kernel(*arguments)
     for exact, their, own in zip(in_float32(*arguments), theirs, ours, strict=True):
@@ -63,7 +64,7 @@ def test_all_is_as_close_as_that_of_pytorch(kernel, sizes, is_causal):
         largest = exact.abs().max().clamp(min=1e-3)
         error = (own.float() - exact).abs().max() / largest
         assert error <= max(2 * (their.float() - exact).abs().max() / largest,
-                            8e-3 if own.dtype is torch.bfloat16 else 1e-6)
+                            8e-3 if own.dtype is torch.bfloat16 else 3e-6)
 
 
 def test_values_in_other_layouts(kernel):
@@ -100,7 +101,8 @@ def test_numbers_that_are_not_finite_stay_visible(kernel, which, number):
 
 
 @pytest.mark.parametrize("change", [
-    lambda a: a.__setitem__(0, a[0].float()), lambda a: a.__setitem__(2, a[2][..., :4]),
+    lambda a: a.__setitem__(0, a[0].float()), lambda a: a.__setitem__(1, a[1].double()),
+    lambda a: a.__setitem__(2, a[2][..., :4]),
     lambda a: a.__setitem__(3, a[3][:, :, :5]), lambda a: a.__setitem__(1, a[1][0]),
     lambda a: a.__setitem__(5, a[5].double()), lambda a: a.__setitem__(5, a[5][..., :3])])
 def test_what_they_do_not_support_is_refused(kernel, change):
@@ -114,9 +116,10 @@ def test_what_they_do_not_support_is_refused(kernel, change):
             attention.by_heads(*arguments[1:4], False, 0.3)
 
 
+@pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 5e-2), (torch.float32, 1e-5)])
 @pytest.mark.parametrize("keywords", [{"is_causal": True}, {"scale": 0.5}])
-def test_graphs_use_them_where_they_are_the_fastest(chosen, keywords):
-    arguments = given(2, 4, 48, 48, 16, False)[:4]
+def test_graphs_use_them_where_they_are_the_fastest(chosen, keywords, dtype, tolerance):
+    arguments = given(2, 4, 48, 48, 16, False, dtype)[:4]
 
     def both(gradient, q, k, v):
         out, sums = FORWARD(q, k, v, **keywords)
@@ -127,24 +130,25 @@ def test_graphs_use_them_where_they_are_the_fastest(chosen, keywords):
     graph = recorded(both, *arguments)
     better = improve(graph, list(arguments))
     assert count(better, "attention", "attention_backward") == 2
-    check_same(graph, better, arguments, 5e-2)
+    check_same(graph, better, arguments, tolerance)
     assert count(plain(better), "attention", "attention_backward") == 0
     check_same(graph, plain(better), arguments)
 
 
 @pytest.mark.parametrize("masked", [True, False])
-def test_masks_and_float32_stay_with_pytorch(chosen, masked):
+def test_masks_and_other_types_stay_with_pytorch(chosen, masked):
     q, k, v = given(2, 2, 6, 6, 8, False)[1:4]
     mask = torch.zeros(6, 6).bfloat16() if masked else None
-    tensors = [q, k, v] if masked else [q.float(), k.float(), v.float()]
+    tensors = [q, k, v] if masked else [q.double(), k.double(), v.double()]
     graph = recorded(lambda *tensors: FORWARD(*tensors, attn_mask=mask), *tensors)
     assert count(improve(graph, list(tensors)), "attention") == 0
 
 
 @pytest.mark.parametrize("tensors", [3, 6])
 def test_measuring_names_a_kernel(kernel, tensors):
-    key = (tensors, 2, 2, 64, 64, 16, True, torch.get_num_threads())
-    assert _measured(key) in {"torch", "heads"}
+    for dtype in ("torch.float32", "torch.bfloat16"):
+        key = (tensors, 2, 2, 64, 64, 16, True, dtype, torch.get_num_threads())
+        assert _measured(key) in {"torch", "heads"}
 
 
 class Mixed(nn.Cell):

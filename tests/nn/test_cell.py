@@ -422,3 +422,24 @@ def test_gradients_pass_an_operator_in_place_of_their_reducer():
     before = net.weight.asnumpy().copy()
     step(Tensor([[1.0, 2.0]]), Tensor([[100.0]]))
     assert (net.weight.asnumpy() != before).all()
+
+
+def test_a_child_may_have_the_name_of_a_method():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.buffers = nn.Dense(2, 2)  # a method of Cell since 2.8
+
+        def construct(self, x):
+            return self.buffers(x)
+
+    net = Net()
+    x = ms.ops.ones((1, 2))
+    assert net(x).shape == (1, 2) and net.buffers is net._cells["buffers"]
+    assert [p.name for p in net.trainable_params()] == ["buffers.weight", "buffers.bias"]
+    twin = copy.deepcopy(net)
+    assert twin.buffers is twin._cells["buffers"] is not net.buffers
+    first, net.buffers = net.buffers, nn.Dense(2, 3)
+    assert net(x).shape == (1, 3) and net.buffers is not first
+    del net.buffers
+    assert callable(net.buffers) and "buffers" not in net._cells

@@ -96,6 +96,12 @@ def test_constexpr_and_add_flags() -> None:
 
 
 def test_pyfunc_gives_tuples_of_the_types_asked_for() -> None:
+    kinds = []
+    number = ops.PyFunc(lambda n, x: kinds.append((type(n), x.shape)) or x * n,
+                        [ms.int32, ms.float32], [(), (2,)], [ms.float32], [(2,)])
+    assert number(ms.Tensor([3], ms.int32), ms.Tensor([1.0, 2.0]))[0].tolist() == [3, 6]
+    assert number(ms.Tensor(3, ms.int32), ms.Tensor([1.0, 2.0]))[0].tolist() == [3, 6]
+    assert kinds == [(int, (2,))] * 2
     both = ops.PyFunc(lambda x: (x.sum(), x > 1), [ms.float32], [(2,)], [ms.float64, ms.bool_],
                       [(), (2,)])
     total, more = both(Tensor([1.0, 2.0]))

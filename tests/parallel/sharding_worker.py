@@ -187,6 +187,24 @@ def held(size):
     return [*shapes, list(out.shape), float(out.sum())]
 
 
+def one_hot(size):
+    """What each process holds of a result whose own strategy its operator was given, and all."""
+    shapes = []
+
+    def network(numbers):
+        for axis, strategy in ((-1, (1, size)), (-1, (size, 1)), (0, (size, 1)), (-1, (1,))):
+            operator = ops.OneHot(axis).shard((strategy, (), ()))
+            out = operator(numbers, 8, Tensor(1.0), Tensor(0.0))
+            shapes.append(list(out._raw.to_local().shape))
+            results.append(out)
+        return sum((out * ops.arange(8)).sum() for out in results)
+
+    results = []
+    auto = AutoParallel(network)
+    auto.dataset_strategy("full_batch")
+    return float(auto(Tensor([3, 1, 4, 1, 5, 2, 6, 7], ms.int32))), shapes
+
+
 def optimizer_of(kind, weights):
     return {"Adam": lambda: nn.Adam(weights, 0.02), "ASGD": lambda: nn.ASGD(weights),
             "Lamb": lambda: nn.Lamb(weights, 0.02),
@@ -270,6 +288,7 @@ def main(folder):
     found["large"] = float((shard(ops.matmul, ((2, 1), (1, 1)))(large, large)).sum())
     ms.reset_auto_parallel_context()
     found["held"] = held(size)
+    found["one hot"] = one_hot(size)
     found["layers"] = layers(size)
     found["means"] = means(size, mine)
     found["Momentum step"] = train("Momentum", mine, size, "tuples", outer=AutoParallel)

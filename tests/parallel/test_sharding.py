@@ -59,6 +59,15 @@ def test_each_process_computes_its_part(found):
         assert answer["held"] == [[2, 4], [2, 8 // size], [2, 4], [2, 4], 8 * 4 * 8.0]
 
 
+def test_the_first_strategy_of_one_hot_is_its_results(found):
+    size = len(found)
+    numbers = np.array([3, 1, 4, 1, 5, 2, 6, 7])
+    total = 3 * numbers.sum() + (np.eye(8)[numbers].T * np.arange(8)).sum()
+    for answer in found:
+        assert answer["one hot"] == [total, [[8, 8 // size], [8 // size, 8], [8 // size, 8],
+                                             [8, 8]]]
+
+
 def test_operators_of_layers_are_cut(found):
     size = len(found)
     for answer in found:

@@ -1,4 +1,4 @@
-"""Attention in bfloat16 and its gradient by the fastest kernels for their shapes.
+"""Attention and its gradient by the fastest kernels for their shapes.
 
 PyTorch's kernels for CPUs are made of products of small blocks, which are slow in bfloat16. The
 others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps.
@@ -24,6 +24,7 @@ FORWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu.default
 BACKWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 TENSORS: dict[Any, int] = {FORWARD: 3, BACKWARD: 6}  # how many tensors each takes first
 
+TYPES = (torch.float32, torch.bfloat16)
 SMALLEST = 2**14  # weights of attention that are worth timing
 LARGEST = 2**22  # and of what is timed; a larger batch takes proportionally longer
 ROUNDS, PATIENCE = 7, 0.5  # the most rounds of timing one shape; seconds
@@ -78,11 +79,13 @@ def _fastest(node: Node, measure: bool) -> str | None:
     dropped = node.args[count] if len(node.args) > count else node.kwargs.get("dropout_p", 0.0)
     metas = [meta_of(n) for n in node.args[:count]]
     if dropped != 0.0 or node.kwargs.get("attn_mask") is not None or any(
-            m is None or m.device.type != "cpu" or len(m.shape) != 4 for m in metas[:5]) or any(
-            m is not None and m.dtype is not torch.bfloat16 for m in metas[:5]):
+            m is None or m.device.type != "cpu" or len(m.shape) != 4 for m in metas[:5]):
         return None
     query, key, value = metas if count == TENSORS[FORWARD] else metas[1:4]
     assert query is not None and key is not None and value is not None
+    if query.dtype not in TYPES or any(
+            m is not None and m.dtype is not query.dtype for m in metas[:5]):
+        return None
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
     if key.shape != value.shape or key.shape[:2] != (batch, heads) or key.shape[3] != width or (
@@ -93,15 +96,16 @@ def _fastest(node: Node, measure: bool) -> str | None:
         return None
     few = min(batch, max(1, LARGEST // (heads * queries * keys)))
     return known.find((count, few, heads, queries, keys, width, _settings(node)[1],
-                       torch.get_num_threads()), _measured if measure else None)
+                       str(query.dtype), torch.get_num_threads()), _measured if measure else None)
 
 
 def _measured(key: Key) -> str:
     """The fastest kernel of a shape, on random numbers."""
-    count, batch, heads, queries, keys, width, is_causal, _ = map(int, key)
+    count, batch, heads, queries, keys, width, is_causal = map(int, key[:7])
+    dtype = getattr(torch, str(key[7]).removeprefix("torch."))
     with torch.no_grad(), torch.random.fork_rng([]):
         def made(length: int) -> torch.Tensor:
-            return torch.randn(batch, length, heads, width, dtype=torch.bfloat16).transpose(1, 2)
+            return torch.randn(batch, length, heads, width, dtype=dtype).transpose(1, 2)
 
         q, k, v, gradient = made(queries), made(keys), made(keys), made(queries)
         how = bool(is_causal), width**-0.5

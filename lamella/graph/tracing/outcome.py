@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from ...core.spreading import is_part
 from ...tensors.tensor import Tensor
 from ..ir.operations import sweep
 from .changes import APPENDED, Change, Snapshot, check_givable
-from .refusals import Cause
+from .refusals import CannotTrace, Cause
 from .results import Results
 from .trace import Trace, data_of
 
@@ -74,6 +75,8 @@ def outcome_of(trace: Trace, before: Snapshot, given: list[Tensor]) -> Outcome:
     check_givable([value for _, value in made], knows, "keeps", Cause.NEW_OBJECT)
     results = Results(given, tensors, before.reach, things.things, scalars)
     out_tree = results.described((trace.value, values, [call.args for call in trace.deferred]))
+    if any(map(is_part, results.new)):  # the recorder knows what this process holds of it
+        raise CannotTrace("returns a Tensor that is cut over processes")
     elsewhere = things.found_elsewhere(before.reach)
     assigned = [i for i, one in enumerate(trace.held) if data_of(one.tensor) is not one.begun]
     gradients = trace.pulls.gradients if trace.pulls is not None else ()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as torch_functional
-
 from ...core.errors import op
-from ...ops.attention import differentiable_attention
+from ...ops.attention import attend
 from ...tensors.tensor import Tensor, wrap
 
 __all__ = ["scaled_dot_product_attention"]
@@ -45,7 +43,6 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor,
     if is_causal and attn_mask is not None:
         raise ValueError("For 'scaled_dot_product_attention', 'attn_mask' must be None when "
                          "'is_causal' is True, but both were given.")
-    with differentiable_attention():
-        return wrap(torch_functional.scaled_dot_product_attention(
-            query._raw, key._raw, value._raw, None if attn_mask is None else attn_mask._raw,
-            dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa))
+    return wrap(attend(query._raw, key._raw, value._raw,
+                       None if attn_mask is None else attn_mask._raw, dropout_p, is_causal, scale,
+                       enable_gqa))
