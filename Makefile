@@ -21,7 +21,7 @@
 # make wheel   a source archive and the wheel that is built from it, in dist
 # make rooms   the picture of the rooms, docs/rooms.svg, drawn from the order that the tests hold
 # make lines   lines by room: code, docstrings, tests
-# make stubs   what type checkers know of Tensor's methods, lamella/tensors/methods.pyi
+# make stubs   what type checkers know of Tensor's methods and of packages whose names are imported late (*.pyi)
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -104,6 +104,7 @@ lines: setup
 
 stubs: setup
 	$(BIN)/python docs/method_types.py
+	$(BIN)/python docs/package_types.py
 
 $(DOCS_STAMP): $(STAMP)
 	$(PIP) -c constraints.txt -e '.[docs]'

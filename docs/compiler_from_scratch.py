@@ -200,7 +200,7 @@ def sources(function: Callable, args: tuple) -> Iterator[Source]:
 
 
 def fingerprint(value: Any) -> Any:
-    """What a recording depends on: the metadata of a tensor, the value of a number, else identity."""
+    """What a recording depends on: a tensor's metadata, a number's value, else identity."""
     if torch.is_tensor(value):
         return tuple(value.shape), tuple(value.stride()), value.dtype, value.requires_grad
     if isinstance(value, (bool, int, float, str, type(None))):

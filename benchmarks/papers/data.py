@@ -21,6 +21,8 @@ def layers(seed: int, *sizes: int) -> Arrays:
     return found
 
 
+_TIMES = np.linspace(0, 4, 100, dtype=np.float32)
+
 # by algorithm: the weights, then what a call gets besides
 DATA: dict[str, tuple[Arrays, Arrays]] = {
     "maml": (layers(1, 1, 24, 24, 1), [normal(2, 8, 10, 1), normal(3, 8, 10, 1)]),
@@ -43,6 +45,17 @@ DATA: dict[str, tuple[Arrays, Arrays]] = {
                     [normal(47, 16, 24)]),
     "adaptive ode": (layers(48, 4, 32, 4), [normal(49, 32, 4)]),
     "line search": ([normal(50, 10)], [normal(51, 40, 10), np.sign(normal(52, 40))]),
+    "flow": (layers(53, 3, 32, 32, 3), [normal(54, 64, 3)]),
+    "fourier operator": ([normal(55, 16), normal(56, 16, 1, scale=0.3), *[
+        array for i in range(3) for array in (
+            normal(57 + i, 16, 16, 12, scale=0.06), normal(60 + i, 16, 16, 12, scale=0.06),
+            normal(63 + i, 16, 16, scale=0.25))]], [normal(66, 16, 64), normal(67, 16, 64)]),
+    "levenberg-marquardt": ([np.array([1.0, 0.5, 0.5, 2.0, 0.0], np.float32)], [
+        _TIMES, 1.3 * np.exp(-0.7 * _TIMES) + 0.4 * np.sin(2.2 * _TIMES) + np.float32(0.1)]),
+    "influence": ([normal(68, 20)], [normal(69, 256, 20), np.sign(normal(70, 256)),
+                                     normal(71, 8, 20), np.sign(normal(72, 8))]),
+    "kalman filter": ([0.9 * np.eye(4, dtype=np.float32) + normal(73, 4, 4, scale=0.05),
+                       normal(74, 2, 4)], [normal(75, 30, 2)]),
 }
 
 # by stage, what Dormand and Prince's method takes of the slopes so far; the last one is the step

@@ -252,6 +252,77 @@ def line_search(weights: Any, a: Any, b: Any) -> Any:
                           (w, *both(w)))[:2]
 
 
+def flow(weights: Any, x: Any) -> Any:
+    def loss(weights: Any, x: Any) -> Any:
+        change = jnp.zeros(x.shape[0])
+
+        def moved(x: Any) -> Any:
+            jacobian = jax.jacfwd(lambda x: dense(weights, x))(x)
+            return dense(weights, x), jnp.trace(jacobian)
+
+        for _ in range(8):
+            slope, trace = jax.vmap(moved)(x)
+            x, change = x + slope / 8, change - trace / 8
+        return (0.5 * (x * x).sum(1) - change).mean()
+
+    return jax.value_and_grad(loss)(weights, x)
+
+
+def fourier_operator(weights: Any, x: Any, y: Any) -> Any:
+    def loss(weights: Any, x: Any, y: Any) -> Any:
+        lift, out, *w = weights
+        h = x[:, :, None] * lift
+        for re, im, by in (w[i:i + 3] for i in range(0, len(w), 3)):
+            low = jnp.fft.rfft(h.swapaxes(1, 2))[:, :, :12]
+            low = jnp.einsum("bim,iom->bom", low, lax.complex(re, im))
+            rest = jnp.zeros((*low.shape[:2], x.shape[1] // 2 - 11), low.dtype)
+            whole = jnp.concatenate([low, rest], 2)
+            h = jax.nn.relu(jnp.fft.irfft(whole, x.shape[1]).swapaxes(1, 2) + h @ by)
+        return (((h @ out)[:, :, 0] - y) ** 2).mean()
+
+    return jax.value_and_grad(loss)(weights, x, y)
+
+
+def levenberg_marquardt(weights: Any, x: Any, y: Any) -> Any:
+    w, = weights
+
+    def residuals(w: Any) -> Any:
+        return w[0] * jnp.exp(-w[1] * x) + w[2] * jnp.sin(w[3] * x) + w[4] - y
+
+    for _ in range(6):
+        j = jax.jacfwd(residuals)(w)
+        w = w - jnp.linalg.solve(j.T @ j + 0.01 * jnp.eye(5), j.T @ residuals(w))
+    return w
+
+
+def influence(weights: Any, x: Any, y: Any, new_x: Any, new_y: Any) -> Any:
+    w, = weights
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        return jnp.log(1 + jnp.exp(-y * (x @ w))).mean() + 0.01 * (w * w).sum()
+
+    direction = jnp.linalg.solve(jax.hessian(loss)(w, x, y), jax.grad(loss)(w, new_x, new_y))
+    return jax.vmap(jax.grad(loss), (None, 0, 0))(w, x, y) @ direction
+
+
+def kalman_filter(weights: Any, seen: Any) -> Any:
+    def loss(weights: Any, seen: Any) -> Any:
+        f, h = weights
+
+        def step(state: Any, y: Any) -> Any:
+            mean, spread, total = state
+            mean, spread = f @ mean, f @ spread @ f.T + 0.1 * jnp.eye(4)
+            s = h @ spread @ h.T + 0.2 * jnp.eye(2)
+            inverse = jnp.linalg.inv(s)
+            gain, error = spread @ h.T @ inverse, y - h @ mean
+            total = total + 0.5 * (error @ inverse @ error) + 0.5 * jnp.log(jnp.linalg.det(s))
+            return (mean + gain @ error, spread - gain @ h @ spread, total), None
+
+        return lax.scan(step, (jnp.zeros(4), jnp.eye(4), 0.0), seen)[0][2]
+
+    return jax.value_and_grad(loss)(weights, seen)
+
+
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:
     """An algorithm's compiled step, which waits for its results, and its arguments."""
     step = jax.jit(globals()[name.replace(" ", "_").replace("-", "_")])

@@ -281,6 +281,81 @@ def line_search(weights: Any, a: Any, b: Any) -> Any:
                          (w, *both(w)))[:2]
 
 
+def flow(weights: Any, x: Any) -> Any:
+    """A continuous flow with the exact trace of its Jacobian, in eight Euler steps."""
+    def loss(*given: Any) -> Any:
+        *w, x = given
+        change = ops.zeros((x.shape[0],))
+
+        def moved(x: Any) -> Any:
+            jacobian = ms.jacfwd(lambda x: dense(w, x))(x)
+            return dense(w, x), (jacobian * ops.eye(x.shape[0])).sum()
+
+        for _ in range(8):
+            slope, trace = ms.vmap(moved)(x)
+            x, change = x + slope / 8, change - trace / 8
+        return (0.5 * (x * x).sum(1) - change).mean()
+
+    return gradient_of(loss, len(weights))(*weights, x)
+
+
+def fourier_operator(weights: Any, x: Any, y: Any) -> Any:
+    """Three layers of a Fourier neural operator, which keeps twelve frequencies."""
+    complex_of = ops.Complex()
+
+    def loss(*given: Any) -> Any:
+        lift, out, *w, x, y = given
+        h = x[:, :, None] * lift
+        for re, im, by in (w[i:i + 3] for i in range(0, len(w), 3)):
+            low = ops.rfft(h.swapaxes(1, 2))[:, :, :12]
+            low = ops.einsum("bim,iom->bom", low, complex_of(re, im))
+            rest = ops.zeros((*low.shape[:2], x.shape[1] // 2 - 11))
+            whole = ops.cat([low, complex_of(rest, rest)], 2)
+            h = ops.relu(ops.irfft(whole, x.shape[1]).swapaxes(1, 2) + h @ by)
+        return (((h @ out)[:, :, 0] - y) ** 2).mean()
+
+    return gradient_of(loss, len(weights))(*weights, x, y)
+
+
+def levenberg_marquardt(weights: Any, x: Any, y: Any) -> Any:
+    """Six steps of a least-squares fit of five numbers."""
+    w, = weights
+
+    def residuals(w: Any) -> Any:
+        return w[0] * ops.exp(-w[1] * x) + w[2] * ops.sin(w[3] * x) + w[4] - y
+
+    for _ in range(6):
+        j = ms.jacfwd(residuals)(w)
+        w = w - ms.scipy.linalg.solve(j.T @ j + 0.01 * ops.eye(5), j.T @ residuals(w))
+    return w
+
+
+def influence(weights: Any, x: Any, y: Any, new_x: Any, new_y: Any) -> Any:
+    """What each of 256 examples does to the loss of others, by the inverse Hessian."""
+    w, = weights
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        return ops.log(1 + ops.exp(-y * (x @ w))).mean() + 0.01 * (w * w).sum()
+
+    direction = ms.scipy.linalg.solve(ms.hessian(loss)(w, x, y), ms.grad(loss)(w, new_x, new_y))
+    return ms.vmap(ms.grad(loss), (None, 0, 0))(w, x, y) @ direction
+
+
+def kalman_filter(weights: Any, seen: Any) -> Any:
+    """The likelihood of thirty observations by a linear filter, and its gradients."""
+    def loss(f: Any, h: Any, seen: Any) -> Any:
+        mean, spread, total = ops.zeros((4,)), ops.eye(4), 0.0
+        for y in seen:
+            mean, spread = f @ mean, f @ spread @ f.T + 0.1 * ops.eye(4)
+            s = h @ spread @ h.T + 0.2 * ops.eye(2)
+            gain, error = spread @ h.T @ ops.inverse(s), y - h @ mean
+            total = total + 0.5 * (error @ ops.inverse(s) @ error) + 0.5 * ops.log(ops.det(s))
+            mean, spread = mean + gain @ error, spread - gain @ h @ spread
+        return total
+
+    return gradient_of(loss, 2)(*weights, seen)
+
+
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:
     """An algorithm's compiled step, and its arguments."""
     fn = globals()[name.replace(" ", "_").replace("-", "_")]

@@ -3,20 +3,22 @@
 import importlib as _importlib
 
 from ..compat.missing import name_of as _name_of
-from ..tensors.parameter import no_init_parameters
+from ..tensors.parameter import no_init_parameters as no_init_parameters
 from .activation import *
 from .adaptive_pooling import *
 from .basic import *
-from .cell import Cell
+from .cell import Cell as Cell
 from .class_loss import *
 from .combined import *
-from .container import CellDict, CellList, SequentialCell
+from .container import CellDict as CellDict
+from .container import CellList as CellList
+from .container import SequentialCell as SequentialCell
 from .convolution import *
 from .dense import *
 from .dropout import *
 from .dynamic_lr import *
 from .embedding import *
-from .graph_cell import GraphCell
+from .graph_cell import GraphCell as GraphCell
 from .image import *
 from .int8 import *
 from .learning_rate_schedule import *

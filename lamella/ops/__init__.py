@@ -1,7 +1,7 @@
 """Functions on Tensors, one file per family, and the Primitive classes over them."""
 
 from ..core.elsewhere import names_elsewhere as _names_elsewhere
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor as Tensor
 from .activation import *
 from .adaptive_pooling import *
 from .added_products import *
@@ -52,7 +52,9 @@ from .padding import *
 from .partial_attention import *
 from .piecewise import *
 from .pooling import *
-from .primitive import Primitive, PrimitiveWithCheck, PrimitiveWithInfer
+from .primitive import Primitive as Primitive
+from .primitive import PrimitiveWithCheck as PrimitiveWithCheck
+from .primitive import PrimitiveWithInfer as PrimitiveWithInfer
 from .primitives.activation import *
 from .primitives.array import *
 from .primitives.assign import *
@@ -67,7 +69,7 @@ from .primitives.debug import *
 from .primitives.depthwise import *
 from .primitives.detection import *
 from .primitives.dropout_mask import *
-from .primitives.experts import GroupTopk
+from .primitives.experts import GroupTopk as GroupTopk
 from .primitives.extended import *
 from .primitives.grouped import *
 from .primitives.image import *
