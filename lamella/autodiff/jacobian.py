@@ -13,6 +13,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .forward import Linear, push, split_aux
 from .level import Level, current, entered
+from .node import probe
 from .reverse import checked_positions, checked_weights
 from .run import cut, detached, record
 from .tree import check_no_hidden, differentiable, differentiable_tensors, map_tensors, tensors
@@ -21,7 +22,7 @@ from .vmap import check_chunk_size, of_many
 
 def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
            has_aux: bool = False, *, chunk_size: int | None = None,
-           weights: Any = None) -> Callable[..., Any]:
+           weights: Any = None, holomorphic: bool = False) -> Callable[..., Any]:
     """The function that computes the Jacobian of `fn`, by forward mode.
 
     `fn` runs once, recorded as a linear map, which is applied to all directions together. Suits
@@ -33,6 +34,8 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         has_aux: differentiate only the first output; the others come back as they are.
         chunk_size: how many input elements to take at once, to bound memory; default all.
         weights: a Parameter, or a tuple or list of them, to differentiate by as well.
+        holomorphic: whether inputs, weights and outputs are complex, and `fn` is complex
+            differentiable: the elements are its complex derivatives. An eager call checks that.
 
     Returns:
         A function of `fn`'s arguments. For one output and one input it gives a Tensor of the
@@ -44,7 +47,8 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
 
     Raises:
         TypeError: if an argument is of the wrong type.
-        ValueError: if a position is out of range, or `fn` assigns one of the weights.
+        ValueError: if a position is out of range, `fn` assigns one of the weights, or isn't
+            holomorphic though it should be.
 
     Examples:
         >>> import lamella as ms
@@ -52,7 +56,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         [[2. 0.]
          [0. 4.]]
     """
-    request = _Request("jacfwd", fn, grad_position, has_aux, chunk_size, weights)
+    request = _Request("jacfwd", fn, grad_position, has_aux, chunk_size, weights, holomorphic)
 
     def jacobian(*args: Any) -> Any:
         fn, args, positions = request.of(args)
@@ -61,6 +65,8 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         indices = _leaf_indices(positions, args)
         try:
             linear = Linear(fn, args, outer, positions)
+            request.check_complex(linear.value, inputs, lambda raws: [
+                t._raw for t in tensors(linear.push(_at(indices, raws, linear.count)))])
             value, rows = linear.value, _pushed_rows(linear, indices, inputs, chunk_size, outer)
         except RuntimeError as error:
             if "is not implemented" not in str(error):  # a derivative that has no derivative itself
@@ -86,13 +92,13 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
 
 def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
            has_aux: bool = False, *, chunk_size: int | None = None,
-           weights: Any = None) -> Callable[..., Any]:
+           weights: Any = None, holomorphic: bool = False) -> Callable[..., Any]:
     """The function that computes the Jacobian of `fn`, by reverse mode.
 
     Suits functions with fewer outputs than inputs.
 
     Args:
-        fn, grad_position, has_aux, weights: as for `jacfwd`.
+        fn, grad_position, has_aux, weights, holomorphic: as for `jacfwd`.
         chunk_size: how many output elements to take at once, to bound memory; default all.
 
     Returns:
@@ -109,7 +115,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         >>> print(dx, dy)
         [3. 4.] [1. 2.]
     """
-    request = _Request("jacrev", fn, grad_position, has_aux, chunk_size, weights)
+    request = _Request("jacrev", fn, grad_position, has_aux, chunk_size, weights, holomorphic)
 
     def jacobian(*args: Any) -> Any:
         fn, args, positions = request.of(args)
@@ -133,7 +139,10 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
             with entered(level):
                 return tuple(run.pull(starts))
 
+        request.check_complex(first, chosen, lambda raws: one(*raws))
         rows = of_many(one, chunk_size=chunk_size)(*basis) if basis else ()
+        if holomorphic:  # PyTorch's gradients are the conjugates
+            rows = [torch.complex(row.real, -row.imag) for row in rows]
         sizes = [out.numel() for out in chosen]
         blocks = iter(zip(*[part.split(sizes) for part in rows], strict=True))
 
@@ -155,11 +164,12 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
 
 
 def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0,
-            has_aux: bool = False, *, weights: Any = None) -> Callable[..., Any]:
+            has_aux: bool = False, *, weights: Any = None,
+            holomorphic: bool = False) -> Callable[..., Any]:
     """The function that computes the second derivatives of `fn`: forward over reverse mode.
 
     Args:
-        fn, grad_position, has_aux, weights: as for `jacfwd`.
+        fn, grad_position, has_aux, weights, holomorphic: as for `jacfwd`.
 
     Returns:
         As `jacfwd` of the Jacobian: for a scalar function of one input a Tensor of the input's
@@ -175,8 +185,8 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None 
         [[6. 0.]
          [0. 6.]]
     """
-    inner = jacrev(fn, grad_position, has_aux, weights=weights)
-    return jacfwd(inner, grad_position, has_aux, weights=weights)
+    inner = jacrev(fn, grad_position, has_aux, weights=weights, holomorphic=holomorphic)
+    return jacfwd(inner, grad_position, has_aux, weights=weights, holomorphic=holomorphic)
 
 
 def _pushed_rows(linear: Linear, indices: list[int], inputs: list[torch.Tensor],
@@ -185,11 +195,8 @@ def _pushed_rows(linear: Linear, indices: list[int], inputs: list[torch.Tensor],
     level, count = Level(outer, reverse=False), linear.count
 
     def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        tangents: list[torch.Tensor | None] = [None] * count
-        for index, row in zip(indices, rows, strict=True):
-            tangents[index] = row
         with entered(level):
-            return tuple(t._raw for t in tensors(linear.push(tangents)))
+            return tuple(t._raw for t in tensors(linear.push(_at(indices, rows, count))))
 
     return of_many(one, chunk_size=chunk_size)(*_basis(inputs))
 
@@ -201,11 +208,8 @@ def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
     level, values = Level(outer, reverse=False), []
 
     def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        tangents: list[torch.Tensor | None] = [None] * sum(1 for _ in tensors(args))
-        for index, row in zip(indices, rows, strict=True):
-            tangents[index] = row
         with entered(level):
-            value, tangent = push(fn, args, tangents)
+            value, tangent = push(fn, args, _at(indices, rows, sum(1 for _ in tensors(args))))
         values.append(value)
         return tuple(t._raw for t in tensors(tangent))
 
@@ -213,15 +217,26 @@ def _forward_rows(fn: Callable[..., Any], args: tuple, indices: list[int],
     return values[-1], rows
 
 
+def _at(indices: list[int], rows: Sequence[torch.Tensor], count: int
+        ) -> list[torch.Tensor | None]:
+    """`count` tangents, of which those at `indices` are given."""
+    tangents: list[torch.Tensor | None] = [None] * count
+    for index, row in zip(indices, rows, strict=True):
+        tangents[index] = row
+    return tangents
+
+
 class _Request:
     """What to differentiate by what; weights become a last argument."""
 
     def __init__(self, name: str, fn: Any, grad_position: Any, has_aux: Any, chunk_size: Any,
-                 weights: Any):
+                 weights: Any, holomorphic: Any):
         if not callable(fn):
             raise TypeError(f"For '{name}', 'fn' must be a function or a Cell, "
                             f"but got {type(fn).__name__}.")
         of_type(has_aux, bool, "has_aux", name)
+        of_type(holomorphic, bool, "holomorphic", name)
+        self.holomorphic = holomorphic
         check_chunk_size(chunk_size, name)
         self.name, self.fn = name, fn
         self.weights = checked_weights(name, weights)
@@ -233,13 +248,33 @@ class _Request:
 
     def of(self, args: tuple) -> tuple[Callable[..., Any], tuple, tuple[int, ...]]:
         """The function, its arguments, and which of them to differentiate by."""
-        _check_arguments(self.name, self.positions, args)
+        _check_arguments(self.name, self.positions, args, self.holomorphic)
         if self.weights is None:
             return self.fn, args, self.positions
         given = (*args, tuple([wrap(w._raw) for w in self.weights]))
         positions = *self.positions, len(args)
-        _check_arguments(self.name, positions, given)
+        _check_arguments(self.name, positions, given, self.holomorphic)
         return self._with_weights, given, positions
+
+    def check_complex(self, value: Any, given: Sequence[torch.Tensor],
+                      derivative: Callable[[Sequence[torch.Tensor]], Sequence[torch.Tensor]]
+                      ) -> None:
+        """Check that a derivative is linear in complex numbers, where that is asked for."""
+        if not self.holomorphic:
+            return
+        for tensor in tensors(value[0] if isinstance(value, tuple) and value else value):
+            if not tensor._raw.is_complex():
+                raise TypeError(f"For '{self.name}', with holomorphic=True the results of 'fn' "
+                                f"must be complex, but got {tensor.dtype}.")
+        if state.trace is not None or current() is not None:
+            return
+        along = [probe(raw, 2) for raw in given]
+        for a, b in zip(derivative(along), derivative([1j * raw for raw in along]), strict=True):
+            a, b = a.detach(), b.detach()
+            tolerance = 1e-3 if a.dtype is torch.complex64 else 1e-6
+            if bool((b - 1j * a).abs().max() > tolerance * (a.abs().max() + b.abs().max())):
+                raise ValueError(f"For '{self.name}', with holomorphic=True 'fn' must be complex "
+                                 f"differentiable, but its derivative differs by direction.")
 
     def _with_weights(self, *given: Any) -> Any:
         """What the function gives with these weights."""
@@ -273,7 +308,8 @@ class _Request:
         return (by_inputs, by_weights) if self.positions else by_weights
 
 
-def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None:
+def _check_arguments(name: str, positions: tuple[int, ...], args: tuple,
+                     holomorphic: bool) -> None:
     for position in positions:
         if position >= len(args):
             raise ValueError(f"For '{name}', 'grad_position' {position} is out of range: the "
@@ -284,9 +320,13 @@ def _check_arguments(name: str, positions: tuple[int, ...], args: tuple) -> None
             raise TypeError(f"For '{name}', the argument at 'grad_position' {position} must be a "
                             f"Tensor or hold Tensors, but got {type(args[position]).__name__}.")
         for tensor in found:
-            if not tensor._raw.is_floating_point():
+            fits = tensor._raw.is_complex() if holomorphic else tensor._raw.is_floating_point()
+            if not fits:
+                kind = ("complex with holomorphic=True" if holomorphic else
+                        "of a floating type (complex with holomorphic=True)"
+                        if tensor._raw.is_complex() else "of a floating type")
                 raise TypeError(f"For '{name}', the argument at 'grad_position' {position} must be "
-                                f"of a floating type, but got {tensor.dtype}.")
+                                f"{kind}, but got {tensor.dtype}.")
 
 
 def _leaf_indices(positions: tuple[int, ...], args: tuple) -> list[int]:

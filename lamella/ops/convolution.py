@@ -10,7 +10,15 @@ import torch.nn.functional as F
 from ..core.errors import op
 from ..machine import convolutions, products
 from ..tensors.tensor import Tensor, wrap
-from .windows import each, given_padding, pad_mode_of, symmetric, window_padding
+from .windows import (
+    each,
+    given_padding,
+    number_is_open,
+    pad_mode_of,
+    symmetric,
+    taken_apart,
+    window_padding,
+)
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv3d_transpose",
            "deformable_conv2d", "dense", "bidense", "bias_add"]
@@ -32,9 +40,23 @@ def convolve(name: str, input: Tensor, weight: Tensor, bias: Tensor | None, stri
                          f"{groups}.")
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernels.shape[2:], stride,
                            dilation)
+    if number_is_open():
+        return wrap(_by_products(raw, kernels, bias, stride, pairs, dilation, groups))
     raw, pads = symmetric(raw, pairs)
     return wrap(_KERNELS[rank](raw, kernels, None if bias is None else bias._raw, stride, pads,
                                dilation, groups))
+
+
+def _by_products(raw: torch.Tensor, kernels: torch.Tensor, bias: Tensor | None, stride: Any,
+                 pairs: Any, dilation: Any, groups: int) -> torch.Tensor:
+    """A convolution as products of its kernels with the windows."""
+    windows = torch.stack(taken_apart(raw, kernels.shape[2:], stride, pairs, dilation), 2)
+    count, channels, *_ = raw.shape
+    lengths, outs = windows.shape[3:], kernels.shape[0]
+    columns = windows.reshape(count, groups, channels // groups * windows.shape[2], -1)
+    found = kernels.reshape(groups, outs // groups, -1) @ columns
+    found = found.reshape(count, outs, *lengths)
+    return found if bias is None else found + bias._raw.reshape(-1, *[1] * len(lengths))
 
 
 def _check_rank(name: str, input: Tensor, weight: Tensor, rank: int) -> None:

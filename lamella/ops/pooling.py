@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -12,7 +13,15 @@ from ..machine import planes
 from ..tensors.tensor import Tensor, wrap
 from .arguments import raw_of
 from .operands import floating
-from .windows import Pairs, each, given_padding, symmetric, window_padding
+from .windows import (
+    Pairs,
+    each,
+    given_padding,
+    number_is_open,
+    symmetric,
+    taken_apart,
+    window_padding,
+)
 
 __all__ = [
     "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d", "lp_pool2d",
@@ -79,18 +88,30 @@ def max_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pa
     raw, rank, kernel, stride = _windows(name, input, kernel_size, stride)
     gaps = each(name, "dilation", dilation, rank)
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, gaps)
+    if number_is_open() and not ceil_mode and not return_indices:
+        return wrap(functools.reduce(_larger, taken_apart(
+            raw, kernel, stride, pairs, gaps, _lowest(raw))))
     if any(a != b for a, b in pairs):
         pads = None if return_indices else _reached(pairs, raw.shape[2:], kernel, stride)
         if pads is not None and not any(d > 1 for d in gaps):
             return wrap(_MAX[rank](raw, kernel, stride, pads, gaps, True))  # type: ignore
-        low = -torch.inf if raw.is_floating_point() else torch.iinfo(raw.dtype).min
-        raw, pads = symmetric(raw, pairs, low)
+        raw, pads = symmetric(raw, pairs, _lowest(raw))
     else:
         pads = [a for a, _ in pairs]
     out = _MAX[rank](raw, kernel, stride, pads, gaps, ceil_mode, return_indices)
     if return_indices:
         return wrap(out[0]), wrap(out[1])
     return wrap(out)  # type: ignore
+
+
+def _lowest(raw: torch.Tensor) -> float:
+    return -torch.inf if raw.is_floating_point() else torch.iinfo(raw.dtype).min
+
+
+def _larger(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The larger of two, and of equal ones the first, as in PyTorch's kernel: it has the gradient.
+    """
+    return torch.where((b > a) | (b != b), b, a)
 
 
 def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, pad_mode: str,
@@ -100,6 +121,9 @@ def mean_over_windows(name: str, input: Tensor, kernel_size: Any, stride: Any, p
     raw, rank, kernel, stride = _windows(name, input, kernel_size, stride)
     pairs = window_padding(name, pad_mode, padding, raw.shape[2:], kernel, stride, (1,) * rank)
     pads: list[int] | None = [a for a, _ in pairs]
+    if number_is_open() and not ceil_mode and not divisor_override and (
+            count_include_pad or not any(map(any, pairs))):
+        return wrap(torch.stack(taken_apart(raw, kernel, stride, pairs, (1,) * rank)).mean(0))
     if any(a != b for a, b in pairs):
         pads = None if count_include_pad else _reached(pairs, raw.shape[2:], kernel, stride)
         ceil_mode = ceil_mode or pads is not None

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from ..autodiff.level import batching
 from ..core.require import one_of
+from ..core.state import state
 
 Pairs = list[tuple[int, int]]
 PAD_MODES = ("same", "valid", "pad")
@@ -94,3 +97,35 @@ def symmetric(raw: torch.Tensor, pairs: Pairs,
         return raw, [before for before, _ in pairs]
     flat = [n for pair in reversed(pairs) for n in pair]
     return F.pad(raw, flat, value=value), [0] * len(pairs)
+
+
+def number_is_open() -> bool:
+    """Whether the examples of a `vmap` are as many as a symbol says, in a graph for many sizes.
+
+    PyTorch's rules for windows in batches ask for their number. So windows are taken apart then.
+    """
+    return batching() and getattr(state.trace, "symbolic", None) is not None
+
+
+def taken_apart(raw: torch.Tensor, kernel: Sequence[int], stride: Sequence[int],
+                pairs: Pairs, dilation: Sequence[int], value: float = 0.0) -> list[torch.Tensor]:
+    """The elements at each place in all windows, each (N, C, *windows)."""
+    parts = []
+    for place in itertools.product(*map(range, kernel)):
+        part = raw
+        # by indices, since the rules of slices and padding ask for the number, too
+        for axis, (at, k, s, (before, after), d) in enumerate(zip(
+                place, kernel, stride, pairs, dilation, strict=True), 2):
+            length = raw.shape[axis]
+            windows = (length + before + after - d * (k - 1) - 1) // s + 1
+            where = [at * d - before + i * s for i in range(windows)]
+            chosen = [min(max(i, 0), length - 1) for i in where]
+            places = torch.tensor(chosen, device=raw.device)
+            part = part[(slice(None),) * axis + (places,)]
+            if chosen != where:
+                inside = torch.tensor([i == j for i, j in zip(where, chosen, strict=True)],
+                                      device=raw.device)
+                shape = [-1 if i == axis else 1 for i in range(raw.dim())]
+                part = torch.where(inside.reshape(shape), part, value)
+        parts.append(part)
+    return parts

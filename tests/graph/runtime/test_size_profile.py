@@ -24,7 +24,7 @@ def labels(count, of):
     return Tensor(np.random.default_rng(count).integers(0, of, count).astype(np.int32))
 
 
-def check(make, inputs, traces=3, rtol=2e-5):
+def check(make, inputs, traces=3, rtol=2e-5, atol=1e-6):
     """Check that a compiled function agrees with eager calls, with so many graphs; returns it.
 
     `make` gives the function, and the Parameters it may change.
@@ -36,7 +36,7 @@ def check(make, inputs, traces=3, rtol=2e-5):
     step = ms.jit(fn)
     for given in inputs:
         for mine, wanted in zip(flat(step(*given)), flat(eager(*given)), strict=True):
-            np.testing.assert_allclose(mine.asnumpy(), wanted.asnumpy(), rtol=rtol, atol=1e-6)
+            np.testing.assert_allclose(mine.asnumpy(), wanted.asnumpy(), rtol=rtol, atol=atol)
     for a, b in zip(own, its, strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-6)
     found = step.report()["traces"]
@@ -337,6 +337,50 @@ def test_gradients_of_each_example_of_a_batch(make):
         return ops.tanh((w * x).sum()) ** 2
 
     check(lambda: (make(loss), []), [(data(3), data(count, 3)) for count in (2, 3, 5, 7, 4, 9)])
+
+
+WINDOWS = {
+    "valid": lambda w, x: ops.conv2d(x[None], w),
+    "same": lambda w, x: ops.conv2d(x[None], w, pad_mode="same", stride=2),
+    "dilated": lambda w, x: ops.conv2d(x[None], w, pad_mode="pad", padding=(2, 1), dilation=2),
+    "groups": lambda w, x: ops.conv2d(ops.stack([x, x * x]).reshape(1, 4, 6, 6), w, groups=2),
+    "sequence": lambda w, x: ops.conv1d(x.reshape(1, 2, 36), w.reshape(4, 2, 9), padding=3,
+                                        pad_mode="pad"),
+    "maxima": lambda w, x: ops.max_pool2d(ops.relu(ops.conv2d(x[None], w)), 2),
+    "overlapping": lambda w, x: ops.max_pool2d(ops.conv2d(x[None], w), 3, 1, padding=1),
+    "means": lambda w, x: ops.avg_pool2d(ops.conv2d(x[None], w), 2, stride=1),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_convolutions_and_pools_of_each_example(name):
+    """Three recordings, then one graph for batches of any size: by weights and by inputs."""
+    def loss(w, x):
+        return (ops.tanh(WINDOWS[name](w, x)) ** 2).sum()
+
+    each = ops.vmap(ms.grad(loss, (0, 1)), (None, 0))
+    check(lambda: (each, []), [(data(4, 2, 3, 3), data(count, 2, 6, 6, seed=count))
+                               for count in (2, 3, 5, 7, 4, 9)], rtol=1e-4, atol=1e-4)
+
+
+def test_batches_drawn_by_chance():
+    """A step of private training, whose batches are as large as chance has it (Poisson's)."""
+    def loss(w, x):
+        y = ops.max_pool2d(ops.relu(ops.conv2d(x[None], w["conv"])), 2)
+        return (y.reshape(1, -1) @ w["dense"]).sum() ** 2
+
+    def step(w, x):
+        each = ops.vmap(ms.grad(loss), (None, 0))(w, x)
+        norms = ops.sqrt(sum((g.reshape(x.shape[0], -1) ** 2).sum(1)
+                             for g in ms.tree.leaves(each)))
+        scale = ops.minimum(1 / norms, Tensor(1.0))
+        return tuple([w[name] - 0.1 * ops.tensordot(scale, g, ([0], [0]))
+                      for name, g in each.items()])
+
+    w = {"conv": data(4, 2, 3, 3), "dense": data(16, 3)}
+    counts = np.random.default_rng(0).poisson(20, 12)
+    check(lambda: (step, []), [(w, data(int(n), 2, 6, 6, seed=i)) for i, n in enumerate(counts)],
+          rtol=1e-4, atol=1e-4)
 
 
 def test_a_loop_over_a_size_is_recorded_up_to_a_limit(monkeypatch):
