@@ -137,6 +137,11 @@ def register(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]],
         parts, lambda like, new: unflatten(flatten(like)[1], tuple(new)), names, agrees, keeps=True)
 
 
+def is_registered(cls: type) -> bool:
+    """Whether a program has made a class a kind of structure."""
+    return cls in _registered
+
+
 def is_structure(value: Any) -> bool:
     """Whether a value is no leaf."""
     return kind_of(value) is not None

@@ -9,7 +9,7 @@ import torch
 
 from ..autodiff.tree import map_tensors, tensors
 from ..core.state import state
-from ..core.structures import kind_of, leaves
+from ..core.structures import kind_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 
@@ -184,7 +184,12 @@ def _stacked(f: Any, init: Any, xs: Any, results: list[Any]) -> Any:
 
 
 def _are_tensors(value: Any) -> bool:
-    return all(isinstance(leaf, Tensor) or leaf is None for leaf in leaves(value))
+    """Whether a structure has Tensors alone; what else an object holds is what it is."""
+    kind = kind_of(value)
+    if kind is None:
+        return isinstance(value, Tensor) or value is None
+    return all(_are_tensors(part) or kind.keeps and kind_of(part) is None
+               for part in kind.parts(value))
 
 
 def _with_raws(like: Any, raws: list[torch.Tensor]) -> Any:

@@ -349,3 +349,46 @@ def test_cells_and_tensors_are_leaves():
     net = Net(2)
     assert ms.grad(lambda x, net: net(x))(X, net).asnumpy().tolist() == [1, 2]
     assert ms.tree.leaves([net, X])[0] is net
+
+
+@pytest.mark.parametrize("kind", [Line, Pair, Registered])
+def test_a_fresh_object_a_call_replays(kind):
+    """Of a class that is registered, too; what it holds besides counts, and results are new."""
+    def step(line, xs):
+        last, moved = ms.scan(lambda c, x: (type(c)(c.slope + x, c.start), c.slope * x), line, xs)
+        return ms.grad(lambda line: (line.slope * line.start).sum())(last), moved
+
+    compiled = ms.jit(step)
+    for i in range(5):
+        line, xs = kind(Tensor([1.0 + i]), Tensor([2.0])), Tensor(np.ones((9, 1), np.float32))
+        (found, moved), (want, wanted) = compiled(line, xs), step(line, xs)
+        assert type(found) is kind and found.slope == want.slope and found.start == want.start
+        np.testing.assert_array_equal(moved.asnumpy(), wanted.asnumpy())
+    assert compiled.report()["replays"] >= 3
+
+
+def test_what_a_registered_object_holds_counts():
+    compiled = ms.jit(lambda line: line.slope * 2 if line.name == "double" else line.slope)
+    for name, want in (("double", 6.0), ("single", 3.0), ("double", 6.0), ("single", 3.0)):
+        assert float(compiled(Registered(Tensor(3.0), Tensor(0.0), name))) == want
+    line = Registered(Tensor(3.0), Tensor(0.0))
+
+    def write(line):
+        line.start = line.slope * 2
+        return line.slope
+
+    compiled = ms.jit(write)
+    for slope in (3.0, 4.0, 5.0):
+        line = Registered(Tensor(slope), Tensor(0.0))
+        compiled(line)
+        assert float(line.start) == 2 * slope
+
+
+def test_elements_of_a_scan_are_objects():
+    lines = Line(Tensor([1.0, 2.0, 3.0]), Tensor([1.0, 1.0, 1.0]))
+    total, lasts = ms.scan(lambda c, line: (c + line.slope, Line(line.slope * 2, c)),
+                           Tensor(0.0), lines)
+    assert float(total) == 6.0 and lasts.slope.asnumpy().tolist() == [2.0, 4.0, 6.0]
+    assert lasts.start.asnumpy().tolist() == [0.0, 1.0, 3.0] and lasts.name == "line"
+    with pytest.raises(TypeError, match="'xs' must be of Tensors or None"):
+        ms.scan(lambda c, x: (c, x), Tensor(0.0), (Tensor([1.0]), 3))

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...autodiff.reverse import GradOperation, Request
 from ...autodiff.tree import dict_like
+from ...core.structures import is_registered
 from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
@@ -121,7 +122,8 @@ def made_of(kind: type, held: dict[str, Any]) -> Any:
 
 
 def is_record(value: Any) -> bool:
-    """Whether an object is one of a dataclass, of which nothing but the attributes matters."""
+    """Whether nothing but the attributes matters of an object: of a dataclass, or of a class that
+    is registered as a structure and only adds methods."""
     return _is_record(type(value))
 
 
@@ -139,8 +141,12 @@ def _is_plain(kind: type) -> bool:
                     and "__slots__" not in vars(base) for base in kind.__mro__))
 
 
-@functools.lru_cache(1024)
 def _is_record(kind: type) -> bool:
+    return _is_dataclass(kind) or is_registered(kind) and _is_plain(kind)
+
+
+@functools.lru_cache(1024)
+def _is_dataclass(kind: type) -> bool:
     return (dataclasses.is_dataclass(kind) and kind.__new__ is object.__new__
             and kind.__flags__ & (1 << 9) != 0 and not is_ours_class(kind)
             and not issubclass(kind, (Tensor, CellTree)) and not hasattr(kind, "__del__")
