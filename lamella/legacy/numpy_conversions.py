@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
+import sysconfig
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +33,7 @@ def offer() -> None:
     Nothing is changed where the type isn't laid out as this Python's interface says.
     """
     kinds = [np.ndarray, *_below(np.ndarray)]
-    for name in _PLACES:
+    for name in _PLACES if _is_laid_out_as_usual() else ():
         try:
             getattr(np.zeros(1), name)()
         except TypeError:
@@ -40,6 +42,13 @@ def offer() -> None:
         if not hasattr(np.ndarray, name):
             _entries(np.ndarray)[name] = _warning(name, method, instead)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
+
+
+def _is_laid_out_as_usual() -> bool:
+    """Whether objects begin with a count and a type: not in builds without the global lock, or
+    that list all objects."""
+    return (sys.implementation.name == "cpython" and not hasattr(sys, "getobjects")
+            and not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def _below(kind: type) -> list[type]:
