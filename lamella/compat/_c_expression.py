@@ -11,7 +11,7 @@ from ..core import context
 from ..core.dtype import to_raw
 from ..graph import ms_memory_recycle as _ms_memory_recycle
 from ..nn.cell_marks import MixedPrecisionType
-from ..tensors.parameter import ParamInfo
+from ..tensors.param_info import ParamInfo
 from ..tensors.tensor import Tensor as TensorPy
 from ..tensors.tensor import wrap
 

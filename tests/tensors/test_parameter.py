@@ -10,7 +10,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, ParameterTuple, Tensor, nn
 from lamella.common.initializer import Normal, initializer
-from lamella.tensors.parameter import ParamInfo
+from lamella.tensors.param_info import ParamInfo
 
 TYPES = [ms.bool_, ms.int8, ms.int32, ms.int64, ms.uint8, ms.float16, ms.bfloat16, ms.float32,
          ms.float64, ms.complex64]
