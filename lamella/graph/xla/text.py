@@ -6,6 +6,7 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
@@ -13,6 +14,7 @@ from ..ir.loop import Loop, loop_of
 from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import bases_of, effects_of, written_by
 from .lowering import TABLE, NotLowered
+from .lowering.shapes import memory_places
 
 TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
          torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
@@ -42,14 +44,15 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     metas, numbers, steps, values = _steps(graph, inputs)
     places = [_place_of(meta_of_value(x)) for x in inputs]
     ends = [metas[n] for n in results]
+    layouts = [[repeated(meta), *_layout_of(meta)] for meta in ends]
     _check_apart(values)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
-            "results": [[numbers[n], repeated(meta), *_layout_of(meta)]
-                        for n, meta in zip(results, ends, strict=True)],
-            "packs": packs([[_short(meta), repeated(meta), *_layout_of(meta)] for meta in ends]),
+            "results": [[numbers[n], *layout] for n, layout in zip(results, layouts, strict=True)],
+            "packs": packs([[_short(meta), *layout]
+                            for meta, layout in zip(ends, layouts, strict=True)]),
             "strides": [list(meta.stride) for meta in ends],
             "shapes": [list(meta.shape) for meta in ends]}
 
@@ -182,15 +185,14 @@ def _check_apart(results: list[Any]) -> None:
             parts.setdefault(value.untyped_storage().data_ptr(), []).append(value)
     for those in parts.values():
         places = [_places(value) for value in those] if len(those) > 1 else []
-        if places and len(torch.cat(places).unique()) < sum(map(len, places)):
+        if places and len(np.unique(np.concatenate(places))) < sum(map(len, places)):
             raise NotLowered("results that share memory")
 
 
-def _places(value: torch.Tensor) -> torch.Tensor:
+def _places(value: torch.Tensor) -> np.ndarray:
     """The bytes of memory at which the elements of a tensor begin."""
-    memory = torch.arange(value.untyped_storage().nbytes() // value.itemsize)
-    once = memory.as_strided(value.shape, value.stride(), value.storage_offset()).unique()
-    return once * value.itemsize
+    return value.itemsize * np.unique(memory_places(
+        list(value.shape), list(value.stride()), int(value.storage_offset())))
 
 
 def repeated(meta: TensorMetadata | None) -> list[int]:
