@@ -5,12 +5,12 @@ import inspect
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
 from lamella import nn, ops
+
+from .zygote import run
 
 ROOT = pathlib.Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -21,11 +21,6 @@ def blocks():
     for page in PAGES:
         for i, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
             yield pytest.param(*match.groups(), id=f"{page.relative_to(ROOT)}-{i}")
-
-
-def run(*arguments, **kwargs):
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300, **kwargs)
 
 
 @pytest.mark.parametrize("program, output", list(blocks()))

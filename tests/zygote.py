@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import random
@@ -18,8 +19,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
@@ -33,8 +36,15 @@ class Ended(NamedTuple):
     stderr: str
 
 
+def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: object = None,
+        input: str = "", timeout: float = 300) -> Ended:
+    """Run what `python *arguments` would, with its options `-W`, `-c` and `-m`."""
+    return run_together([[*map(str, arguments)]], [os.environ if env is None else env],
+                        timeout, cwd, input)[0]
+
+
 def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mapping[str, str]],
-                 timeout: float = 900) -> list[Ended]:
+                 timeout: float = 900, cwd: object = None, input: str = "") -> list[Ended]:
     """Run programs side by side, each with its arguments and its environment.
 
     A program that takes longer is killed, and its status is -9.
@@ -43,8 +53,9 @@ def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mappi
         server = _server()
         assert server.stdin is not None and server.stdout is not None
         outputs = [str(Path(folder, str(i))) for i in range(len(commands))]
+        Path(folder, "input").write_text(input)
         server.stdin.write(json.dumps({
-            "timeout": timeout, "cwd": os.getcwd(),
+            "timeout": timeout, "cwd": str(cwd or os.getcwd()), "input": f"{folder}/input",
             "runs": [{"arguments": [str(part) for part in command], "environment": dict(given),
                       "output": output} for command, given, output in zip(
                           commands, environments, outputs, strict=True)]}) + "\n")
@@ -73,7 +84,7 @@ def _serve() -> dict | None:
         for run in asked["runs"]:
             pid = os.fork()
             if pid == 0:
-                return {**run, "cwd": asked["cwd"]}
+                return {**run, "cwd": asked["cwd"], "input": asked["input"]}
             pids.append(pid)
         print(json.dumps(_statuses(pids, asked["timeout"])), flush=True)
     return None
@@ -98,25 +109,56 @@ def _become(run: dict) -> None:
         file = os.open(run["output"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)
         os.close(file)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
+    given = os.open(run["input"], os.O_RDONLY)
+    os.dup2(given, 0)
+    os.close(given)
+    sys.stdin = open(0, closefd=False)
     os.environ.clear()
     os.environ.update(run["environment"])
     os.chdir(run["cwd"])
-    script, *_ = sys.argv = run["arguments"]
-    sys.path[0] = str(Path(script).parent)
-    if str(ROOT) not in sys.path:
-        sys.path.insert(1, str(ROOT))
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[1:1] = [path for path in [*paths, str(ROOT)] if path not in sys.path[1:]]
     random.seed()
     np.random.seed()
-    runpy.run_path(script, run_name="__main__")
+    arguments = run["arguments"]
+    while arguments[0] == "-W":
+        warnings.simplefilter(arguments[1])
+        arguments = arguments[2:]
+    try:
+        _execute(arguments)
+    except Exception as error:
+        inner = error.__traceback__
+        while inner and inner.tb_frame.f_code.co_filename == __file__:  # not the program's
+            inner = inner.tb_next
+        sys.excepthook(type(error), error.with_traceback(inner), inner)
+        sys.exit(1)
+
+
+def _execute(arguments: list[str]) -> None:
+    """Run code, a module or a file as the main program."""
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    if arguments[0] == "-m":
+        sys.path[0] = os.getcwd()
+        sys.argv = arguments[1:]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.path[0] = ""
+        sys.argv = ["-c", *arguments[2:]]
+        exec(compile(arguments[1], "<string>", "exec", dont_inherit=True), vars(main))
+    else:
+        sys.path[0] = str(Path(arguments[0]).resolve().parent)
+        sys.argv = arguments
+        main.__file__ = arguments[0]
+        exec(compile(Path(arguments[0]).read_bytes(), arguments[0], "exec", dont_inherit=True),
+             vars(main))
 
 
 if __name__ == "__main__":
     import numpy as np
 
+    import lamella.commands.cli
     import lamella.communication
+    import lamella.compat.alias
     import lamella.dataset
     import lamella.nn
     import lamella.numpy
@@ -124,6 +166,8 @@ if __name__ == "__main__":
     import lamella.parallel
     import lamella.train  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # else a collection in a forked process copies all pages
     work = _serve()
     if work is not None:
         _become(work)
