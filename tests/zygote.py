@@ -21,6 +21,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -50,19 +51,77 @@ def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mappi
     A program that takes longer is killed, and its status is -9.
     """
     with tempfile.TemporaryDirectory() as folder:
-        server = _server()
-        assert server.stdin is not None and server.stdout is not None
         outputs = [str(Path(folder, str(i))) for i in range(len(commands))]
         Path(folder, "input").write_text(input)
-        server.stdin.write(json.dumps({
-            "timeout": timeout, "cwd": str(cwd or os.getcwd()), "input": f"{folder}/input",
-            "runs": [{"arguments": [str(part) for part in command], "environment": dict(given),
-                      "output": output} for command, given, output in zip(
-                          commands, environments, outputs, strict=True)]}) + "\n")
-        server.stdin.flush()
-        codes = json.loads(server.stdout.readline())
+        pids = _ask([{"arguments": [str(part) for part in command], "environment": dict(given),
+                      "output": output, "cwd": str(cwd or os.getcwd()),
+                      "input": f"{folder}/input"} for command, given, output in zip(
+                          commands, environments, outputs, strict=True)])
+        codes = _ask({"pids": pids, "timeout": timeout})
         return [Ended(code, Path(output + ".out").read_text(), Path(output + ".err").read_text())
                 for code, output in zip(codes, outputs, strict=True)]
+
+
+class Started:
+    """A program that runs beside the test, as `subprocess.Popen` with pipes is.
+
+    It leads a group of processes.
+    """
+
+    returncode: int | None = None
+
+    def __init__(self, *arguments: object, env: Mapping[str, str] | None = None,
+                 cwd: object = None) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            output = str(Path(folder, "pipe"))
+            for suffix in (".out", ".err"):
+                os.mkfifo(output + suffix)
+            self.pid, = _ask([{"arguments": [*map(str, arguments)], "output": output,
+                               "environment": dict(os.environ if env is None else env),
+                               "cwd": str(cwd or os.getcwd()), "input": os.devnull}])
+            self.stdout, self.stderr = open(output + ".out"), open(output + ".err")
+
+    def poll(self) -> int | None:
+        """Its status, or None while it runs."""
+        if self.returncode is None:
+            self.returncode, = _ask({"pids": [self.pid], "timeout": None})
+        return self.returncode
+
+    def wait(self, timeout: float = 300) -> int:
+        """Its status, once it has ended."""
+        end = time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.01)
+        return status
+
+    def communicate(self, timeout: float = 300) -> tuple[str, str]:
+        """What is left of its output and its errors, once it has ended."""
+        if self.stdout.closed:
+            return "", ""
+        with ThreadPoolExecutor(2) as readers, self.stdout, self.stderr:
+            out, error = (readers.submit(file.read) for file in (self.stdout, self.stderr))
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()  # else the readers don't end
+                raise
+            return out.result(), error.result()
+
+    def kill(self) -> None:
+        """End it, if it hasn't ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _ask(request: object) -> list:
+    """Send the server a request: programs to start, or those whose end is awaited."""
+    server = _server()
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    return json.loads(server.stdout.readline())
 
 
 @functools.cache
@@ -80,31 +139,37 @@ def _serve() -> dict | None:
     """Fork what is asked for, until nothing more is; in a forked process, returns what to run."""
     for line in sys.stdin:
         asked = json.loads(line)
-        pids = []
-        for run in asked["runs"]:
-            pid = os.fork()
-            if pid == 0:
-                return {**run, "cwd": asked["cwd"], "input": asked["input"]}
-            pids.append(pid)
-        print(json.dumps(_statuses(pids, asked["timeout"])), flush=True)
+        if isinstance(asked, dict):
+            found = _statuses(asked["pids"], asked["timeout"])
+        else:
+            found = []
+            for run in asked:
+                pid = os.fork()
+                if pid == 0:
+                    return run
+                found.append(pid)
+        print(json.dumps(found), flush=True)
     return None
 
 
-def _statuses(pids: list[int], timeout: float) -> list[int]:
-    end, found = time.monotonic() + timeout, dict.fromkeys(pids)
-    while None in found.values():
+def _statuses(pids: list[int], timeout: float | None) -> list[int | None]:
+    """The statuses of processes, which are killed after a time; without one, as it is now."""
+    end, found = time.monotonic() + (timeout or 0.0), dict.fromkeys(pids)
+    while True:
         for pid in [pid for pid, status in found.items() if status is None]:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 found[pid] = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > end:
+            elif timeout is not None and time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
+        if timeout is None or None not in found.values():
+            return [found[pid] for pid in pids]
         time.sleep(0.005)
-    return [found[pid] or 0 for pid in pids]
 
 
 def _become(run: dict) -> None:
     """Run a program in this process, as a new one would."""
+    os.setsid()
     for number, suffix in ((1, ".out"), (2, ".err")):
         file = os.open(run["output"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)
