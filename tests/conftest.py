@@ -7,6 +7,8 @@ import pytest
 
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
 os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with other tests
+# of what calls Inductor's kernels: to optimize it takes the C++ compiler half of its time
+os.environ.setdefault("AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL", "O0")
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
