@@ -52,6 +52,24 @@ def test_hessian_products(name):
     np.testing.assert_allclose(product, want, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated")  # of torch.func.jvp
+@pytest.mark.parametrize("shape", [(5, 3), (4, 3, 2, 5)])
+def test_batch_norm_of_torch_modules(training, shape):
+    """PyTorch's own function, as wrapped modules call it, takes the rule, too."""
+    load_rules()
+    mean, variance, weight = torch.rand(3, 3, dtype=torch.float64)
+    x, v = torch.randn(2, *shape, dtype=torch.float64)
+
+    def loss(x):
+        return torch.nn.functional.batch_norm(x, mean.clone(), variance.clone(), weight, None,
+                                              training).sin().sum()
+
+    product = torch.func.jvp(torch.func.grad(loss), (x,), (v,))[1]
+    want = torch.func.grad(lambda x: (torch.func.grad(loss)(x) * v).sum())(x)
+    np.testing.assert_allclose(product, want, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("pictures", [False, True])
 @pytest.mark.parametrize("training", [True, False])
 def test_batch_norm(training, pictures):

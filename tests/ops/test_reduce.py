@@ -239,10 +239,3 @@ def test_normalizing_primitives():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
-
-
-def test_axes_may_be_a_tensor():
-    x = ms.Tensor(np.arange(12.0).reshape(2, 3, 2))
-    for axis in ([0, 2], [-1], 1):
-        found = ops.ReduceSum()(x, ms.Tensor(axis))
-        np.testing.assert_array_equal(found.asnumpy(), x.asnumpy().sum(tuple(np.atleast_1d(axis))))
