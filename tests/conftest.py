@@ -20,8 +20,20 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
 
+# the device that Tensors are made on in all tests: a GPU, or the simulated one
+DEVICE = os.environ.get("LAMELLA_TEST_DEVICE")
+if DEVICE == "simulated":
+    from tests.device.simulated import building, torch_module
+
+    torch_module.load(building.library())
+if DEVICE:
+    lamella.set_device(DEVICE)  # for Tensors that test files make when they are imported
+
+
 @pytest.fixture(autouse=True)
 def _seeded():
+    if DEVICE:
+        lamella.set_device(DEVICE)
     lamella.set_seed(0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import types
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from ...nn.cell_tree import REGISTRIES, CellTree
@@ -61,6 +62,7 @@ class _State:
         self._identities = Identities()
         self._kinds = _Kinds(reach, self._identities)
         self._empty: list[dict] = []
+        self._absent: list[tuple[Any, frozenset[str]]] = []  # most names that are sought
         self.fingerprint = self._walked(reach)
 
     def holds(self) -> bool:
@@ -69,6 +71,10 @@ class _State:
             return False
         if self._free and not self._free.holds():
             return False
+        for space, absent in self._absent:  # other threads may add names meanwhile
+            if not absent.isdisjoint(list(space) if len(space) < len(absent) else
+                                     filter(space.__contains__, absent)):
+                return False
         return self._kinds.holds() and self._contents.holds()
 
     def _walked(self, reach: Reachable) -> Fingerprint:
@@ -80,8 +86,7 @@ class _State:
             cells=[self._cell(cell) for cell in objects.cells],
             objects=[self._state_of(thing) for thing in objects.others],
             variables=[self._variable(variable) for variable in names.variables],
-            names=[[self._name(owner, space, name) for name in used]
-                   for owner, space, used in names.spaces.values()],
+            names=[self._space(*one) for one in names.spaces.values()],
             slots=[[self._slot(thing, name) for name in used] for thing, used in objects.slotted],
             functions=[self._function(function) for function in objects.functions],
             parameters=[self._state_of(parameter) for parameter in tensors.parameters],
@@ -124,8 +129,22 @@ class _State:
         self._identities.variables.append((variable.root, value))
         return self._named(value)
 
-    def _name(self, owner: Any, space: Any, name: str) -> Any:
-        value = space.get(name, ABSENT)
+    def _space(self, owner: Any, space: Any, used: Iterable[str]) -> list[Any]:
+        """What is compared of the names of a module or a class."""
+        absent: list[str] = []
+        found = []
+        for name in used:
+            value = space.get(name, ABSENT)
+            if value is ABSENT and not self._free.has(owner, name):
+                absent.append(name)
+                found.append(ABSENT)
+            else:
+                found.append(self._name(owner, space, name, value))
+        if absent:
+            self._absent.append((space, frozenset(absent)))
+        return found
+
+    def _name(self, owner: Any, space: Any, name: str, value: Any) -> Any:
         self._note_shared(value)
         if self._free.has(owner, name):
             return self._at(named(owner, name), value, self._reach.by_name)
