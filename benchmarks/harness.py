@@ -223,17 +223,18 @@ def measure(workload: Workload, settings: Settings,
     with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
         arrays = written_arrays(workload, folder)
         try:
+            def start(name: str) -> None:
+                # compiling gets whole cores: it is over when steps are measured
+                around = {**environment(settings, f"{folder}/{name}"),
+                          "LAMELLA_COMPILE_SHARE": "1"}
+                with _excused(results[name]):
+                    processes[name] = Process(command_for(name, settings), around, settings.limit)
+
             def prepare(name: str) -> None:
                 result = results[name]
                 progress(f"{workload.title}: {name} gets ready")
                 with _excused(result):
-                    command = command_for(name, settings)
-                    # compiling gets whole cores: it is over when steps are measured
-                    around = {**environment(settings, f"{folder}/{name}"),
-                              "LAMELLA_COMPILE_SHARE": "1"}
-                    process = Process(command, around, settings.limit)
-                    processes[name] = process
-                    ready = process.ask(
+                    ready = processes[name].ask(
                         do="prepare", workload=workload.name, contestant=name, arrays=arrays,
                         device=settings.device, threads=settings.threads,
                         patience=settings.patience, settling=settings.settling)
@@ -244,8 +245,13 @@ def measure(workload: Workload, settings: Settings,
                     if rounds[name] == 1:
                         result.times.append(ready["second"])
 
-            with ThreadPoolExecutor(len(results) if settings.together else 1) as pool:
-                list(pool.map(prepare, results))
+            for name in results:
+                start(name)
+                if not settings.together and name in processes:
+                    prepare(name)
+            if settings.together:  # a worker ends with the thread that has started it
+                with ThreadPoolExecutor(len(processes)) as pool:
+                    list(pool.map(prepare, processes))
             refuse_differing(workload, values, results)
             for i in range(settings.steps):
                 progress(f"{workload.title}: round {i + 1} of {settings.steps}")
