@@ -22,6 +22,7 @@ from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
 from .attention import route_attention
+from .batch_norms import fuse_batch_norms
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
@@ -94,6 +95,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)
+    fuse_batch_norms(better, measure and not better.meta.get("open"))
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     route_attention(better.graph, measure)
