@@ -1,6 +1,7 @@
 // Cross entropy of logits with classes, and its gradient, without the logarithms of probabilities:
-// of each row only the logarithm of the sum of exponentials is kept, in float32. The logits are read
-// as they are, in float32 or bfloat16, and the gradient is written in either type.
+// of each row only its largest number and the logarithm of the sum of exponentials relative to it are
+// kept, in float32. The logits are read as they are, in float32 or bfloat16, and the gradient is
+// written in either type.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -24,9 +25,15 @@ inline void in_pieces(int64_t width, F one) {
   for (int64_t i = 0; i < width; i += PIECE) one(i, std::min(PIECE, width - i));
 }
 
-// The logarithm of the sum of exponentials. NaN if any number is, or if the largest isn't finite.
+// What the logarithm of a probability is below a logit. Apart, as their sum would be rounded.
+struct Sums {
+  float largest, logarithm;  // of the sum of exponentials; NaN if any number is
+
+  float of(float x) const { return x - largest - logarithm; }
+};
+
 template <typename T>
-float logarithm(const T* row, int64_t width) {
+Sums sums_of(const T* row, int64_t width) {
   float largest = -std::numeric_limits<float>::infinity();
 #pragma omp simd reduction(max : largest)
   for (int64_t i = 0; i < width; ++i) largest = wide(row[i]) > largest ? wide(row[i]) : largest;
@@ -37,24 +44,24 @@ float logarithm(const T* row, int64_t width) {
     for (int64_t i = 0; i < count; ++i) sum += exponential(wide(row[first + i]) - largest);
     total += sum;
   });
-  return largest + float(std::log(total));
+  return {largest, float(std::log(total))};
 }
 
 template <typename T>
-void losses(const at::Tensor& x, const int64_t* classes, int64_t ignored, float* sums, float* out) {
+void losses(const at::Tensor& x, const int64_t* classes, int64_t ignored, Sums* sums, float* out) {
   const int64_t width = x.size(1);
   const T* from = static_cast<const T*>(x.const_data_ptr());
   at::parallel_for(0, x.size(0), std::max<int64_t>(1, 32768 / width), [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
       const T* row = from + i * width;
-      sums[i] = logarithm(row, width);
-      out[i] = classes[i] == ignored ? 0.f : sums[i] - wide(row[classes[i]]);
+      sums[i] = sums_of(row, width);
+      out[i] = classes[i] == ignored ? 0.f : -sums[i].of(wide(row[classes[i]]));
     }
   });
 }
 
 template <typename T, typename G>
-void gradients(const at::Tensor& x, const int64_t* classes, int64_t ignored, const float* sums,
+void gradients(const at::Tensor& x, const int64_t* classes, int64_t ignored, const Sums* sums,
                const float* scales, int64_t step, at::Tensor& gradient) {
   const int64_t width = x.size(1);
   const T* from = static_cast<const T*>(x.const_data_ptr());
@@ -64,13 +71,14 @@ void gradients(const at::Tensor& x, const int64_t* classes, int64_t ignored, con
       const T* row = from + i * width;
       G* line = to + i * width;
       const bool counts = classes[i] != ignored;
-      const float sum = sums[i], scale = counts ? scales[i * step] : 0.f;
+      const Sums sum = sums[i];
+      const float scale = counts ? scales[i * step] : 0.f;
 #pragma omp simd
       for (int64_t c = 0; c < width; ++c)
-        line[c] = narrow<G>(exponential(wide(row[c]) - sum) * scale);  // NaN stays, times 0 too
+        line[c] = narrow<G>(exponential(sum.of(wide(row[c]))) * scale);  // NaN stays, times 0 too
       if (counts) {
-        const float own = wide(row[classes[i]]) - sum;
-        line[classes[i]] = narrow<G>((exponential(own) - 1.f) * scale);
+        const float own = exponential(sum.of(wide(row[classes[i]])));
+        line[classes[i]] = narrow<G>((own - 1.f) * scale);
       }
     }
   });
@@ -99,16 +107,17 @@ int64_t counted(const char* name, const at::Tensor& target, int64_t classes, int
   return count;
 }
 
-// The loss, how many rows count, and the logarithm of each row's sum of exponentials.
+// The loss, how many rows count, and of each row the largest number and the logarithm of the sum.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> cross_entropy(
     const at::Tensor& x, const at::Tensor& target, int64_t reduction, int64_t ignored) {
   check("cross_entropy", x, target, reduction);
   const int64_t rows = x.size(0), count = counted("cross_entropy", target, x.size(1), ignored);
   const auto options = x.options().dtype(at::kFloat);
-  auto sums = at::empty({rows}, options), each = at::empty({rows}, options);
+  auto sums = at::empty({rows, 2}, options), each = at::empty({rows}, options);
   auto total = at::empty({}, options), loss = reduction == NONE ? each : at::empty({}, options);
   const auto* classes = target.const_data_ptr<int64_t>();
-  auto *its = sums.mutable_data_ptr<float>(), *out = each.mutable_data_ptr<float>();
+  auto* its = static_cast<Sums*>(sums.mutable_data_ptr());
+  auto* out = each.mutable_data_ptr<float>();
   x.scalar_type() == at::kFloat ? losses<float>(x, classes, ignored, its, out)
                                 : losses<Bits>(x, classes, ignored, its, out);
   *total.mutable_data_ptr<float>() = reduction == NONE ? 0.f : float(count);
@@ -127,9 +136,9 @@ at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& x,
   const char* name = "cross_entropy_backward";
   check(name, x, target, reduction);
   const int64_t rows = x.size(0), count = counted(name, target, x.size(1), ignored);
-  TORCH_CHECK(sums.dim() == 1 && sums.size(0) == rows && sums.is_contiguous() &&
+  TORCH_CHECK(sums.dim() == 2 && sums.size(0) == rows && sums.size(1) == 2 && sums.is_contiguous() &&
                   sums.scalar_type() == at::kFloat,
-              name, ": sums must be (N,) in float32");
+              name, ": sums must be (N, 2) in float32");
   TORCH_CHECK(grad.numel() == (reduction == NONE ? rows : 1) && grad.scalar_type() == at::kFloat,
               name, ": grad must be that of the loss, in float32");
   const auto given = grad.contiguous();
@@ -139,7 +148,7 @@ at::Tensor cross_entropy_backward(const at::Tensor& grad, const at::Tensor& x,
   if (reduction == MEAN) mean = *scales / float(count), scales = &mean;
   const auto run = [&](auto number, auto made) {
     gradients<decltype(number), decltype(made)>(x, target.const_data_ptr<int64_t>(), ignored,
-                                                sums.const_data_ptr<float>(), scales,
+                                                static_cast<const Sums*>(sums.const_data_ptr()), scales,
                                                 reduction == NONE, gradient);
   };
   if (x.scalar_type() == at::kFloat) in_narrow ? run(0.f, Bits()) : run(0.f, 0.f);

@@ -21,6 +21,7 @@ from ...machine.timing import GAIN
 from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.metadata import TensorMetadata, meta_of
 from ..ir.operations import sweep
+from .casts import NARROW, WIDE, is_cast, is_like, source_of
 from .insert import inserted
 from .memory import Memory
 
@@ -28,7 +29,6 @@ aten = torch.ops.aten
 FORWARD: Any = aten.native_batch_norm.default
 BACKWARD: Any = aten.native_batch_norm_backward.default
 FUSED = "lamella.batch_norm.default"
-WIDE, NARROW = torch.float32, torch.bfloat16
 
 SMALLEST = 2**14  # elements that are worth timing
 ROUNDS, PATIENCE = 7, 0.1  # the most rounds of timing one form; seconds
@@ -99,16 +99,16 @@ def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     parts = _parts(node)
     if running != [None, None] or parts is None or 0 not in parts:
         return False
-    x: Any = _source(values)
+    x: Any = source_of(values)
     last, added, relu = parts[0], None, False
     if (total := _only_user(last, aten.add.Tensor, memory)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         other: Any = total.args[1] if total.args[0] is last else total.args[0]
-        if other is not last and _is_like(other, last) and memory.place[other] < memory.place[node]:
-            last, added = total, _source(other)
+        if other is not last and is_like(other, last) and memory.place[other] < memory.place[node]:
+            last, added = total, source_of(other)
     if (after := _only_user(last, aten.relu.default, memory)) is not None:
         last, relu = after, True
-    casts: list[Node | None] = [u for u in last.users if _is_cast(u, NARROW)]
+    casts: list[Node | None] = [u for u in last.users if is_cast(u, NARROW)]
     if not (casts or relu or added is not None or x is not values) or _change(
             memory, x, added, *parts.values(), last, *casts):
         return False
@@ -137,21 +137,21 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     if running != [None, None] or parts is None or 0 not in parts or not all(
             wanted):  # type: ignore[arg-type]
         return False
-    x, first, second, result = _source(values), g, None, None
+    x, first, second, result = source_of(values), g, None, None
     assert isinstance(g, Node) and isinstance(first, Node)
     if g.target is aten.threshold_backward.default and _is_mask(g, g.args[1]):
         first, result = g.args[0], _narrower(g.args[1])
-        if not (_is_like(first, g) and _is_like(result, g, WIDE, NARROW)):
+        if not (is_like(first, g) and is_like(result, g, WIDE, NARROW)):
             return False
     assert isinstance(first, Node)
     if first.target is aten.add.Tensor and len(first.args) == 2 and not first.kwargs and (
             first is g or len(first.users) == 1 and first not in memory.results) and all(
-            _is_like(n, g) for n in first.args):
-        first, second = map(_source, first.args)
-    first = _source(first)
+            is_like(n, g) for n in first.args):
+        first, second = map(source_of, first.args)
+    first = source_of(first)
     of_added = (result is not None or second is not None) and (
         len(g.users) > 1 or g in memory.results)
-    casts = [u for u in parts[0].users if _is_cast(u, NARROW)]
+    casts = [u for u in parts[0].users if is_cast(u, NARROW)]
     in_narrow = len(casts) == len(parts[0].users) and parts[0] not in memory.results
     place: Any = g if of_added else node
     reads = [n for n in (first, second, result, x, weight, mean, inverse) if isinstance(n, Node)]
@@ -237,7 +237,7 @@ def _only_user(node: Node, target: Any, memory: Memory) -> Node | None:
     users = list(node.users)
     if len(users) != 1 or users[0].target is not target or node in memory.results:
         return None
-    return users[0] if _is_like(users[0], node) else None
+    return users[0] if is_like(users[0], node) else None
 
 
 def _change(memory: Memory, *values: Node | None) -> bool:
@@ -245,31 +245,12 @@ def _change(memory: Memory, *values: Node | None) -> bool:
     return any(v is not None and bool(memory.writes(v)) for v in values)
 
 
-def _is_like(node: Any, other: Node, *types: torch.dtype) -> bool:
-    """Whether a value has the form of another one, and its type or one of those given."""
-    a, b = meta_of(node), meta_of(other)
-    return a is not None and b is not None and (a.shape, a.stride, a.device) == (
-        b.shape, b.stride, b.device) and a.dtype in (types or (b.dtype,))
-
-
-def _is_cast(node: Any, to: torch.dtype) -> bool:
-    """Whether an operation only casts from one of the two types to the other one."""
-    return (isinstance(node, Node) and node.target is aten._to_copy.default
-            and (meta := meta_of(node)) is not None and meta.dtype is to
-            and _is_like(node.args[0], node, WIDE if to is NARROW else NARROW))
-
-
-def _source(node: Any) -> Any:
-    """What a value in float32 is cast from, if it is from bfloat16; else itself."""
-    return node.args[0] if _is_cast(node, WIDE) else node
-
-
 def _narrower(node: Any) -> Any:
     """The same value in bfloat16 where that is at hand: just as many elements are positive."""
     kernel = node.args[0] if node.target is operator.getitem else None
     if kernel is not None and str(kernel.target) == FUSED and node.args[1] == 0:
         return next((u for u in kernel.users if u.args[1] == 1 and meta_of(u)), node)
-    return _source(node)
+    return source_of(node)
 
 
 def _is_mask(node: Any, of: Any) -> bool:

@@ -202,8 +202,8 @@ def _replace(module: GraphModule, loss: Loss) -> None:
         kernel = graph.call_function(ours.cross_entropy.default, (x, target, reduction, ignored))
         kernel.meta.update(loss.loss.meta)
         sums = graph.call_function(operator.getitem, (kernel, 2))
-        sums.meta.update(loss.loss.meta, tensor_meta=meta._replace(shape=meta.shape[:1],
-                                                                   stride=(1,)))
+        sums.meta.update(loss.loss.meta, tensor_meta=meta._replace(
+            shape=(meta.shape[0], 2), stride=(2, 1)))
     for user in list(loss.loss.users):
         user.update_arg(0, kernel)
     for of_loss, gradient in loss.gradients:

@@ -27,6 +27,7 @@ from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
+from .cross_entropies import fuse_cross_entropies
 from .halves import halves
 from .memory import Liveness, Memory, reshapes_in_place
 from .parts import join_parts
@@ -99,6 +100,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     route_attention(better.graph, measure)
+    fuse_cross_entropies(better, measure)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))

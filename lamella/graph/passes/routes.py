@@ -13,6 +13,7 @@ from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
 from .attention import plain_attention
 from .batch_norms import plain_batch_norms
+from .cross_entropies import plain_cross_entropies
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default
@@ -133,6 +134,7 @@ def plain(graph: GraphModule) -> GraphModule:
     found = copied(graph)
     plain_attention(found.graph)
     plain_batch_norms(found)
+    plain_cross_entropies(found)
     for node in list(found.graph.nodes):
         if not _is_routed(node):
             continue

@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...core.forking import Lock
-from ...machine import attention, background, batch_norm, few_rows
+from ...machine import attention, background, batch_norm, cross_entropy, few_rows
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -188,7 +188,8 @@ class Execution:
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         if not allocator.is_finished:  # without it a trial takes far more memory
             return False
-        if any(wanted.extension.is_awaited for wanted in (few_rows, attention, batch_norm)):
+        if any(kernel.extension.is_awaited
+               for kernel in (few_rows, attention, batch_norm, cross_entropy)):
             return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()
