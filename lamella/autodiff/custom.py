@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from ..core.spreading import spreading
 from ..core.state import state
 from ..core.structures import kind_of
 from ..tensors.parameter import Parameter
@@ -153,6 +154,7 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     """The gradients by the Cell's bprop for each input that needs one, Parameters last."""
     count = len(inputs) - len(call.parameters)
     named = call.arguments(inputs[:count])
+    gradients = spreading().shares(call.cell, gradients, outs)
     out, dout = in_structure(call.out_tree, outs), in_structure(call.out_tree, gradients)
     with with_values(call.parameters, inputs[count:]):
         result = call.cell.bprop(*(named[n] for n in call.names), out, dout,
@@ -164,7 +166,7 @@ def _pulled(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
         found.append(_input_gradient(call, by_name, name, inputs[index], needed[index]))
     for parameter, raw in zip(call.parameters, inputs[count:], strict=True):
         found.append(checked_gradient(by_parameter.get(id(parameter)), raw, call.rule))
-    return found
+    return spreading().wholes_of_shares(call.cell, found, inputs)
 
 
 @contextmanager

@@ -20,6 +20,15 @@ COMPILED = ("_compiled", "_graph", "_graph_gradients")
 _OF_OTHERS: dict[type, tuple[str, ...]] = {
     object: COMPILED[:1], types.FunctionType: COMPILED,
     logging.Logger: ("_cache", "manager", "parent", "root")}
+# Python's library keeps what it has computed in its modules, too: `re` a pattern for each text
+_OF_MODULES: dict[str, tuple[str, ...]] = {
+    "re": ("_cache", "_cache2"), "linecache": ("cache",), "sys": ("path_importer_cache",),
+    "encodings": ("_cache",), "_strptime": ("_regex_cache", "_TimeRE_cache"),
+    "filecmp": ("_cache",), "ctypes": ("_c_functype_cache", "_pointer_type_cache"),
+    "copyreg": ("_extension_cache",), "hashlib": ("__builtin_constructor_cache",),
+    "inspect": ("_filesbymodname", "modulesbyfile"), "gettext": ("_translations",),
+    "platform": ("_sys_version_cache", "_platform_cache", "_uname_cache"),
+    "zipimport": ("_zip_directory_cache",)}
 
 
 @functools.lru_cache(4096)
@@ -34,6 +43,17 @@ def caches_of(kind: type) -> frozenset[str]:
     """
     return frozenset([name for cls in kind.__mro__ for name in (
         *vars(cls).get("__caches__", ()), *_OF_OTHERS.get(cls, ()))])
+
+
+def is_cache(module: str, name: str) -> bool:
+    """Whether a name of a module of Python's library is a cache.
+
+    Examples:
+        >>> from lamella.core.declared import is_cache
+        >>> is_cache("re", "_cache"), is_cache("os", "environ")
+        (True, False)
+    """
+    return name in _OF_MODULES.get(module, ())
 
 
 def without_caches(thing: Any) -> dict[str, Any]:

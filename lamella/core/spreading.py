@@ -54,6 +54,16 @@ class Spreading:
         """
         return kernel(query, key, value, bias)
 
+    def shares(self, cell: Any, gradients: Sequence[torch.Tensor],
+               outs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """What the `bprop` of a Cell gets for the gradients of its results."""
+        return gradients
+
+    def wholes_of_shares(self, cell: Any, gradients: Sequence[torch.Tensor | None],
+                         inputs: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+        """The gradients of a Cell's inputs, of what its `bprop` gave."""
+        return list(gradients)
+
     # -- Parameters ------------------------------------------------------------------------------
 
     def place(self, optimizer: Any) -> None:

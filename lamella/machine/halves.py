@@ -16,25 +16,33 @@ import torch
 __all__ = ["in_float32"]
 
 
-def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0) -> Callable[..., torch.Tensor]:
+def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int = 0
+               ) -> Callable[..., torch.Tensor]:
     """A kernel of raw tensors that computes what is all of float16 on a CPU in float32.
 
     Args:
-        kernel: its first two arguments are tensors, the third one, if any, a tensor or None.
-        rows: with fewer rows of the first argument PyTorch's own kernel is used: it reads the
+        kernel: its first argument is a tensor; further ones may be.
+        rows: with fewer rows of the first factor PyTorch's own kernel is used: it reads the
             second one as it is, which then takes most of the time.
+        factor: which argument is the first factor.
     """
     half = torch.float16
 
-    def called(a: torch.Tensor, b: torch.Tensor, *rest: Any) -> torch.Tensor:
-        if a.dtype is not half:
-            return kernel(a, b, *rest)
-        added = rest[0] if rest else None
-        if (b.dtype is not half or added is not None and added.dtype is not half or not a.is_cpu
-                or a.dim() == 0 or a.numel() < rows * a.shape[-1]):
-            return kernel(a, b, *rest)
-        if added is not None:
-            rest = (added.float(), *rest[1:])
-        return kernel(a.float(), b.float(), *rest).to(half)
+    def called(*given: Any, **options: Any) -> torch.Tensor:
+        if given[0].dtype is not half or not _are_half(given) or rows and _has_few(given[factor],
+                                                                                  rows):
+            return kernel(*given, **options)
+        return kernel(*[v.float() if isinstance(v, torch.Tensor) and v.dtype is half else v
+                        for v in given], **options).to(half)
 
     return called
+
+
+def _are_half(given: tuple[Any, ...]) -> bool:
+    """Whether all tensors among the arguments but masks are of float16, and on a CPU."""
+    return all([v.is_cpu and v.dtype in (torch.float16, torch.bool) for v in given
+                if isinstance(v, torch.Tensor)])
+
+
+def _has_few(matrix: torch.Tensor, rows: int) -> bool:
+    return matrix.dim() == 0 or matrix.numel() < rows * matrix.shape[-1]

@@ -151,7 +151,20 @@ def _fastest(key: Key) -> str:
 ROWS = 8  # of float16, with which float32's kernel is the faster one
 _linear_rows = in_float32(F.linear, ROWS)
 mm, bmm = in_float32(torch.mm, ROWS), in_float32(torch.bmm, ROWS)
-any_matmul = in_float32(torch.matmul, ROWS)
+any_matmul, inner = in_float32(torch.matmul, ROWS), in_float32(torch.inner, ROWS)
+tensordot = in_float32(torch.tensordot, ROWS)
+addmm, baddbmm, addbmm = (in_float32(kernel, ROWS, factor=1)
+                          for kernel in (torch.addmm, torch.baddbmm, torch.addbmm))
+bilinear, cdist = in_float32(F.bilinear, ROWS), in_float32(torch.cdist)
+_einsum = in_float32(lambda *operands, equation: torch.einsum(equation, *operands))
+
+
+def einsum(equation: Any, *operands: Any) -> torch.Tensor:
+    """Products summed over letters; or pairs of a tensor and its axes, the first one in place of
+    the equation."""
+    if isinstance(equation, str) and operands:
+        return _einsum(*operands, equation=equation)
+    return torch.einsum(equation, *operands)
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:

@@ -10,6 +10,7 @@ from .. import ops
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.require import one_of
+from ..machine import products
 from ..ops.arguments import axis_in
 from ..tensors.tensor import Tensor, wrap
 from .shape import axes_in
@@ -64,7 +65,7 @@ def _contracted(where: str, x: Tensor, y: Tensor, of_x: Any, of_y: Any) -> torch
     axes: Any = of_x, of_y
     if x.dtype is bool_:
         return torch.tensordot(x._raw.int(), y._raw.int(), axes) > 0
-    return torch.tensordot(x._raw, y._raw, axes)
+    return products.tensordot(x._raw, y._raw, axes)
 
 
 @op

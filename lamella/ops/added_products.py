@@ -7,6 +7,7 @@ import torch
 from ..core.adapters import adapted
 from ..core.dtype import is_inexact
 from ..core.errors import op
+from ..machine import products
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from ..tensors.unsigned import SIGNED
@@ -40,7 +41,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
         >>> print(ms.ops.addmm(x, y, z, beta=2))
         [[13.]]
     """
-    return wrap(torch.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
+    return wrap(products.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
 
 
 @op
@@ -71,8 +72,8 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
     """
     a, b = batch1._raw, batch2._raw
     if a.dim() == 3 == b.dim():
-        return wrap(torch.baddbmm(input._raw, a, b, beta=beta, alpha=alpha))
-    return wrap(beta * input._raw + alpha * torch.matmul(a, b))
+        return wrap(products.baddbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * products.any_matmul(a, b))
 
 
 @op
@@ -106,8 +107,8 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
         if not is_inexact(a.dtype):  # the sum of the products is int64
             total = beta * input._raw.long() + alpha * torch.matmul(a.long(), b.long()).sum(0)
             return wrap(total.to(a.dtype) if a.dtype in SIGNED else total)
-        return wrap(torch.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
-    return wrap(beta * input._raw + alpha * torch.matmul(a, b).sum(0))
+        return wrap(products.addbmm(input._raw, a, b, beta=beta, alpha=alpha))
+    return wrap(beta * input._raw + alpha * products.any_matmul(a, b).sum(0))
 
 
 @op
@@ -169,6 +170,9 @@ def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float
 
 def _tensor_addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
                    alpha: float = 1) -> Tensor:
+    if self._raw.dtype is torch.float16:  # in float32, and rounded once
+        return in_place(self, lambda raw: raw.copy_(products.addmm(
+            raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha)))
     return in_place(self, lambda raw: raw.addmm_(mat1._raw, mat2._raw, beta=beta, alpha=alpha))
 
 

@@ -12,10 +12,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..core.errors import op
 from ..core.spreading import is_part, spreading
 from ..core.state import numbers, state
+from ..machine.halves import in_float32
 from ..tensors.tensor import Tensor, wrap
 from .arguments import FLOATS, raw_of, require, typed
 
 __all__ = ["multi_scale_deformable_attn_function", "rotary_position_embedding"]
+
+_fused = in_float32(F.scaled_dot_product_attention)
 
 
 def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
@@ -35,8 +38,7 @@ def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: to
     """PyTorch's fused attention, also where processes hold parts, and of any derivative."""
     def kernel(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, b: torch.Tensor | None
                ) -> torch.Tensor:
-        return F.scaled_dot_product_attention(q, k, v, b, dropout_p, is_causal, scale=scale,
-                                              enable_gqa=grouped)
+        return _fused(q, k, v, b, dropout_p, is_causal, scale=scale, enable_gqa=grouped)
 
     with differentiable_attention():
         if dropout_p == 0 and any(type(raw) is not torch.Tensor and is_part(raw)

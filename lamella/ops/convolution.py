@@ -306,7 +306,7 @@ def bidense(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None 
         >>> print(ms.ops.bidense(x, y, ms.ops.ones((1, 2, 2)), ms.Tensor([0.5])))
         [[21.5]]
     """
-    return wrap(F.bilinear(input1._raw, input2._raw, weight._raw,
+    return wrap(products.bilinear(input1._raw, input2._raw, weight._raw,
                            None if bias is None else bias._raw))
 
 

@@ -8,6 +8,7 @@ import torch
 
 from ..core.dtype import to_raw
 from ..core.errors import op
+from ..machine import products
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import FLOATS, typed
 from .operands import axes, floating, floats
@@ -189,7 +190,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
         [[2.828427 ]
          [1.4142135]]
     """
-    return wrap(torch.cdist(*floats(x1, x2), p))
+    return wrap(products.cdist(*floats(x1, x2), p))
 
 
 @op

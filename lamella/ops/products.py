@@ -161,7 +161,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
     """
     a, b = input._raw, other._raw
     pair: Any = ([-1], [-2 if b.dim() > 1 else -1])
-    return wrap(torch.tensordot(a, b, pair))
+    return wrap(products.tensordot(a, b, pair))
 
 
 @op
@@ -183,7 +183,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         >>> print(ms.ops.inner(ms.Tensor([1.0, 2.0]), ms.Tensor([3.0, 4.0])))
         11.0
     """
-    return wrap(torch.inner(input._raw, other._raw))
+    return wrap(products.inner(input._raw, other._raw))
 
 
 @op
@@ -264,7 +264,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         raise TypeError(f"For 'einsum', 'equation' must be a str, but got {describe(equation)}.")
     single = len(operands) == 1 and isinstance(operands[0], (list, tuple))
     values = operands[0] if single else operands
-    return wrap(torch.einsum(*[getattr(v, "_raw", v) for v in (equation, *values)]))
+    return wrap(products.einsum(*[getattr(v, "_raw", v) for v in (equation, *values)]))
 
 
 @op
@@ -290,7 +290,7 @@ def tensor_dot(x1: Tensor, x2: Tensor, axes: Any) -> Tensor:
     """
     if not isinstance(axes, int):
         axes = [[a] if isinstance(a, int) else list(a) for a in axes]
-    return wrap(torch.tensordot(x1._raw, x2._raw, axes))
+    return wrap(products.tensordot(x1._raw, x2._raw, axes))
 
 
 tensordot = adapted(tensor_dot, "x1, x2, axes=2", "tensordot")
@@ -322,8 +322,8 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
     first, second = _batch_axes(a, b, axes)
     left = a.movedim(first, -1)
     right = b.movedim(second, 1)
-    out = torch.bmm(left.reshape(a.shape[0], -1, left.shape[-1]),
-                    right.reshape(b.shape[0], right.shape[1], -1))
+    out = products.bmm(left.reshape(a.shape[0], -1, left.shape[-1]),
+                       right.reshape(b.shape[0], right.shape[1], -1))
     shape = [*left.shape[:-1], *right.shape[2:]]
     return wrap(out.reshape(shape if len(shape) > 1 else [a.shape[0], 1]))
 

@@ -33,8 +33,8 @@ from .parts import PartParameter, stays_whole
 from .parts import shard as cut
 from .slices import Slices
 
-__all__ = ["in_region", "lay_out", "mixed", "plan_parameters", "region", "shard", "shard_cell",
-           "shard_operator", "splits", "splits_stages", "wholes", "whole_region"]
+__all__ = ["in_region", "is_sharded", "lay_out", "mixed", "plan_parameters", "region", "shard",
+           "shard_cell", "shard_operator", "splits", "splits_stages", "wholes", "whole_region"]
 
 # of each world that there was: its mesh, also by the number of stages of a pipeline, and the
 # strategies that the program gave for Tensors
@@ -56,9 +56,14 @@ def splits_stages(network: Any) -> bool:
     if group_of(None, "shard").size == settings._get_pipeline_stages():
         return False
     return (any("_strategies" in cell.__dict__
-                or any(isinstance(each, _Sharded) for each in cell.__dict__.values())
+                or is_sharded(cell)
                 for _, cell in network.cells_and_names())
             or any("strategy" in parameter.__dict__ for parameter in network.get_parameters()))
+
+
+def is_sharded(cell: Any) -> bool:
+    """Whether operators of a Cell's own were given strategies."""
+    return any(isinstance(each, _Sharded) for each in cell.__dict__.values())
 
 
 def in_region() -> bool:

@@ -13,7 +13,7 @@ import torch
 from ..communication import exchange, settings
 from ..communication.groups import group_of
 from ..core.spreading import Spreading, is_part, register_spreading
-from . import accumulation, attention, parts, pipeline, sharding, stages
+from . import accumulation, attention, parts, pipeline, rules, sharding, stages
 
 __all__ = ["OverProcesses"]
 
@@ -38,6 +38,14 @@ class OverProcesses(Spreading):
     def attend(self, kernel: Callable[..., torch.Tensor], query: torch.Tensor, key: torch.Tensor,
                value: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         return attention.attend(kernel, query, key, value, bias)
+
+    def shares(self, cell: Any, gradients: Sequence[torch.Tensor],
+               outs: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        return rules.shares(cell, gradients, outs)
+
+    def wholes_of_shares(self, cell: Any, gradients: Sequence[torch.Tensor | None],
+                         inputs: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+        return rules.wholes_of_shares(cell, gradients, inputs)
 
     def place(self, optimizer: Any) -> None:
         if settings.shards_optimizer():

@@ -23,6 +23,15 @@ def halves(*shapes):
     (products.any_matmul, torch.matmul, ((2, 3, 9, 40), (3, 40, 7))),
     (products.matmul, torch.matmul, ((3, 9, 40), (40,))),
     (products.linear, torch.nn.functional.linear, ((3, 9, 40), (7, 40), (7,))),
+    (products.addmm, torch.addmm, ((7,), (9, 40), (40, 7))),
+    (products.baddbmm, torch.baddbmm, ((3, 9, 7), (3, 9, 40), (3, 40, 7))),
+    (products.addbmm, torch.addbmm, ((9, 7), (3, 9, 40), (3, 40, 7))),
+    (products.inner, torch.inner, ((9, 40), (7, 40))),
+    (products.bilinear, torch.nn.functional.bilinear, ((9, 8), (9, 6), (4, 8, 6), (4,))),
+    (lambda *given: products.einsum("ij,kjl,lm->kim", *given),
+     lambda *given: torch.einsum("ij,kjl,lm->kim", *given), ((9, 8), (3, 8, 6), (6, 5))),
+    (lambda a, b: products.tensordot(a, b, ([1, 2], [0, 1])),
+     lambda a, b: torch.tensordot(a, b, ([1, 2], [0, 1])), ((9, 4, 5), (4, 5, 3))),
 ])
 def test_products_are_rounded_once_and_so_are_gradients(kernel, own, shapes):
     given = halves(*shapes)
@@ -55,6 +64,30 @@ def test_a_few_rows_are_pytorchs_and_other_types_are_left_alone():
     assert products.mm(*halves((9, 0), (0, 7))).abs().sum() == 0
 
 
+def test_sums_with_products_take_their_factors_and_few_rows_are_pytorchs():
+    added, a, b = halves((7,), (9, 40), (40, 7))
+    exact = (2 * added.float() + 0.5 * (a.float() @ b.float())).half()
+    torch.testing.assert_close(products.addmm(added, a, b, beta=2, alpha=0.5), exact)
+    assert torch.equal(products.addmm(added, a[:2], b), torch.addmm(added, a[:2], b))
+    held = ms.Tensor(np.zeros((9, 7)), ms.float16)
+    alias = held
+    held.addmm_(ms.Tensor.from_torch(a), ms.Tensor.from_torch(b), alpha=0.5)
+    assert alias is held and held.dtype == ms.float16
+    np.testing.assert_array_equal(held.asnumpy(), (0.5 * (a.float() @ b.float())).half().numpy())
+    with pytest.raises(ValueError):
+        ms.Tensor(np.zeros((1, 7)), ms.float16).addmm_(ms.Tensor.from_torch(a),
+                                                       ms.Tensor.from_torch(b))
+
+
+def test_sums_of_many_terms_dont_overflow_on_the_way():
+    # 400 terms of 256, and as many of -256: float16's own sums would lose them or be inf
+    x = ms.Tensor(np.full((9, 800), 16), ms.float16)
+    y = ms.Tensor(np.repeat([16, -16], 400)[:, None].repeat(4, 1), ms.float16)
+    for product in (ops.einsum("ij,jk->ik", x, y), ops.tensor_dot(x, y, 1),
+                    ops.addmm(ms.Tensor(np.zeros(4), ms.float16), x, y)):
+        assert product.dtype == ms.float16 and not product.asnumpy().any()
+
+
 def test_overflow_is_infinite_as_in_float16():
     a = ms.Tensor(np.full((9, 8), 200), ms.float16)
     assert np.isinf(ops.matmul(a, a.T).asnumpy()).all()
@@ -76,6 +109,24 @@ def test_eager_and_compiled_agree(function):
     for one, two in zip(gradients, wanted, strict=True):
         assert one.dtype == ms.float16
         np.testing.assert_allclose(one.asnumpy(), two.asnumpy(), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("mask", [None, "bool", "float16"])
+def test_attention_of_float16_is_that_of_float32_rounded_once(mask):
+    q, k, v = halves(*[(2, 3, 12, 8)] * 3)
+    given = {"attn_mask": None}
+    if mask is not None:
+        below = torch.ones(12, 12).tril()
+        given["attn_mask"] = below.bool() if mask == "bool" else (below - 1).mul(100).half()
+    tensors = {name: None if raw is None else ms.Tensor.from_torch(raw)
+               for name, raw in given.items()}
+    out = ms.mint.nn.functional.scaled_dot_product_attention(
+        *map(ms.Tensor.from_torch, (q, k, v)), **tensors)
+    if mask == "float16":
+        given["attn_mask"] = given["attn_mask"].float()
+    exact = torch.nn.functional.scaled_dot_product_attention(q.float(), k.float(), v.float(),
+                                                             **given)
+    np.testing.assert_array_equal(out.asnumpy(), exact.half().numpy())
 
 
 def test_a_layer_of_float16():

@@ -205,6 +205,64 @@ def one_hot(size):
     return float(auto(Tensor([3, 1, 4, 1, 5, 2, 6, 7], ms.int32))), shapes
 
 
+class Chosen(nn.Cell):
+    """For each row the sum over columns that a mask picks, with a rule of the program's: written
+    for MindSpore's processes, it multiplies by the number of those that hold the row's gradient."""
+
+    def __init__(self, size, cut):
+        super().__init__()
+        self.factor = size if cut else 1
+        self.sum, self.mul = ops.ReduceSum(), ops.Mul()
+        if cut:
+            self.sum.shard(((1, size),))
+            self.mul.shard(((1, size), (1, size)))
+
+    def construct(self, x, mask):
+        return self.sum(self.mul(x, mask), -1)
+
+    def bprop(self, x, mask, out, dout):
+        return mask * dout.expand_dims(-1) * self.factor, ops.zeros_like(mask)
+
+
+class Rooted(nn.Cell):
+    """The root, with a rule: of a value that each process holds, or a part of."""
+
+    def __init__(self, strategy=None):
+        super().__init__()
+        self.sqrt = ops.Sqrt()
+        if strategy is not None:
+            self.sqrt.shard((strategy,))
+
+    def construct(self, x):
+        return self.sqrt(x)
+
+    def bprop(self, x, out, dout):
+        return (dout / (2 * out),)
+
+
+def rules(size):
+    """Gradients of networks with rules of their own, in one process and in all."""
+    rng = np.random.default_rng(8)
+    x, mask = Tensor(rng.uniform(1, 2, (3, 8)), ms.float32), Tensor(rng.random((3, 8)) > 0.5,
+                                                                    ms.float32)
+
+    def losses(cut):
+        chosen, laid = Chosen(size, cut), ops.Mul()  # it lays the rule's input out before the Cell
+        if cut:
+            laid.shard(((1, size), (1, size)))
+        cells = [Rooted(s if cut else None) for s in ((1, size), (1, 1), None)]
+        return [lambda x: (chosen(laid(x, x), mask) ** 2).sum(),
+                *[lambda x, cell=cell: (cell(x) ** 3).sum() for cell in cells],
+                lambda x: (chosen(laid(x, cells[0](x)), mask) * cells[1](x).sum(1)).sum()]
+
+    found = []
+    for whole, spread in zip(losses(False), losses(True), strict=True):
+        auto = AutoParallel(spread)
+        auto.dataset_strategy("full_batch")
+        found.append([ms.grad(call)(x).asnumpy().tolist() for call in (whole, auto)])
+    return found
+
+
 def optimizer_of(kind, weights):
     return {"Adam": lambda: nn.Adam(weights, 0.02), "ASGD": lambda: nn.ASGD(weights),
             "Lamb": lambda: nn.Lamb(weights, 0.02),
@@ -289,6 +347,7 @@ def main(folder):
     ms.reset_auto_parallel_context()
     found["held"] = held(size)
     found["one hot"] = one_hot(size)
+    found["rules"] = rules(size)
     found["layers"] = layers(size)
     found["means"] = means(size, mine)
     found["Momentum step"] = train("Momentum", mine, size, "tuples", outer=AutoParallel)

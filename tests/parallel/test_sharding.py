@@ -48,6 +48,12 @@ def test_gradients_of_means_are_over_all_elements(found):
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
+def test_rules_get_what_mindspores_processes_have_and_give_the_gradients_of_one(found):
+    for answer in found:
+        for whole, spread in answer["rules"]:
+            np.testing.assert_allclose(spread, whole, rtol=1e-5)
+
+
 def test_strategies_have_no_effect_in_other_modes(found, wanted):
     for answer in found:
         np.testing.assert_allclose(answer["ignored"][0], wanted["Adam"][0], rtol=1e-6)

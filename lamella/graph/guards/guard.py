@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import types
 from collections import deque
+from collections.abc import Iterable
 from operator import attrgetter, is_
 from typing import Any
 
@@ -66,6 +67,7 @@ class _State:
         self._attributes: list[tuple[Any, str, Any]] = []
         self._variables: list[tuple[Any, Any]] = []
         self._names: list[tuple[Any, str, Any]] = []
+        self._absent: list[tuple[Any, frozenset[str]]] = []  # most names that are sought
         self.fingerprint = self._walked(reach)
 
     def holds(self) -> bool:
@@ -76,6 +78,10 @@ class _State:
             return False
         for space, name, value in self._names:
             if space.get(name, ABSENT) is not value:
+                return False
+        for space, absent in self._absent:  # other threads may add names meanwhile
+            if not absent.isdisjoint(list(space) if len(space) < len(absent) else
+                                     filter(space.__contains__, absent)):
                 return False
         for variable, value in self._variables:
             if content_of(variable) is not value:
@@ -94,8 +100,7 @@ class _State:
             cells=[self._cell(cell) for cell in objects.cells],
             objects=[self._state_of(thing) for thing in objects.others],
             variables=[self._variable(variable) for variable in names.variables],
-            names=[[self._name(owner, space, name) for name in used]
-                   for owner, space, used in names.spaces.values()],
+            names=[self._space(*one) for one in names.spaces.values()],
             slots=[[self._slot(thing, name) for name in used] for thing, used in objects.slotted],
             functions=[self._function(function) for function in objects.functions],
             parameters=[self._state_of(parameter) for parameter in tensors.parameters],
@@ -138,8 +143,21 @@ class _State:
         self._variables.append((variable.root, value))
         return self._named(value)
 
-    def _name(self, owner: Any, space: Any, name: str) -> Any:
-        value = space.get(name, ABSENT)
+    def _space(self, owner: Any, space: Any, used: Iterable[str]) -> list[Any]:
+        """What is compared of the names of a module or a class."""
+        absent: list[str] = []
+        found = []
+        for name in used:
+            value = space.get(name, ABSENT)
+            if value is ABSENT and not self._free.has(owner, name):
+                absent.append(name)
+                found.append(ABSENT)
+            else:
+                found.append(self._name(owner, space, name, value))
+        self._absent.append((space, frozenset(absent)))
+        return found
+
+    def _name(self, owner: Any, space: Any, name: str, value: Any) -> Any:
         self._note_shared(value)
         if self._free.has(owner, name):
             return self._at(named(owner, name), value, self._reach.by_name)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
-from ...core.declared import caches_of
+from ...core.declared import caches_of, is_cache
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
@@ -425,7 +425,7 @@ class Search:
         own = vars(module)
         if not is_users(module.__name__):
             for name in [n for n in names if n in own]:
-                if not _is_apart(own, name):
+                if not _is_apart(own, name) and not is_cache(module.__name__, name):
                     self.found.names.use(own, own, name)
                     if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):

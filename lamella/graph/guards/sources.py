@@ -250,8 +250,8 @@ def kept_in(reach: Reachable, kinds: Collection[type]) -> dict[Any, tuple[Source
     found += reach.names.variables
     found += [Slot(thing, name) for thing, names in reach.objects.slotted for name in names
               if not isinstance(thing, (dict, functools.partial))]
-    found += [named(owner, name) for owner, _, names in reach.names.spaces.values()
-              for name in names]
+    found += [named(owner, name) for owner, space, names in reach.names.spaces.values()
+              for name in names if name in space]
     return {source.identity: (source, value) for outer in found
             for source, value in outer.inside(outer.get()) if type(value) in kinds}
 

@@ -83,9 +83,10 @@ def outcome_of(trace: Trace, before: Snapshot, given: list[Tensor]) -> Outcome:
     raws = [*(guard.raw for guard in trace.guards), *(raw.detach() for raw in results.new),
             *(data_of(tensors[i]).detach() for i in assigned), *(raw.detach() for raw in gradients)]
     places = {id(t): i for i, t in enumerate(tensors)}
-    constants = trace.recorder.own_constants()
+    graph = _cleaned(trace.recorder.finished(raws))
+    constants = trace.recorder.own_constants()  # results that no kernel has made are such, too
     return Outcome(
-        _cleaned(trace.recorder.finished(raws)), out_tree, constants, changes, values, assigned,
+        graph, out_tree, constants, changes, values, assigned,
         [raw.requires_grad for raw in results.new],
         [(i, places[id(t)]) for i, t in enumerate(given) if id(t) in places],
         things.pattern if elsewhere or results.uses_things or to_given else None, elsewhere)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...machine import products
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive
 from .attributed import Attributed
@@ -66,7 +67,7 @@ def _grouped(name: str, x: Any, weight: Any, bias: Any, group_list: Any, split_i
     if len(rows) != len(matrices) or added and len(added) != len(matrices):
         raise ValueError(f"For '{name}', there must be as many parts of 'x', and biases if any, as "
                          f"matrices, {len(matrices)}, but got {len(rows)} and {len(added)}.")
-    found = [a @ b for a, b in zip(rows, matrices, strict=True)]
+    found = [products.any_matmul(a, b) for a, b in zip(rows, matrices, strict=True)]
     if added:
         found = [part if extra is None else part + extra
                  for part, extra in zip(found, added, strict=True)]

@@ -6,17 +6,10 @@ import faulthandler
 import importlib
 import json
 import sys
-import warnings
 from pathlib import Path
 
 import lamella as ms
-from tests.device.simulated import torch_module
-
-
-def warn_as_errors() -> None:
-    """Warnings are errors, except for one of PyTorch's where a CPU's kernel stands in."""
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", "An output with one or more elements was resized")
+from tests.device.simulated import target, torch_module
 
 
 def run(library: str, module: str, function: str, arguments: str) -> None:
@@ -27,9 +20,9 @@ def run(library: str, module: str, function: str, arguments: str) -> None:
     faulthandler.enable()
     torch_module.load(Path(library))
     test = getattr(importlib.import_module(module), function)
-    ms.set_device("simulated", 1)
+    ms.set_device(target.NAME, target.INDEX)
     ms.set_seed(0)
-    warn_as_errors()
+    target.warn_as_errors()
     sys.modules["simulated"].counts()
     test(**json.loads(arguments))
 

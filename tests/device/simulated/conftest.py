@@ -1,23 +1,30 @@
-"""Runs the tests of this folder in processes that have the simulated device, and no other tests."""
+"""Runs the tests of this folder in processes that have the simulated device, and no other tests.
+
+With another device (see `target`) they run in the process of the other tests.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
-from tests.device.simulated import building
+import lamella as ms
+from tests.device.simulated import building, target
 from tests.zygote import ROOT, run_together
 
 CHILD = Path(__file__).with_name("child.py")
 
 
 @pytest.fixture(scope="session")
-def library() -> Path:
-    """The library of the simulated device."""
+def library() -> Path | None:
+    """The library of the simulated device; None where another one is asked for."""
+    if target.IS_REAL:
+        return None
     try:
         return building.library()
     except building.CannotBuild as reason:
@@ -25,13 +32,15 @@ def library() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _built(library: Path) -> None:
+def _built(library: Path | None) -> None:
     """Every test here needs it."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     """Run a test in a process of its own, by the name of its function, with its parameters."""
+    if target.IS_REAL:
+        return _run_here(pyfuncitem)
     path = pyfuncitem.path.relative_to(ROOT).with_suffix("")
     parameters = pyfuncitem.callspec.params if hasattr(pyfuncitem, "callspec") else {}
     command = [CHILD, pyfuncitem.funcargs["library"], ".".join(path.parts),
@@ -42,4 +51,21 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     if ended.returncode:
         pytest.fail(f"on the simulated device (status {ended.returncode}):\n{ended.stderr}",
                     pytrace=False)
+    return True
+
+
+def _run_here(pyfuncitem: pytest.Function) -> bool:
+    """Run a test on a device that is there."""
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    with warnings.catch_warnings(record=True) as log:
+        target.begin(log)
+        target.warn_as_errors()
+        ms.set_device(target.NAME, target.INDEX)
+        ms.set_seed(0)
+        try:
+            pyfuncitem.obj(**given)
+        finally:
+            target.module().set_sync_debug_mode("default")
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+            ms.set_device("CPU")
     return True

@@ -12,9 +12,12 @@ from lamella import communication, hal, ops, runtime
 from lamella.communication import groups, joining, messages, rules
 from lamella.device import kinds
 from lamella.parallel import parts, sharding
-from tests.device.simulated.test_device import counts
+from tests.device.simulated import target
+from tests.device.simulated.target import counts
 
 MODULE = torch.get_device_module
+
+pytestmark = pytest.mark.skipif(target.IS_REAL, reason="these tests ask the simulated device")
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "DEVICE_ID", "MS_SIMULATION_LEVEL")
 
 

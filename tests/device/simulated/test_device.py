@@ -1,9 +1,14 @@
 """What the simulated device itself does: without these, the other tests would show nothing."""
 
+import pytest
 import torch
 
 import lamella as ms
 from lamella import nn, ops
+from tests.device.simulated import target
+from tests.device.simulated.target import counts
+
+pytestmark = pytest.mark.skipif(target.IS_REAL, reason="these tests ask the simulated device")
 
 
 def error_of(call):
@@ -12,10 +17,6 @@ def error_of(call):
     except Exception as error:  # noqa: BLE001
         return f"{type(error).__name__}: {error}"
     return "nothing"
-
-
-def counts():
-    return torch.get_device_module("simulated")._backend.counts()
 
 
 def test_kernels_refuse_mixed_devices():

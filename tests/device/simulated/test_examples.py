@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import lamella as ms
-from tests.device.simulated.child import warn_as_errors
+from tests.device.simulated import target
 from tests.device.simulated.rooms import DIFFERENT, ROOMS, on_the_cpu
 
 
@@ -33,9 +33,9 @@ def test_examples_give_the_same_on_the_device(room):
     failures = []
     warnings.simplefilter("ignore")  # of modules that are imported for the first time
     for test in examples_of(room):
-        warn_as_errors()
+        target.warn_as_errors()
         ms.set_seed(0)
-        ms.set_device("simulated", 1)
+        ms.set_device(target.NAME, target.INDEX)
         ms.set_context(mode=ms.PYNATIVE_MODE)
         found = io.StringIO()
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)

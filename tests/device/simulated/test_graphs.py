@@ -11,10 +11,9 @@ import torch
 from lamella.device import kinds
 from lamella.graph.runtime import capture, execution, plan
 from lamella.graph.runtime.capture import Captured
-from tests.device.simulated.test_device import counts
+from tests.device.simulated import target
+from tests.device.simulated.target import DEVICE, counts
 from tests.device.simulated.test_training import losses
-
-DEVICE = torch.device("privateuseone", 1)  # the simulated one, before it has its name
 
 
 def numbers(*values):
@@ -40,7 +39,7 @@ def test_threads_take_turns():
     wrong = []
 
     def work(number):
-        torch.get_device_module("simulated").set_device(1)
+        target.module().set_device(target.INDEX)
         given = torch.full((20_000,), float(number), device=DEVICE)
         for _ in range(30):
             twice, total = run([given])
@@ -88,12 +87,13 @@ def test_a_failed_capture_leaves_the_stream_as_it_was():
     assert run([numbers(4.0)])[0].tolist() == [8.0]
 
 
+@pytest.mark.skipif(target.IS_REAL and target.count() < 2, reason="there is one device")
 def test_a_second_device_has_a_stream_of_its_own():
     for index in (1, 0):
-        x = torch.ones(2, device=torch.device("simulated", index))
+        x = torch.ones(2, device=torch.device(DEVICE.type, index))
         run = Captured(lambda given: [given[0] * 2], [x], [False])
         assert run([x * 3])[0].tolist() == [6.0, 6.0]
-        assert torch.get_device_module("simulated").current_device() == 1
+        assert target.module().current_device() == target.INDEX
 
 
 def test_other_threads_may_wait_while_a_graph_is_captured():
@@ -166,7 +166,7 @@ def test_a_training_step_is_captured():
             super().__init__(captured or candidates, decided)
 
     with mock.patch.object(execution, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
-        here, waits = losses("simulated", "Adam", True, count=30)
-    there, _ = losses("simulated", "Adam", False, count=30)
+        here, waits = losses(target.NAME, "Adam", True, count=30)
+    there, _ = losses(target.NAME, "Adam", False, count=30)
     np.testing.assert_allclose(here, there, rtol=1e-5)
     assert seen and waits == {}

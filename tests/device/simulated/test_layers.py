@@ -5,6 +5,7 @@ import numpy as np
 import lamella as ms
 from lamella import ops
 from tests.contracts import outputs
+from tests.device.simulated import target
 from tests.nn.layer_cases import CASES, scope, set_parameters
 
 
@@ -13,7 +14,7 @@ def test_layers_give_the_cpu_s_results():
     for made, given in CASES:
         if given is None:  # its arguments have no such line
             continue
-        here, there = (_results(device, made, given) for device in ("simulated", "CPU"))
+        here, there = (_results(device, made, given) for device in (target.NAME, "CPU"))
         for a, b in zip(here, there, strict=True):
             if not np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
                 wrong.append(f"{made} of {given}: {np.abs(a - b).max()}")

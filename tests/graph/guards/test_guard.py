@@ -3,6 +3,7 @@
 import collections
 import functools
 import itertools
+import re
 import sys
 import threading
 import types
@@ -252,3 +253,43 @@ def test_the_masked_constant_of_numpy_is_compared_like_any_array():
     assert step(Tensor([2.0])).asnumpy().tolist() == [2.0]
     kept[1].mask[1] = False
     assert step(Tensor([2.0])).asnumpy().tolist() == [6.0]
+
+
+def test_caches_of_pythons_library_are_no_state():
+    class Words:
+        _cache: dict = {}
+
+        def letters(self, text):
+            return len(re.sub("[0-9]", "", text)) + len(self._cache)
+
+    words = Words()
+    step = ms.jit(lambda v: v * words.letters("a1b2"))
+    assert step(Tensor([1.0])).asnumpy().tolist() == [2.0]
+    for number in range(3):  # what else the program does fills the cache of `re`
+        assert re.compile(f"nobody had this pattern {number} {id(words)}")
+        assert step(Tensor([1.0])).asnumpy().tolist() == [2.0]
+    assert step.report()["replays"] == 3
+    words._cache["more"] = 1
+    assert step(Tensor([1.0])).asnumpy().tolist() == [3.0]
+
+
+def test_names_that_appear_later_are_found_in_large_and_small_spaces():
+    few = types.ModuleType("few")
+    many = types.ModuleType("many")
+    vars(many).update({f"name_{i}": i for i in range(200)})
+
+    def scale(v):
+        found = v
+        for module in (few, many):
+            if hasattr(module, "doubling"):
+                found = found * module.doubling
+        return found
+
+    step = ms.jit(scale)
+    results = []
+    for change in (lambda: None, lambda: setattr(many, "doubling", 2.0),
+                   lambda: setattr(few, "doubling", 3.0), lambda: delattr(many, "doubling")):
+        change()
+        results.append([step(Tensor([1.0])).asnumpy().tolist() for _ in range(2)])
+    assert results == [[[1.0]] * 2, [[2.0]] * 2, [[6.0]] * 2, [[3.0]] * 2]
+    assert step.report()["replays"] == 4
