@@ -17,12 +17,13 @@ from lamella.machine import (
     cross_entropy,
     extension,
     few_rows,
+    int8_rows,
     memory,
 )
 
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
               few_rows.extension, attention.extension, batch_norm.extension,
-              cross_entropy.extension,
+              cross_entropy.extension, int8_rows.extension,
               *([client.extension] if client.available() else []))
 
 

@@ -22,7 +22,6 @@ from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.metadata import TensorMetadata, meta_of
 from ..ir.operations import sweep
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
-from .insert import inserted
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -69,29 +68,6 @@ def _is_large(node: Node) -> bool:
     meta = meta_of(node.args[place])
     return (bool(node.args[training]) and meta is not None and meta.device.type == "cpu"
             and meta.size >= SMALLEST)
-
-
-def plain_batch_norms(module: GraphModule) -> None:
-    """Use PyTorch's kernels, for a compiler that doesn't know others."""
-    ways: dict[str, Callable[..., Any]] = {
-        "lamella.batch_norm.default": batch_norm.by_torch,
-        "lamella.batch_norm_backward.default": batch_norm.by_torch_backward}
-    for node in list(module.graph.nodes):
-        if node.op != "call_function" or str(node.target) not in ways:
-            continue
-        function, places = ways[str(node.target)], [user.args[1] for user in node.users]
-        given = [a for a in node.args if isinstance(a, Node)]
-
-        def some(*tensors: torch.Tensor, node: Node = node, function: Any = function,
-                 places: Any = places) -> list[torch.Tensor]:
-            left = iter(tensors)
-            found = function(*[next(left) if isinstance(a, Node) else a for a in node.args])
-            return [found[i] for i in places]
-
-        for user, new in zip(list(node.users), inserted(module, node, some, given), strict=True):
-            user.replace_all_uses_with(new)
-            module.graph.erase_node(user)
-        module.graph.erase_node(node)
 
 
 def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:

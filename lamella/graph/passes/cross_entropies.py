@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +21,6 @@ from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.metadata import meta_of
 from ..ir.operations import sweep
 from .casts import is_cast, source_of
-from .insert import inserted
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -74,34 +72,6 @@ def fuse_cross_entropies(module: GraphModule, measure: bool) -> int:
     if count:
         sweep(graph)
     return count
-
-
-def plain_cross_entropies(module: GraphModule) -> None:
-    """Use PyTorch's kernels, for a compiler that doesn't know others."""
-    ways: dict[str, Callable[..., Any]] = {
-        "lamella.cross_entropy.default": cross_entropy.by_torch,
-        "lamella.cross_entropy_backward.default": cross_entropy.by_torch_backward}
-    for node in list(module.graph.nodes):
-        if node.op != "call_function" or str(node.target) not in ways:
-            continue
-        function, users = ways[str(node.target)], list(node.users)
-        given = [a for a in node.args if isinstance(a, Node)]
-        rest = node.args[len(given):]
-        if function is cross_entropy.by_torch_backward:
-            (new,) = inserted(module, node, lambda *given, rest=rest: [
-                cross_entropy.by_torch_backward(*given, *rest)], given)
-            node.replace_all_uses_with(new)
-        else:
-            places: Any = [user.args[1] for user in users]
-
-            def some(*given: Any, rest: Any = rest, places: Any = places) -> list[torch.Tensor]:
-                found = cross_entropy.by_torch(*given, *rest)
-                return [found[i] for i in places]
-
-            for user, new in zip(users, inserted(module, node, some, given), strict=True):
-                user.replace_all_uses_with(new)
-                module.graph.erase_node(user)
-        module.graph.erase_node(node)
 
 
 def _loss(node: Node, memory: Memory) -> Loss | None:
