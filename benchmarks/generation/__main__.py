@@ -1,9 +1,10 @@
 """Generation beside transformers: ``python -m benchmarks.generation [--tiny] [--rows 1,8]``.
 
 Each framework writes tokens with the same decoder (random weights of GPT-2's and Llama's shapes) in
-a process of its own; the processes take turns. Tokens have to agree in float32. transformers is
-left out if it isn't installed, and in int8 (``--dtypes int8``), which it has by other packages only:
-there the weights of dense layers have a scale for each group, and the rest is bfloat16. The limit is the time in which the weights are read from memory.
+a process of its own; the processes take turns. Tokens have to agree in float32. In int8 the weights
+of dense layers have a scale for each group, and the rest is bfloat16; transformers, which has that
+by other packages only, is left out then, as it is if it isn't installed. The limit is the time in
+which the weights are read from memory.
 """
 
 from __future__ import annotations

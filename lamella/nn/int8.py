@@ -20,7 +20,7 @@ from .replaced_layers import replace_layers
 __all__ = ["Int8Dense", "quantize_weights"]
 
 
-_FEW_ROWS = 16  # up to so many PyTorch's kernel for bfloat16 wins, as reading weights takes the time
+_FEW_ROWS = 16  # up to so many PyTorch's kernel for bfloat16 wins: reading weights takes the time
 _BLOCK = 16
 
 
