@@ -7,6 +7,10 @@ import pytest
 
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
 os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with other tests
+# these take the C++ compiler two thirds of its time: to optimize what calls Inductor's kernels,
+# and to try whether it knows the processor's instructions
+os.environ.setdefault("AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL", "O0")
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 

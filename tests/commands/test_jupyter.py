@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import nbformat
@@ -16,6 +15,8 @@ from docs import notebooks
 from lamella.commands import jupyter
 from lamella.core.notebook import in_notebook
 
+from ..zygote import run as python
+
 ROOT = pathlib.Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("default")  # Jupyter's own
 
@@ -24,9 +25,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # Jupyter's own
 def kernels(tmp_path_factory):
     """A folder with the kernel, installed by the command."""
     prefix = tmp_path_factory.mktemp("prefix")
-    command = [sys.executable, "-m", "lamella", "jupyter", "install", "--prefix", prefix]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                          encoding="utf-8")
+    done = python("-m", "lamella", "jupyter", "install", "--prefix", prefix)
     assert done.returncode == 0, done.stderr
     assert "In Jupyter choose 'Lamella'" in done.stdout
     return prefix / "share" / "jupyter"

@@ -13,6 +13,8 @@ import lamella as ms
 from lamella import nn
 from lamella.commands.msrun import main as msrun_main
 
+from ..zygote import run as python
+
 ROOT = Path(ms.__file__).parents[1]
 
 TRAINING = """
@@ -61,11 +63,10 @@ def msrun(folder, *arguments):
     program = folder / "train.py"
     program.write_text(TRAINING)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
-         "--local_worker_num", "2", f"--log_dir={folder / 'logs'}", str(program), *arguments],
-        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}, cwd=folder,
-        capture_output=True, text=True, timeout=600)
+    return python(
+        "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num", "2",
+        f"--log_dir={folder / 'logs'}", program, *arguments, cwd=folder, timeout=600,
+        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
 
 
 def on_the_whole_batch():
@@ -158,8 +159,7 @@ def test_wrong_calls(arguments, text, capsys):
 
 @pytest.mark.parametrize("program", ["nothere.py", "no-such-command"])
 def test_a_program_that_is_not_there_is_said_once(program, tmp_path):
-    done = subprocess.run([sys.executable, "-m", "lamella", "msrun", "--log_dir", "logs", program],
-                          cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = python("-m", "lamella", "msrun", "--log_dir", "logs", program, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == f"lamella msrun: can't run '{program}': there is no such file.\n"
     assert list(tmp_path.iterdir()) == []  # no process was started, no log begun

@@ -2,13 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ..worlds import ROOT, run_world, start_world
+from ..zygote import run as python
 from .faulty import LOST, STEPS
 
 SCRIPT = Path(__file__).with_name("faulty.py")
@@ -48,12 +47,11 @@ def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp
 
 def test_no_process_is_left_when_one_hangs(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2",
-         "--local_worker_num=2", f"--log_dir={tmp_path}", str(SCRIPT), str(tmp_path), "SIGSTOP"],
+    done = python(
+        "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",
+        f"--log_dir={tmp_path}", SCRIPT, tmp_path, "SIGSTOP", timeout=900,
         env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "1"},
-        capture_output=True, text=True, timeout=900)
+             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "1"})
     assert done.returncode == 1
     assert "process 0 ended with status 1" in done.stderr and "exchange" in done.stderr
     left = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline")

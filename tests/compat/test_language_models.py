@@ -1,8 +1,6 @@
 """Private names of MindSpore's that packages of language models import, and what they do here."""
 
 import importlib
-import subprocess
-import sys
 
 import lamella.alias
 import numpy as np
@@ -10,6 +8,8 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, dataset, nn
+
+from ..zygote import run as python
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_what_only_ascend_has():
 def test_modules_that_programs_take_for_loaded():
     program = ("import lamella.alias; lamella.alias.install()\n"
                "import mindspore, PIL\nprint(PIL.Image.Resampling.NEAREST, PIL.ImageOps.__name__)")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python("-c", program)
     assert done.stdout == "0 PIL.ImageOps\n", done.stderr
 
 

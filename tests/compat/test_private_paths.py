@@ -1,7 +1,5 @@
 """Names that programs import from paths of MindSpore that aren't public."""
 
-import subprocess
-import sys
 
 import pytest
 
@@ -13,6 +11,8 @@ from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
 from lamella.core.settings import FAMILIES
 from lamella.ops import arg_dtype_cast, operator_seeds
+
+from ..zygote import run as python
 
 
 def test_what_a_cell_was_made_with_is_kept_as_text():
@@ -93,8 +93,7 @@ def test_the_seeds_of_a_random_operator():
 def test_all_of_them_by_the_names_of_mindspore(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    done = subprocess.run([sys.executable, "-m", "lamella", "run", str(script)],
-                          capture_output=True, text=True, timeout=300)
+    done = python("-m", "lamella", "run", script)
     assert done.stdout == "data_parallel 1 0 True Float False True HookHandle\n", done.stderr
 
 

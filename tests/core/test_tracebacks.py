@@ -17,6 +17,8 @@ import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.core import tracebacks
 
+from ..zygote import run as python
+
 PROGRAM = "program.py"  # where the calls seem to stand
 ROOT = Path(ms.__file__).parents[1]
 
@@ -283,8 +285,7 @@ def test_a_process_ends_at_the_users_line(start: list[str], tmp_path: Path) -> N
     path = tmp_path / "train.py"
     path.write_text(text, encoding="utf-8")
     arguments = [str(path) if a == "FILE" else text if a == "TEXT" else a for a in start]
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    done = python(*arguments)
     assert done.returncode == 1
     assert files(done.stderr) == ["<string>" if "-c" in start else str(path)]
     assert done.stderr.splitlines()[-1].startswith("ValueError: For 'matmul', ")

@@ -3,8 +3,6 @@
 import os
 import pathlib
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 import lamella.dataset as ds
 
-ROOT = pathlib.Path(__file__).parents[2]
+from ..zygote import Started
 
 
 class Pids:
@@ -124,10 +122,7 @@ for (pid,) in ds.GeneratorDataset(Slow(), ["x"], num_parallel_workers=2, shuffle
 
 
 def started():
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=ROOT, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               start_new_session=True)
-    assert process.stdout is not None
+    process = Started("-c", PROGRAM)
     return process, [int(process.stdout.readline()) for _ in range(2)]
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 
 from lamella import Tensor, ops
 
+from ..zygote import run as python
 from . import judge, samples
 from .arguments import Arguments
 from .harness import run
@@ -88,19 +85,14 @@ def test_many_calls(seed: int) -> None:
 
 
 def test_faults_are_survived(tmp_path) -> None:  # noqa: ANN001
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.faults", "--kills", "2", "--truncations", "20",
-         "--flips", "60", "--threads", "16", "--forks", "1", "--signals", "1", "--disks", "2",
-         "--formats", "5"],
-        capture_output=True, text=True, timeout=600, env=os.environ | {"LAMELLA_CACHE": "0"})
+    run = python("-m", "tests.fuzz.faults", "--kills", "2", "--truncations", "20", "--flips", "60",
+                 "--threads", "16", "--forks", "1", "--signals", "1", "--disks", "2", "--formats",
+                 "5", timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count(" held") == 8
 
 
 def test_killed_training_goes_on() -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.resumes", "--kills", "6", "--each", "2"],
-        capture_output=True, text=True, timeout=600,
-        env=os.environ | {"LAMELLA_CACHE": "0", "OMP_NUM_THREADS": "1"})
+    run = python("-m", "tests.fuzz.resumes", "--kills", "6", "--each", "2", timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
     assert ", 6 kills, 0 jobs that went on otherwise" in run.stdout

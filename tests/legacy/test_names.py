@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +13,13 @@ from lamella.commands import cli
 from lamella.core import versions
 from lamella.legacy import names
 
-RUN = [sys.executable, "-m", "lamella", "run"]
+from ..zygote import run as python
 
 
 def run(tmp_path: Path, program: str, *options: str, **variables: str):
     file = tmp_path / "program.py"
     file.write_text(program)
-    return subprocess.run([*RUN, *options, str(file)], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, **variables})
+    return python("-m", "lamella", "run", *options, file, env={**os.environ, **variables})
 
 
 @pytest.mark.parametrize("path", [*names.MODULES])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -11,14 +9,15 @@ import pytest
 
 from lamella.legacy import numpy_names
 
+from ..zygote import run as python
+
 
 def test_programs_that_are_run_have_the_names_and_a_warning(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import numpy as np\n"
                        "print(np.bool8 is np.bool_, np.int is int, np.NaN, np.product([2, 3]),\n"
                        "      np.zeros(2, np.float).dtype, hasattr(np, 'misspelled'))\n")
-    done = subprocess.run([sys.executable, "-m", "lamella", "run", str(program)],
-                          capture_output=True, text=True, timeout=120)
+    done = python("-m", "lamella", "run", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "True True nan 6 float64 False\n"
     assert "np.int is no part of NumPy 2; use int." in done.stderr
@@ -90,8 +89,7 @@ with warnings.catch_warnings():
 def test_arrays_of_one_element_are_numbers_in_a_program_that_is_run(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    done = subprocess.run([sys.executable, "-m", "lamella", "run", str(program)],
-                          capture_output=True, text=True, timeout=120)
+    done = python("-m", "lamella", "run", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         "1.500000 3 2.0 2 2.0 5.5 1\n" + "TypeError " * 9
@@ -112,8 +110,7 @@ print(*[step(ms.Tensor([n])).tolist() for n in (1.0, 2.0, 3.0)])
 scale = np.array([3.0])
 print(step(ms.Tensor([1.0])).tolist())
 """)
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "lamella", "run", str(program)],
-                          capture_output=True, text=True, timeout=120)
+    done = python("-W", "ignore", "-m", "lamella", "run", program)
     assert done.stdout == "[2.0] [4.0] [6.0]\n[3.0]\n", done.stderr
 
 

@@ -1,24 +1,16 @@
 """Memory of a process with data parallelism, parts and slices: the benchmark ends with an error
 where it differs by more than 5 % from the formulas."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from ..worlds import ROOT
+from ..worlds import run_world
 
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_memory_is_what_the_formulas_say(size):
-    found = subprocess.run(
-        [sys.executable, "-m", "benchmarks.distributed_memory", "--processes", str(size),
-         "--width", "256"], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-        capture_output=True, timeout=900)
-    assert found.returncode == 0, found.stderr
+    found = run_world("-m", size, "benchmarks.distributed_memory", "--width", "256")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]]
-             for line in found.stdout.splitlines()[4:]]
+             for line in found[0].splitlines()[4:]]
     rows = {way: [float(cell or "nan") for cell in cells] for way, *cells in lines}
     weights = rows["data parallel"][0]
     for way in ("parts, level 1", "parts, level 3", "tensor parallel"):

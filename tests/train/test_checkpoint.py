@@ -3,9 +3,8 @@
 import io
 import os
 import pathlib
+import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
 
@@ -16,6 +15,8 @@ import lamella as ms
 from lamella import nn
 from lamella.train import atomic_file, background, checkpoint
 from lamella.train.safetensors_format import write_safetensors
+
+from ..zygote import run as python
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 
@@ -261,7 +262,7 @@ def test_what_killed_saves_left_is_removed(tmp_path):
                "with replacing(sys.argv[1]) as new:\n"
                "    open(new, 'w').close()\n    os.kill(os.getpid(), signal.SIGKILL)\n")
     for name in ("a.ckpt", "b.ckpt"):
-        subprocess.run([sys.executable, "-c", program, str(tmp_path / name)], timeout=300)
+        assert python("-c", program, tmp_path / name).returncode == -signal.SIGKILL
     left = os.listdir(tmp_path)
     assert len(left) == 2
     mine = tmp_path / f".a.ckpt.{atomic_file._host()}.{os.getpid()}-999.tmp"
@@ -293,8 +294,7 @@ def test_a_program_whose_last_save_failed_ends_with_status_1(tmp_path):
     (tmp_path / "a.ckpt").symlink_to("/dev/full")
     program = ("import sys, lamella as ms\nprint('before')\n"
                "ms.save_checkpoint([ms.Parameter(1.0, name='w')], sys.argv[1], async_save=True)\n")
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.ckpt")],
-                          capture_output=True, text=True, timeout=300)
+    done = python("-c", program, tmp_path / "a.ckpt")
     assert done.returncode == 1 and done.stdout == "before\n"
     assert "with async_save failed: [Errno 28]" in done.stderr
 
@@ -338,15 +338,12 @@ def test_the_error_of_an_async_save_is_raised_later(path, monkeypatch, capfd):
 
 
 def test_the_program_waits_for_async_save(tmp_path):
-    import subprocess
-    import sys
-
     path = str(tmp_path / "a.ckpt")
     program = ("import lamella as ms, time; from lamella.train import checkpoint as c\n"
                "w = c._write\n"
                "c._write = lambda *a: (time.sleep(0.3), w(*a))\n"
                f"ms.save_checkpoint([ms.Parameter(1.0, name='w')], {path!r}, async_save=True)")
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+    assert python("-c", program).returncode == 0
     assert numbers(ms.load_checkpoint(path)) == {"w": 1.0}
 
 

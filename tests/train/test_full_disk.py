@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,8 @@ import pytest
 import lamella as ms
 from lamella import Tensor
 from lamella.train.atomic_file import folder_for, replacing
+
+from ..zygote import run as python
 
 FULL = """
 import resource, signal, sys
@@ -33,8 +33,7 @@ except OSError as error:
 @pytest.mark.parametrize("format", ["ckpt", "safetensors"])
 def test_a_file_that_can_not_be_written_is_named_and_stays(tmp_path, format) -> None:
     path = tmp_path / f"net.{format}"
-    run = subprocess.run([sys.executable, "-c", FULL, str(path), format], capture_output=True,
-                         text=True, timeout=300)
+    run = python("-c", FULL, path, format)
     assert run.returncode == 0, run.stderr
     assert str(path) in run.stdout and "can't be written" in run.stdout, run.stdout
     assert [p.name for p in tmp_path.iterdir()] == [path.name]

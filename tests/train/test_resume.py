@@ -3,8 +3,6 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -14,6 +12,9 @@ import lamella as ms
 from lamella import dataset, nn
 from lamella.train import LambdaCallback, LearningRateScheduler, Model, RunCheckpoint
 from lamella.train.resume import load_run, save_run
+
+from ..zygote import Started
+from ..zygote import run as python
 
 PROGRAM = textwrap.dedent("""
     import signal, sys, time
@@ -56,9 +57,7 @@ PROGRAM = textwrap.dedent("""
 
 
 def started(folder, mode, workers):
-    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), mode, str(workers)],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            start_new_session=True)
+    return Started("-c", PROGRAM, folder, mode, workers)
 
 
 def finished(folder, mode, workers):
@@ -191,8 +190,7 @@ def test_a_full_disk_leaves_the_last_good_file(tmp_path):
         except OSError as error:
             print("refused:", error.strerror)
     """)
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, text=True,
-                          capture_output=True, timeout=300)
+    done = python("-c", program, cwd=tmp_path)
     assert done.stdout == (f"refused: The file '{os.path.realpath(tmp_path)}/run-1.ckpt' can't be "
                            "written, and is as it was: File too large.\n"), done.stderr
     assert os.listdir(tmp_path) == ["run-1.ckpt"]

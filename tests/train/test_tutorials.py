@@ -1,8 +1,8 @@
 """The steps that MindSpore's beginners take, as one program written for MindSpore."""
 
 import os
-import subprocess
-import sys
+
+from ..zygote import run as python
 
 PROGRAM = '''
 import numpy as np
@@ -144,8 +144,7 @@ print("all steps are taken")
 
 def test_the_steps_of_a_beginner(tmp_path):
     (tmp_path / "steps.py").write_text(PROGRAM)
-    done = subprocess.run([sys.executable, "-W", "error", "-m", "lamella", "run", "steps.py"],
-                          cwd=tmp_path, text=True, capture_output=True, timeout=300)
+    done = python("-W", "error", "-m", "lamella", "run", "steps.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = done.stdout.splitlines()
     assert lines[-1] == "all steps are taken"

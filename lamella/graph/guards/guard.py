@@ -6,7 +6,6 @@ import threading
 import types
 from collections import deque
 from collections.abc import Iterable
-from operator import attrgetter, is_
 from typing import Any
 
 from ...nn.cell_tree import REGISTRIES, CellTree
@@ -15,14 +14,13 @@ from .fingerprint import Fingerprint, content_of_tensor, kinds_of, slot
 from .identity import Identities
 from .kinds import ATOMS, DICTS, ByIdentity, is_ours, parts_of
 from .reachable import Reachable
-from .sources import ABSENT, Attribute, Slot, Source, Unguarded, content_of, named, state_of
+from .sources import ABSENT, Attribute, Slot, Source, Unguarded, named, state_of
 from .values import Opened, comparable, is_fixed
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
 _SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
-_order = attrgetter("__mro__")
 
 
 class Guard:
@@ -61,33 +59,21 @@ class _State:
         self._reach = reach
         self._free = _PartlyGuarded(free, reach.opened)
         self._contents = _Contents(reach.opened)
-        self._kinds = _Kinds(reach)
-        self._dicts = Identities()  # of objects, Cells and Parameters
+        self._identities = Identities()
+        self._kinds = _Kinds(reach, self._identities)
         self._empty: list[dict] = []
-        self._attributes: list[tuple[Any, str, Any]] = []
-        self._variables: list[tuple[Any, Any]] = []
-        self._names: list[tuple[Any, str, Any]] = []
         self._absent: list[tuple[Any, frozenset[str]]] = []  # most names that are sought
         self.fingerprint = self._walked(reach)
 
     def holds(self) -> bool:
         """Whether nothing has changed."""
-        if not self._dicts.hold() or any(self._empty):
+        if not self._identities.hold() or any(self._empty):
             return False
         if self._free and not self._free.holds():
             return False
-        for space, name, value in self._names:
-            if space.get(name, ABSENT) is not value:
-                return False
         for space, absent in self._absent:  # other threads may add names meanwhile
             if not absent.isdisjoint(list(space) if len(space) < len(absent) else
                                      filter(space.__contains__, absent)):
-                return False
-        for variable, value in self._variables:
-            if content_of(variable) is not value:
-                return False
-        for thing, name, value in self._attributes:
-            if getattr(thing, name, ABSENT) is not value:
                 return False
         return self._kinds.holds() and self._contents.holds()
 
@@ -132,7 +118,7 @@ class _State:
     def _note_dict(self, own: dict) -> None:
         if not own:
             self._empty.append(own)
-        elif self._free.any_in(own) or not self._dicts.add(own):
+        elif self._free.any_in(own) or not self._identities.add(own):
             self._free.note_partly(own)
 
     def _variable(self, variable: Source) -> Any:
@@ -140,7 +126,7 @@ class _State:
         self._note_shared(value)
         if self._free.has(variable.root, variable.key):
             return self._at(variable, value, self._reach.by_name)
-        self._variables.append((variable.root, value))
+        self._identities.variables.append((variable.root, value))
         return self._named(value)
 
     def _space(self, owner: Any, space: Any, used: Iterable[str]) -> list[Any]:
@@ -154,14 +140,15 @@ class _State:
                 found.append(ABSENT)
             else:
                 found.append(self._name(owner, space, name, value))
-        self._absent.append((space, frozenset(absent)))
+        if absent:
+            self._absent.append((space, frozenset(absent)))
         return found
 
     def _name(self, owner: Any, space: Any, name: str, value: Any) -> Any:
         self._note_shared(value)
         if self._free.has(owner, name):
             return self._at(named(owner, name), value, self._reach.by_name)
-        self._names.append((space, name, value))
+        self._identities.names.append((space, name, value))
         return self._named(value)
 
     def _slot(self, thing: Any, name: str) -> Any:
@@ -169,13 +156,13 @@ class _State:
         self._note_shared(value)
         if self._free.has(thing, name):
             return self._at(Slot(thing, name), value)
-        self._attributes.append((thing, name, value))
+        self._identities.attributes.append((thing, name, value))
         return self._compared(value)
 
     def _function(self, function: types.FunctionType) -> tuple:
         values = [getattr(function, name) for name in _OF_FUNCTIONS]
         for name, value in zip(_OF_FUNCTIONS, values, strict=True):
-            self._attributes.append((function, name, value))
+            self._identities.attributes.append((function, name, value))
             self._contents.note(value)
         code, defaults, named = values
         return code, comparable(defaults), comparable(named), [
@@ -295,11 +282,13 @@ class _PartlyGuarded:
 class _Kinds:
     """What isn't the value of a name: classes, sizes of modules, the thread, arithmetic."""
 
-    def __init__(self, reach: Reachable):
+    def __init__(self, reach: Reachable, identities: Identities):
         self._reach = reach
-        self._typed = [*reach.objects.cells, *reach.objects.others]
-        self._classes = [owner for owner, *_ in reach.names.spaces.values()
-                         if issubclass(type(owner), type)]
+        identities.classes += [
+            (thing, type(thing)) for thing in (*reach.objects.cells, *reach.objects.others)]
+        identities.attributes += [
+            (owner, "__mro__", owner.__mro__) for owner, *_ in reach.names.spaces.values()
+            if issubclass(type(owner), type)]
         self._kinds = kinds_of(reach)
         self._owners = reach.objects.dicts
         self._sized = reach.names.sized
@@ -315,11 +304,9 @@ class _Kinds:
 
     def holds(self) -> bool:
         """Whether all is as it was."""
-        if self._kinds and not all(map(
-                is_, (*map(type, self._typed), *map(_order, self._classes)), self._kinds)):
+        if self._owners and not all([thing.__dict__ is own for thing, own in self._owners]):
             return False
-        if not all([thing.__dict__ is own for thing, own in self._owners]) or (
-                list(map(len, self._sized)) != self._sizes):
+        if self._sized and list(map(len, self._sized)) != self._sizes:
             return False
         if self._thread and self._thread != threading.get_ident():
             return False

@@ -1,4 +1,4 @@
-// Whether containers hold the very objects that they held: what guards ask at every call.
+// Whether containers and names hold the very objects that they held: what guards ask at every call.
 //
 // No code of Python's runs meanwhile, so they are compared as of one moment.
 
@@ -48,18 +48,77 @@ bool holds_list(PyObject* list, PyObject* values) {
   return true;
 }
 
+bool is_tuple(PyObject* entry, Py_ssize_t count) {
+  return PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == count;
+}
+
 // Whether something is a tuple of so many parts, all lists but the first.
 bool is_entry(PyObject* entry, Py_ssize_t count) {
-  if (!PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != count) return false;
+  if (!is_tuple(entry, count)) return false;
   for (Py_ssize_t i = 1; i < count; ++i)
     if (!PyList_CheckExact(PyTuple_GET_ITEM(entry, i))) return false;
   return true;
 }
 
-// hold(dicts, lists): of (dict, names, values) and (list, values).
+// Of (dict or view of one, name, value): whether the name has that value, or is absent.
+bool holds_name(PyObject* entry, PyObject* absent) {
+  if (!is_tuple(entry, 3)) return false;
+  PyObject *space = PyTuple_GET_ITEM(entry, 0), *name = PyTuple_GET_ITEM(entry, 1);
+  PyObject* value = PyTuple_GET_ITEM(entry, 2);
+  if (PyDict_CheckExact(space)) {
+    PyObject* now = PyDict_GetItemWithError(space, name);
+    return (now ? now : absent) == value && !PyErr_Occurred();
+  }
+  if (value == absent) return !PySequence_Contains(space, name);
+  PyObject* now = PyObject_GetItem(space, name);
+  if (!now && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+  Py_XDECREF(now);
+  return now == value;
+}
+
+// Of (variable of a closure, value).
+bool holds_variable(PyObject* entry, PyObject* absent) {
+  if (!is_tuple(entry, 2) || !PyCell_Check(PyTuple_GET_ITEM(entry, 0))) return false;
+  PyObject* now = PyCell_GET(PyTuple_GET_ITEM(entry, 0));
+  return (now ? now : absent) == PyTuple_GET_ITEM(entry, 1);
+}
+
+// Of (object, name of an attribute that runs no code of Python's, value).
+bool holds_attribute(PyObject* entry, PyObject* absent) {
+  if (!is_tuple(entry, 3)) return false;
+  PyObject* now = PyObject_GetAttr(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1));
+  if (!now) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
+    PyErr_Clear();
+    return absent == PyTuple_GET_ITEM(entry, 2);
+  }
+  Py_DECREF(now);
+  return now == PyTuple_GET_ITEM(entry, 2);
+}
+
+// Of (object, its class).
+bool holds_class(PyObject* entry, PyObject*) {
+  return is_tuple(entry, 2) && reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(entry, 0))) ==
+                                   PyTuple_GET_ITEM(entry, 1);
+}
+
+using Holds = bool (*)(PyObject* entry, PyObject* absent);
+
+// Whether all entries of a list hold; false with an error set if one couldn't be asked.
+bool hold_all(PyObject* entries, PyObject* absent, Holds holds) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entries); ++i)
+    if (!holds(PyList_GET_ITEM(entries, i), absent)) return false;
+  return true;
+}
+
+// hold(dicts, lists, names, variables, attributes, classes, absent): of (dict, names, values),
+// (list, values), (dict, name, value), (variable, value), (object, name, value), (object, class).
 PyObject* hold(PyObject*, PyObject* args) {
-  PyObject *dicts, *lists;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &dicts, &PyList_Type, &lists)) return nullptr;
+  PyObject *dicts, *lists, *names, *variables, *attributes, *classes, *absent;
+  if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O", &PyList_Type, &dicts, &PyList_Type, &lists,
+                        &PyList_Type, &names, &PyList_Type, &variables, &PyList_Type, &attributes,
+                        &PyList_Type, &classes, &absent))
+    return nullptr;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(dicts); ++i) {
     PyObject* entry = PyList_GET_ITEM(dicts, i);
     if (!is_entry(entry, 3) || !holds_dict(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1),
@@ -73,7 +132,11 @@ PyObject* hold(PyObject*, PyObject* args) {
     if (!is_entry(entry, 2) || !holds_list(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1)))
       Py_RETURN_FALSE;
   }
-  Py_RETURN_TRUE;
+  const bool holds = hold_all(names, absent, holds_name) &&
+                     hold_all(variables, absent, holds_variable) &&
+                     hold_all(attributes, absent, holds_attribute) &&
+                     hold_all(classes, absent, holds_class);
+  return PyErr_Occurred() ? nullptr : PyBool_FromLong(holds);
 }
 
 PyMethodDef METHODS[] = {{"hold", hold, METH_VARARGS, "Whether all hold what they held."},

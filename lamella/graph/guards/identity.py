@@ -1,4 +1,4 @@
-"""Whether dicts and lists still hold the same objects, checked at every call.
+"""Whether dicts, lists and names still hold the same objects, checked at every call.
 
 In C++ (`identity.cpp`) where that has been built, which takes a tenth of the time.
 """
@@ -6,23 +6,39 @@ In C++ (`identity.cpp`) where that has been built, which takes a tenth of the ti
 from __future__ import annotations
 
 import pathlib
+import types
 from collections import OrderedDict
+from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
 from ...machine.extension import Extension
 from .kinds import LEVELS, is_large
+from .sources import ABSENT, content_of
 from .values import Opened, is_fixed
 
 extension = Extension("lamella_identity", pathlib.Path(__file__).with_name("identity.cpp"))
 
 
 class Identities:
-    """The objects that dicts and lists hold at one time."""
+    """The objects that containers and names hold at one time.
+
+    Attributes:
+        dicts, lists: containers, with what they hold.
+        names: dicts, or views of some, with a name in them and its value.
+        variables: the variables of closures, with their values.
+        attributes: objects, with the name of an attribute and its value; slots, and others that
+            run no code of Python's.
+        classes: objects, with their classes.
+    """
 
     def __init__(self) -> None:
         self.dicts: list[tuple[dict, list, list]] = []
         self.lists: list[tuple[list, list]] = []
+        self.names: list[tuple[Mapping[str, Any], str, Any]] = []
+        self.variables: list[tuple[types.CellType, Any]] = []
+        self.attributes: list[tuple[Any, str, Any]] = []
+        self.classes: list[tuple[Any, type]] = []
         extension.load()
 
     def add(self, held: dict) -> bool:
@@ -55,7 +71,8 @@ class Identities:
     def hold(self) -> bool:
         """Whether all hold the same objects, under the same keys and in the same order."""
         if extension.module is not None:
-            return extension.module.hold(self.dicts, self.lists)
+            return extension.module.hold(self.dicts, self.lists, self.names, self.variables,
+                                         self.attributes, self.classes, ABSENT)
         for held, names, values in self.dicts:
             if (list(held) != names or not all(map(is_, map(type, held), map(type, names)))
                     or not all(map(is_, held.values(), values))):
@@ -63,4 +80,8 @@ class Identities:
         for held, values in self.lists:
             if len(held) != len(values) or not all(map(is_, held, values)):
                 return False
-        return True
+        return all([
+            *(space.get(name, ABSENT) is value for space, name, value in self.names),
+            *(content_of(variable) is value for variable, value in self.variables),
+            *(getattr(thing, name, ABSENT) is value for thing, name, value in self.attributes),
+            *(type(thing) is cls for thing, cls in self.classes)])

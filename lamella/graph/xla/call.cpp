@@ -9,6 +9,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include <cstring>
+#include <optional>
 
 namespace py = pybind11;
 
@@ -34,13 +35,16 @@ struct Copies {
 };
 
 struct Executable {
-  py::object execute, wait, to_dlpack;  // of jaxlib
+  py::object execute, wait, to_dlpack;  // of jaxlib; execute(arrays): what has `name`d results
+  py::object handlers;  // handlers(arrays): what makes such arrays of results faster
+  py::object made_by;   // these, once there has been a run
   py::object import;     // import(number, value): an array, and memory to copy to, None or False
   py::object otherwise;  // computes the same without XLA
   std::vector<std::vector<std::pair<uintptr_t, py::object>>> kept;  // arrays by addresses
   std::vector<size_t> taken;  // the numbers of the inputs that XLA takes
   std::vector<std::vector<int64_t>> orders;  // of dimensions in memory; empty if they lie in order
   std::vector<Result> results;
+  std::optional<std::pair<size_t, int64_t>> flag;  // the array, and the number in it
   std::vector<std::unique_ptr<Copies>> free;
   Py_ssize_t least = 0;  // inputs
 
@@ -102,6 +106,27 @@ struct Executable {
         ? whole : whole.as_strided(its.sizes, its.strides);
   }
 
+  // Raises an error if the flag says that a matrix couldn't be factorized.
+  void check(const std::vector<at::Tensor>& wholes) const {
+    if (!flag) return;
+    const at::Tensor& whole = wholes.at(flag->first);
+    const auto* bytes = static_cast<const char*>(whole.const_data_ptr()) + flag->second * whole.element_size();
+    for (size_t i = 0; i < whole.element_size(); ++i)
+      TORCH_CHECK(!bytes[i], "a matrix can't be factorized");  // the eager run says which
+  }
+
+  // The arrays that XLA's code gives. The first time they tell what others are made by, since it
+  // takes long to find their shapes and where they lie.
+  py::object computed(const py::list& arrays) {
+    const py::object found = execute(arrays);
+    if (made_by) return found.attr("consume_with_handlers")(made_by);
+    const py::object first = found.attr("disassemble_into_single_device_arrays")();
+    py::list flat;
+    for (const auto& each : first) flat.append(each.cast<py::list>()[0]);
+    made_by = handlers(flat);
+    return flat;
+  }
+
   PyObject* run(PyObject* values) {
     TORCH_CHECK_TYPE(PyList_Check(values) && PyList_GET_SIZE(values) >= least,
                      "an executable takes a list of at least ", least, " tensors");
@@ -114,7 +139,7 @@ struct Executable {
     py::list arrays(kept.size());
     for (size_t i = 0; i < kept.size(); ++i)
       PyList_SET_ITEM(arrays.ptr(), i, array_of(i, PyList_GET_ITEM(values, taken[i]), copies));
-    const py::object found = execute(arrays);
+    const py::object found = computed(arrays);
     TORCH_CHECK_TYPE(PyList_Check(found.ptr()), "XLA gives no list");
     if (PyList_GET_SIZE(found.ptr())) {  // afterwards the program may change what was read
       py::list first(1);
@@ -123,6 +148,7 @@ struct Executable {
     }
     if (copies) free.push_back(std::move(copies));
     const auto wholes = exported(found.ptr());
+    check(wholes);
     py::list made(results.size());
     for (size_t i = 0; i < results.size(); ++i) {
       PyObject* tensor = THPVariable_Wrap(result_of(wholes.at(results[i].array), results[i]));
@@ -145,14 +171,16 @@ PyObject* call(PyObject* self, PyObject* values) {
 PyMethodDef METHOD = {"executable", call, METH_O, "The results of a run of XLA's machine code."};
 
 // A function like `client.Executable`, which describes what it takes.
-py::object make(const std::vector<size_t>& taken, const py::object& execute, const py::object& wait, const py::object& to_dlpack,
+py::object make(const std::vector<size_t>& taken, const py::object& execute,
+                const py::object& handlers, const py::object& wait, const py::object& to_dlpack,
                 const py::object& import, const py::object& otherwise,
-                const std::vector<std::vector<int64_t>>& orders, const py::list& results) {
+                const std::vector<std::vector<int64_t>>& orders, const py::list& results,
+                const std::optional<std::pair<size_t, int64_t>>& flag) {
   auto made = std::make_unique<Executable>();
-  made->execute = execute, made->wait = wait, made->to_dlpack = to_dlpack;
+  made->execute = execute, made->handlers = handlers, made->wait = wait, made->to_dlpack = to_dlpack;
   made->import = import, made->otherwise = otherwise;
   made->kept.resize(orders.size());
-  made->taken = taken, made->orders = orders;
+  made->taken = taken, made->orders = orders, made->flag = flag;
   for (const size_t number : taken) made->least = std::max(made->least, Py_ssize_t(number + 1));
   for (const auto& each : results) {
     const auto parts = each.cast<py::tuple>();  // array, offset or None, shape, strides

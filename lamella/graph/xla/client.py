@@ -82,13 +82,13 @@ class Executable:
         taken: the numbers of the stage's inputs that XLA takes; others are constants.
         orders: for each input, its dimensions in the order in which they lie in memory.
         results: where each result lies in what XLA gives.
-        checks: for each of the last results, which tell whether a matrix was factorized, the name
-            of the function and whether it is one matrix. They are checked, and not returned.
+        flag: the array, and the number of its element, that isn't 0 if a matrix can't be
+            factorized; None if none is.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
     def __init__(self, code: bytes, taken: Sequence[int], orders: Sequence[Sequence[int] | None],
-                 results: Sequence[Result], checks: Sequence[tuple[str, bool]],
+                 results: Sequence[Result], flag: Sequence[int] | None,
                  otherwise: Callable[[list[torch.Tensor]], list[torch.Tensor]]):
         self._client = client()
         devices = self._client.local_devices()[:1]
@@ -96,8 +96,9 @@ class Executable:
         if b"lapack_" in code:
             _load_lapack()
         xla = _xla()
-        self._run = self._client.deserialize_executable(
-            code, xla.DeviceList(tuple(devices)), None).execute
+        executable = self._client.deserialize_executable(code, xla.DeviceList(tuple(devices)), None)
+        self._run, self._run_all = executable.execute, executable.execute_sharded
+        self._handler = xla.array_result_handler
         self._import = xla.dlpack_managed_tensor_to_buffer
         self._export = xla.buffer_to_dlpack_managed_tensor
         self._wait = xla.batched_block_until_ready
@@ -105,19 +106,22 @@ class Executable:
         self._kept: list[dict[int, Any]] = [{} for _ in self._orders]  # by address
         self._copies = threading.local()  # of inputs, by their numbers
         self._results = list(results)
-        self._checks = list(checks)
+        self._flag = None if flag is None else tuple(flag)
         self._otherwise = otherwise
 
     def in_cpp(self) -> Callable[[list[torch.Tensor]], list[torch.Tensor]]:
         """The same in C++, where that has been built, which takes a third of the time."""
         built = extension.load()
-        if built is None or self._checks:
+        if built is None:
             return self
         me = weakref.ref(self)  # it lives as long as the stage, of which C++ must not be a part
-        return built.make(self._taken, self._run, self._wait, self._export,
+        return built.make(self._taken, self._run_all,
+                          lambda arrays: [me()._handler(array.aval, array.sharding, True, True)  # type: ignore[union-attr]
+                                          for array in arrays],
+                          self._wait, self._export,
                           lambda number, value: me()._imported(number, value),  # type: ignore[union-attr]
                           lambda values: me()._otherwise(values),  # type: ignore[union-attr]
-                          [order or [] for order in self._orders], self._results)
+                          [order or [] for order in self._orders], self._results, self._flag)
 
     def __call__(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """The results, in new memory.
@@ -137,6 +141,8 @@ class Executable:
         self._wait(found[:1])  # afterwards the program may change what was read
         wholes = [torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
                   for array in found]
+        if self._flag is not None and wholes[self._flag[0]].view(-1)[self._flag[1]]:
+            raise RuntimeError("a matrix can't be factorized")  # the eager run says which
         results = []
         for which, offset, shape, strides in self._results:
             raw = wholes[which]
@@ -144,11 +150,6 @@ class Executable:
                 raw = raw.as_strided(shape, strides, offset).clone()
             results.append(raw if raw.stride() == strides and raw.shape == shape
                            else raw.as_strided(shape, strides))
-        if self._checks:
-            proper = len(results) - len(self._checks)
-            for info, (name, is_matrix) in zip(results[proper:], self._checks, strict=True):
-                torch.ops.aten._linalg_check_errors(info, name, is_matrix=is_matrix)
-            del results[proper:]
         return results
 
     def _known(self, number: int, value: torch.Tensor) -> Any:
@@ -189,13 +190,17 @@ class Executable:
 
 
 def results_of(packs: Sequence[Sequence[int]], shapes: Sequence[Sequence[int]],
-               strides: Sequence[Sequence[int]]) -> list[Result]:
-    """Where results lie, by which of them are parts of each array, one after another."""
+               strides: Sequence[Sequence[int]], flag: Sequence[int] | None) -> list[Result]:
+    """Where results lie, by which of them are parts of each array, one after another.
+
+    A flag is the last part of one of the arrays, or one of its own.
+    """
     found: list[Any] = [None] * len(shapes)
     for array, pack in enumerate(packs):
         offset = 0
         for i in pack:
-            found[i] = Result(array, offset if len(pack) > 1 else None,
+            is_part = len(pack) > 1 or (flag is not None and flag[0] == array)
+            found[i] = Result(array, offset if is_part else None,
                               torch.Size(shapes[i]), tuple(strides[i]))
             offset += math.prod(shapes[i])
     return found

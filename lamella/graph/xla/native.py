@@ -21,7 +21,7 @@ from .numbers import numbers_of, with_numbers
 from .text import check, described, strided_from_bases, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 4  # of the files on disk; after a change the older ones are not used
+FORMAT = 5  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -43,7 +43,7 @@ class Native(MachineCode):
         self._numbers = numbers_of(constants)
         self._otherwise = otherwise
         self._run: client.Executable | None = None
-        self._checks: list[tuple[str, bool]] = []
+        self._checks = 0
         self._taken: list[int] = []  # the inputs that are no constants
         self._is_refused = not client.available()
         has_name = text and not self._is_refused and cache.cache_folder() is not None
@@ -103,7 +103,7 @@ class Native(MachineCode):
         graph = self._plain()
         try:
             return None if graph is None else {
-                **described(graph, [values[i] for i in self._taken]), "checks": self._checks,
+                **described(graph, [values[i] for i in self._taken], self._checks),
                 "taken": self._taken}
         except NotLowered as reason:
             self._refuse(reason)
@@ -138,6 +138,7 @@ class Native(MachineCode):
             return None
 
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
-        results = client.results_of(found["packs"], found["shapes"], found["strides"])
+        results = client.results_of(found["packs"], found["shapes"], found["strides"],
+                                    found["flag"])
         return client.Executable(code, found["taken"], found["places"], results,
-                                 found["checks"], self._otherwise)
+                                 found["flag"], self._otherwise)

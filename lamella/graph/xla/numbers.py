@@ -25,7 +25,7 @@ class Number(NamedTuple):
 
     Attributes:
         value: the number.
-        meta: the tensor's metadata: its elements lie row by row, or all in one place.
+        meta: the tensor's metadata: its elements lie row by row; dimensions may repeat.
     """
 
     value: bool | int | float
@@ -45,11 +45,8 @@ def numbers_of(constants: Mapping[int, torch.Tensor]) -> dict[int, Number]:
         meta = meta_of_value(tensor)
         if meta is None or meta.device.type != "cpu" or meta.dtype not in _TYPES or not meta.size:
             continue
-        if not meta.contiguous and any(
-                n > 1 and step for n, step in zip(meta.shape, meta.stride, strict=True)):
-            continue
-        once = tensor if meta.contiguous else tensor[(slice(0, 1),) * tensor.dim()]
-        if once.numel() > MOST_READ:
+        once = tensor[tuple(slice(0, n) for n in _once(meta))]  # without repeated elements
+        if not once.is_contiguous() or once.numel() > MOST_READ:
             continue
         value = once.reshape(-1)[0].item()
         if math.isfinite(value) and bool((once == value).all()):
@@ -85,5 +82,10 @@ def _made(graph: GraphModule, number: Number) -> Node:
     if meta.contiguous:
         return graph.graph.call_function(
             aten.full.default, (list(meta.shape), number.value), kept)
-    one = graph.graph.call_function(aten.full.default, ([1] * len(meta.shape), number.value), kept)
+    one = graph.graph.call_function(aten.full.default, (_once(meta), number.value), kept)
     return graph.graph.call_function(aten.expand.default, (one, list(meta.shape)))
+
+
+def _once(meta: TensorMetadata) -> list[int]:
+    """The shape without repeated elements."""
+    return [1 if step == 0 else n for n, step in zip(meta.shape, meta.stride, strict=True)]

@@ -28,12 +28,14 @@ SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2
            "_linalg_solve_ex": 3}
 
 
-def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
+def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0) -> dict[str, Any]:
     """A graph in words of JSON: operations with all arguments, and values with their numbers.
 
     Args:
         graph: a graph that changes none of its inputs.
         inputs: inputs of the graph, on which it is run once to find the metadata of its values.
+        checks: how many of its last results tell by a number other than 0 that a matrix can't be
+            factorized (`without_checks`).
 
     Raises:
         NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
@@ -42,17 +44,21 @@ def described(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
     nodes = list(graph.graph.nodes)
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
     metas, numbers, steps, values = _steps(graph, inputs)
+    results, checked = results[:len(results) - checks], results[len(results) - checks:]
+    values = values[:len(results)]
     places = [_place_of(meta_of_value(x)) for x in inputs]
     ends = [metas[n] for n in results]
     layouts = [[repeated(meta), *_layout_of(meta)] for meta in ends]
     _check_apart(values)
+    placed = [[_short(meta), *layout] for meta, layout in zip(ends, layouts, strict=True)]
+    together = packs(placed)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
             "results": [[numbers[n], *layout] for n, layout in zip(results, layouts, strict=True)],
-            "packs": packs([[_short(meta), *layout]
-                            for meta, layout in zip(ends, layouts, strict=True)]),
+            "packs": together, "checks": [numbers[n] for n in checked],
+            "flag": _flag_place(together, placed) if checks else None,
             "strides": [list(meta.stride) for meta in ends],
             "shapes": [list(meta.shape) for meta in ends]}
 
@@ -66,8 +72,9 @@ def packs(ends: list[Any]) -> list[list[int]]:
     """
     found: list[list[int]] = []
     together: dict[str, list[int]] = {}
-    for i, ((shape, dtype), repeats, _, gaps) in enumerate(ends):
-        if not repeats and not gaps and 0 < math.prod(shape) <= MOST_PACKED:
+    for i, end in enumerate(ends):
+        if _is_small(end):
+            _, dtype = end[0]
             if dtype not in together:
                 found.append(together.setdefault(dtype, []))
             together[dtype].append(i)
@@ -76,12 +83,29 @@ def packs(ends: list[Any]) -> list[list[int]]:
     return found
 
 
-def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:
+def _is_small(end: list[Any]) -> bool:
+    """Whether a result is copied into an array beside others."""
+    (shape, _), repeats, _, gaps = end
+    return not repeats and not gaps and 0 < math.prod(shape) <= MOST_PACKED
+
+
+def _flag_place(together: list[list[int]], ends: list[Any]) -> list[int]:
+    """The array, and the number in it, of the flag that says that a check has failed.
+
+    It is the last element of an array of small results, or else an array of its own.
+    """
+    for array, pack in enumerate(together):
+        if _is_small(ends[pack[0]]):
+            return [array, sum(math.prod(ends[i][0][0]) for i in pack)]
+    return [len(together), 0]
+
+
+def without_checks(graph: GraphModule) -> int:
     """Take the checks of matrix factorizations out of a graph; what they check become its last
     results.
 
     Returns:
-        For each the name of the function, and whether it is one matrix.
+        How many those are.
 
     Raises:
         NotLowered: if anything else reads what is checked.
@@ -93,13 +117,12 @@ def without_checks(graph: GraphModule) -> list[tuple[str, bool]]:
             if part.target is operator.getitem and part.args[1] == place and not all(
                     _is_check(user) for user in part.users):
                 raise NotLowered(f"the success of {node.target} as a value")
-    made = {node.args[0]: (node.args[1], node.kwargs["is_matrix"])
-            for node in nodes if _is_check(node)}
+    made = dict.fromkeys(node.args[0] for node in nodes if _is_check(node))
     for node in nodes:
         if _is_check(node):
             graph.graph.erase_node(node)
     nodes[-1].args = ((*nodes[-1].args[0], *made),)
-    return list(made.values())
+    return len(made)
 
 
 def _is_check(node: Node) -> bool:

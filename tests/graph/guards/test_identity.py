@@ -5,6 +5,7 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 from lamella.graph.guards.identity import Identities
+from lamella.graph.guards.sources import ABSENT
 
 pytestmark = pytest.mark.usefixtures("executor")
 
@@ -57,3 +58,53 @@ def test_large_containers_count_only_if_the_run_reads_them():
     assert closed.add_all([large], {}) and opened.add_all([large], {id(large): large})
     large[0] = 5
     assert closed.hold() and not opened.hold()
+
+
+def test_names_variables_attributes_and_classes():
+    class Base:
+        pass
+
+    class Thing:
+        __slots__ = ("slot",)
+
+    class Other(Base):
+        pass
+
+    def function(x=1):
+        return x, thing
+
+    thing, other = Thing(), Other()
+    (variable,) = function.__closure__
+    space = {"here": 1.5}
+    changes = [
+        (lambda: space.update(here=2.5), lambda: space.update(here=was)),
+        (lambda: space.update(gone=1), lambda: space.pop("gone")),
+        (lambda: setattr(Other, "gone", 1), lambda: delattr(Other, "gone")),
+        (lambda: setattr(Other, "__module__", "m"), lambda: setattr(Other, "__module__", module)),
+        (lambda: setattr(variable, "cell_contents", 1),
+         lambda: setattr(variable, "cell_contents", held_thing)),
+        (lambda: setattr(thing, "slot", 1), lambda: delattr(thing, "slot")),
+        (lambda: setattr(function, "__defaults__", (2,)),
+         lambda: setattr(function, "__defaults__", defaults)),
+        (lambda: setattr(Other, "__bases__", (Base, Extra)),
+         lambda: setattr(other, "__class__", Base)),
+    ]
+
+    class Extra:
+        pass
+
+    was, module, held_thing = space["here"], Other.__module__, thing
+    defaults = function.__defaults__
+    held = Identities()
+    held.names += [(space, "here", was), (space, "gone", ABSENT), (vars(Other), "gone", ABSENT),
+                   (vars(Other), "__module__", module)]
+    held.variables.append((variable, thing))
+    held.attributes += [(thing, "slot", ABSENT), (function, "__defaults__", defaults),
+                        (Other, "__mro__", Other.__mro__)]
+    held.classes.append((other, Other))
+    for change, undo in changes:
+        assert held.hold()
+        change()
+        assert not held.hold()
+        undo()
+    assert not held.hold()  # the last one only made another change: the object's class

@@ -1,8 +1,6 @@
 """Dead code elimination, CSE, peephole rewritings and constant folding."""
 
 import random
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -10,6 +8,8 @@ import torch
 from lamella.graph.passes import improve
 from lamella.graph.passes.constants import MOST_BYTES
 from tests.graph.passes.checks import check_same, count, recorded
+
+from ...zygote import run as python
 
 aten = torch.ops.aten
 
@@ -268,7 +268,7 @@ def step(x):
 step(ms.Tensor(np.ones((2, 1, 6, 6), np.float32)))
 print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python("-c", program)
     assert done.stdout.strip() == "[]", done.stderr
 
 

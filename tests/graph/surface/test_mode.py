@@ -3,8 +3,6 @@
 import copy
 import gc
 import pickle
-import subprocess
-import sys
 import threading
 import warnings
 import weakref
@@ -14,6 +12,8 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, context, nn, ops
+
+from ...zygote import run as python
 
 X = ops.ones((4, 3))
 Y = ops.zeros((4, 2))
@@ -327,7 +327,6 @@ def test_a_program_that_starts_in_graph_mode(tmp_path):
         "net = ms.nn.Dense(2, 1, weight_init='ones')\n"
         "for i in range(3): print(net(ms.ops.ones((1, 2))))\n"
         "print(net._graph.report()['replays'])\n")
-    done = subprocess.run([sys.executable, "-m", "lamella", "run", str(program)],
-                          capture_output=True, text=True, timeout=300)
+    done = python("-m", "lamella", "run", program)
     assert done.stdout.split("\n")[3] == "2", done.stderr
     assert done.stderr == ""

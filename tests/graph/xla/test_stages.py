@@ -302,6 +302,46 @@ def test_matrices_are_factorized_and_checked():
         ops.inverse(tensor(3, 3) * 2 + 1) * 3 - tensor(3, 3)).asnumpy(), 1e-3, 1e-4)
 
 
+@pytest.mark.usefixtures("executor")
+def test_checks_are_one_flag_beside_the_results_or_alone():
+    matrix, vector = tensor(3, 3), tensor(3)
+
+    def solved(m, b):  # in a loop, with small results of other types before the flag
+        for _ in range(6):
+            b = ops.tanh(ms.scipy.linalg.solve(m, b)) + 1
+        return b > 0, b
+
+    def large(m):  # no small result
+        return ops.broadcast_to(ops.inverse(m).reshape(9, 1), (9, 1000)) * 2 + 1
+
+    for fn, args in ((solved, (matrix, vector)), (large, (matrix,)),
+                     (lambda m: ops.inverse(ops.stack([m, m + 1])) * 2, (matrix,))):
+        compiled = run(fn, *args)
+        assert engine(compiled) == ["xla"]
+        singular = [ops.zeros_like(matrix), *args[1:]]
+        with pytest.raises(RuntimeError) as eager:
+            fn(*singular)
+        with pytest.raises(RuntimeError) as found:
+            compiled(*singular)
+        assert str(found.value) == str(eager.value)
+        wanted, now = parts(fn(*args)), parts(compiled(*args))  # nothing of the error is left
+        np.testing.assert_allclose(now[-1].asnumpy(), wanted[-1].asnumpy(), 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x, w: ms.vmap(lambda x: x @ w)(x),
+    lambda x, w: ms.vmap(lambda x: w @ x.T)(x),
+    lambda x, w: ops.bmm(x, ops.broadcast_to(w[None], (5, 4, 4))),
+    lambda x, w: ops.bmm(ops.broadcast_to(w, (5, 4, 4)), ops.tanh(x).swapaxes(1, 2)),
+    lambda x, w: ops.bmm(ops.broadcast_to(w, (5, 4, 4)), ops.broadcast_to(w + 1, (5, 4, 4))),
+    lambda x, w: ops.bmm(x, ops.broadcast_to(w[:1], (5, 4, 4))),  # repeats within a matrix, too
+], ids=["the second", "the first", "of a batch of one", "the first, expanded", "both", "rows"])
+def test_a_factor_that_a_batch_shares(fn):
+    compiled = run(lambda x, w: ops.tanh(fn(x * 0.3, w * 0.3)) * 2 + 1,
+                   tensor(5, 3, 4), tensor(4, 4))
+    assert engine(compiled) == ["xla"]
+
+
 def test_complex_numbers_and_fourier_transforms():
     def fn(x, w):
         spectrum = ops.rfft(x) * w
@@ -487,3 +527,12 @@ def test_a_constant_keeps_the_layout_that_others_follow(layout):
         return ones * x.T, ones.T * x
 
     assert engine(run(fn, tensor(3, 4))) == ["xla"]
+
+
+def test_constants_that_repeat_one_number_are_compiled_in():
+    def fn(x):
+        return (ms.grad(lambda x: (x.sum(1) * 3).sum())(x) * ops.tanh(x) - x).sum(0)
+
+    compiled = run(fn, tensor(6, 4))
+    (graph,) = compiled.graphs(tensor(6, 4))
+    assert engine(compiled) == ["xla"] and len(graph.execution.plan.stages[0].xla._taken) == 1

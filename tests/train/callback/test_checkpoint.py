@@ -1,8 +1,6 @@
 """ModelCheckpoint: which files there are after which step, and what is in them."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -18,6 +16,8 @@ from lamella.train import (
     RunContext,
 )
 from lamella.train.callback import _InternalCallbackParam
+
+from ...zygote import Started
 
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
@@ -51,7 +51,7 @@ def test_steps_names_and_how_many_are_kept(tmp_path):
 
 
 SAVING = """
-import sys
+import os, sys, time
 import lamella as ms
 from lamella.train import CheckpointConfig, ModelCheckpoint, RunContext
 from lamella.train.callback import _InternalCallbackParam
@@ -59,7 +59,8 @@ from lamella.train.callback import _InternalCallbackParam
 net = ms.nn.Dense(2, 2)
 callback = ModelCheckpoint("net", sys.argv[1], CheckpointConfig(keep_checkpoint_max=2))
 print("ready", flush=True)
-sys.stdin.readline()
+while not os.path.exists(sys.argv[2]):  # all begin at once
+    time.sleep(0.001)
 for step in range(1, 201):
     callback.step_end(RunContext(_InternalCallbackParam(
         train_network=net, cur_epoch_num=1, cur_step_num=step, batch_num=200)))
@@ -68,13 +69,9 @@ for step in range(1, 201):
 
 def test_several_processes_save_into_one_folder(tmp_path):
     folder = tmp_path / "saved"
-    processes = [subprocess.Popen([sys.executable, "-c", SAVING, str(folder)], text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE) for _ in range(3)]
+    processes = [Started("-c", SAVING, folder, tmp_path / "go") for _ in range(3)]
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * 3
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
+    (tmp_path / "go").touch()
     answers = [process.communicate(timeout=300)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, answers
     assert "can't be removed" not in "".join(answers)

@@ -2,13 +2,13 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import lamella as ms
+
+from ...zygote import run as python
 
 PROGRAM = """
 import os, signal, sys
@@ -35,8 +35,7 @@ print("end", signal.getsignal(signal.SIGTERM) == signal.SIG_DFL)
 
 
 def run(folder, *arguments):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], cwd=folder, text=True,
-                          capture_output=True, timeout=300, env={**os.environ})
+    done = python("-c", PROGRAM, *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 from lamella import train
+
+from ...zygote import run as python
 
 PROGRAM = """
 import numpy as np
@@ -53,9 +54,8 @@ print(seen, wandb.run)
 
 
 def ran(program, tmp_path):
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=tmp_path,
-                          env={**os.environ, "MLFLOW_ALLOW_FILE_STORE": "true"},
-                          capture_output=True, text=True, timeout=300, encoding="utf-8")
+    done = python("-W", "ignore", "-c", program, cwd=tmp_path,
+                  env={**os.environ, "MLFLOW_ALLOW_FILE_STORE": "true"})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -19,6 +19,7 @@ from . import (  # isort: skip  (each file adds its rows)
     matrices as matrices,
     normalization as normalization,
     pointwise as pointwise,
+    products as products,
     reductions as reductions,
     shapes as shapes,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .later import jax, jnp, lax
+from .products import with_shared_factors
 from .rolling import rolled
 from .shapes import memory_places
 from .table import TABLE, NotLowered, avals_of
@@ -37,9 +38,10 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
     """A function of a graph's inputs that computes its results by the table."""
     shapes = [[[shape[i] for i in order] if order else shape, dtype] for (shape, dtype), order
               in zip(described["inputs"], described["orders"], strict=True)]
-    steps, results = without_writes(described["steps"], shapes,
-                                    [n for n, *_ in described["results"]])
-    steps = rolled(steps, shapes, results)
+    ends = [n for n, *_ in described["results"]]
+    steps, wanted = without_writes(described["steps"], shapes, [*ends, *described["checks"]])
+    steps = rolled(with_shared_factors(steps, shapes), shapes, wanted)
+    results, checked = wanted[:len(ends)], wanted[len(ends):]
 
     def run(*arrays: Any) -> list[Any]:
         values = Values(list(arrays), described["orders"])
@@ -47,9 +49,20 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
             run_step(values, step)
         ends = [_in_memory(values[n], *places)
                 for n, (_, *places) in zip(results, described["results"], strict=True)]
-        return [_together([ends[i] for i in pack]) for pack in described["packs"]]
+        packs = [[ends[i] for i in pack] for pack in described["packs"]]
+        if checked:
+            _add_flag(packs, described["flag"][0], values.any_of(checked))
+        return [_together(pack) for pack in packs]
 
     return run
+
+
+def _add_flag(packs: list[list[Any]], array: int, flag: Any) -> None:
+    """Put a flag behind the results of an array, or into one of its own."""
+    if array == len(packs):
+        packs.append([flag])
+    else:
+        packs[array].append(flag.astype(packs[array][0].dtype))
 
 
 def _together(pack: list[Any]) -> Any:
@@ -144,7 +157,7 @@ def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
 def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
     """A part of a loop as a function of arrays."""
     steps, results = without_writes(described["steps"], described["inputs"], described["results"])
-    steps = rolled(steps, described["inputs"], results)
+    steps = rolled(with_shared_factors(steps, described["inputs"]), described["inputs"], results)
 
     def run(arrays: list[Any]) -> list[Any]:
         values = Values(arrays, [None] * len(arrays))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,15 @@ class Values:
         if at == list(range(first, last - 1, -1)):
             return whole[last:first + 1][::-1]
         return whole[jnp.asarray(at)]
+
+    def any_of(self, numbers: list[int]) -> Any:
+        """Whether any element of some values isn't 0; parts of a stack are read together."""
+        groups: dict[Any, list[int]] = {}
+        for n in numbers:
+            groups.setdefault(self._parts[n][0] if n in self._parts else ("alone", n), []).append(n)
+        found = [(self.stack(group) if len(group) > 1 else self[group[0]]).astype(bool).any()
+                 for group in groups.values()]
+        return functools.reduce(jnp.logical_or, found)
 
     def _stack(self, name: Any) -> Any:
         if name not in self._stacks:
