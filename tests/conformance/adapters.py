@@ -2,7 +2,7 @@
 
 Give a Python the packages (``pip install --no-deps --target ...``, on PYTHONPATH), then::
 
-    python -m lamella run tests/conformance/adapters.py mindformers   # or: mindformers-graph, mindnlp
+    python -m lamella run tests/conformance/adapters.py NAME  # mindformers, mindformers-graph, mindnlp
 
 A small Llama trains its adapters for five steps of Adam on both sides. Printed are the losses'
 largest difference, how many Parameters have changed, whether all of them are adapters, and how far
