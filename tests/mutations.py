@@ -143,9 +143,8 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
     near = sorted((path for path in files if hits[path] and path not in named),
                   key=lambda path: -hits[path])[:NEAR]
-    place = root / "tests" / inner.parent
-    if len(inner.parts) > 2 and place.is_dir():
-        near.append(place)
+    places = [root / "tests" / place for place in inner.parents[:-2]]
+    near += [place for place in places if place.is_dir()][:1]  # the nearest folder of its tests
     runs = [[change.path, *named], near, rooms]
     return [[str(root / path) for path in run] for run in runs if run]
 

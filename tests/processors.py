@@ -1,8 +1,9 @@
-"""The tests on other processors than this one: `python -m tests.processors [pytest's arguments]`.
+"""The tests on other processors than this one: `python -m tests.processors [SETTING] [ARGUMENTS]`.
 
 The libraries below choose their kernels by the processor that they find, and these round
 differently. Environment variables name another one. Each setting runs pytest once, in turn; they
-are chosen so that each library meets each of its choices, and the suite 1 and 4 workers.
+are chosen so that each library meets each of its choices, and the suite 1 and 4 workers. The
+arguments are pytest's; without a path in them, the tests run whose numbers come from kernels.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ SETTINGS = {
 }
 
 
+# what computes with kernels; the other tests take most of the suite's time, to start processes
+# and to compile
+COMPUTING = ("ops", "numpy", "scipy", "sparse", "mint", "nn", "autodiff", "amp", "common",
+             "conformance", "machine", "dataset/vision", "dataset/audio", "tensors")
+
+
 def without(pattern: str) -> dict[str, str]:
     """The variables that take features from NumPy, and from OpenCV."""
     from numpy._core import _multiarray_umath as core
@@ -48,9 +55,14 @@ def without_avx512() -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests under each setting; 1 if any failed."""
+    """Run the tests under each setting, or under the one that is named; 1 if any failed."""
     ends: dict[str, str] = {}
-    for name, (workers, pattern, setting) in SETTINGS.items():
+    named = [name for name in SETTINGS if name in arguments[:1]]
+    arguments = arguments[len(named):]
+    if not any(argument.startswith("tests") for argument in arguments):
+        arguments = [*(f"tests/{room}" for room in COMPUTING), *arguments]
+    for name in named or SETTINGS:
+        workers, pattern, setting = SETTINGS[name]
         if name == "avx512" and without_avx512():
             ends[name] = "left out: this processor has no AVX-512"
             continue

@@ -142,11 +142,6 @@ def is_registered(cls: type) -> bool:
     return cls in _registered
 
 
-def is_structure(value: Any) -> bool:
-    """Whether a value is no leaf."""
-    return kind_of(value) is not None
-
-
 def leaves(tree: Any) -> Iterator[Any]:
     """The leaves of a structure, in order; None is one."""
     kind = kind_of(tree)

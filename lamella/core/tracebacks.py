@@ -162,10 +162,6 @@ def _steps(traceback: TracebackType | None) -> Iterator[TracebackType]:
         traceback = traceback.tb_next
 
 
-def _has_users(traceback: TracebackType | None) -> bool:
-    return any(_is_users(step.tb_frame) for step in _steps(traceback))
-
-
 def _is_internal(error: BaseException) -> bool:
     """Whether an error was raised and caught in Lamella, without a line of the user's between."""
     traceback = error.__traceback__

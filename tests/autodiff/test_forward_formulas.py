@@ -13,11 +13,17 @@ LABELS = Tensor(np.random.default_rng(1).integers(0, 3, (4, 5)), ms.int32)
 WEIGHT = Tensor([0.5, 2.0, 1.0], ms.float64)
 
 
-def batch_norm(training):
-    net = nn.BatchNorm1d(3, gamma_init="ones").set_train(training)
+def batch_norm(training, pictures):
+    net = (nn.BatchNorm2d if pictures else nn.BatchNorm1d)(3, gamma_init="ones")
+    net.set_train(training)
     for p in net.get_parameters():
         p.set_data(Tensor(np.linspace(0.5, 1.5, 3), ms.float32))
-    return lambda x: ops.sin(net(x.transpose(0, 2, 1).reshape(20, 3).astype(ms.float32))).sum()
+
+    def loss(x):
+        rows = x.reshape(4, 3, 1, 5) if pictures else x.transpose(0, 2, 1).reshape(20, 3)
+        return ops.sin(net(rows.astype(ms.float32))).sum()
+
+    return loss
 
 
 LOSSES = {
@@ -47,9 +53,29 @@ def test_hessian_products(name):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_batch_norm(training):
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated")  # of torch.func.jvp
+@pytest.mark.parametrize("shape", [(5, 3), (4, 3, 2, 5)])
+def test_batch_norm_of_torch_modules(training, shape):
+    """PyTorch's own function, as wrapped modules call it, takes the rule, too."""
+    load_rules()
+    mean, variance, weight = torch.rand(3, 3, dtype=torch.float64)
+    x, v = torch.randn(2, *shape, dtype=torch.float64)
+
+    def loss(x):
+        return torch.nn.functional.batch_norm(x, mean.clone(), variance.clone(), weight, None,
+                                              training).sin().sum()
+
+    product = torch.func.jvp(torch.func.grad(loss), (x,), (v,))[1]
+    want = torch.func.grad(lambda x: (torch.func.grad(loss)(x) * v).sum())(x)
+    np.testing.assert_allclose(product, want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("pictures", [False, True])
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm(training, pictures):
     """By reverse over reverse mode, whose formulas are others."""
-    loss, v = batch_norm(training), Tensor(np.random.default_rng(2).standard_normal(X.shape))
+    loss = batch_norm(training, pictures)
+    v = Tensor(np.random.default_rng(2).standard_normal(X.shape))
     product = ms.hvp(loss, Tensor(X), v)[1].asnumpy()
     want = ms.grad(lambda x: (ms.grad(loss)(x) * v).sum())(Tensor(X)).asnumpy()
     np.testing.assert_allclose(product, want, rtol=1e-3, atol=1e-4)

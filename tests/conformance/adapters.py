@@ -2,9 +2,10 @@
 
 Give a Python the packages (``pip install --no-deps --target ...``, on PYTHONPATH), then::
 
-    python -m lamella run tests/conformance/adapters.py NAME  # mindformers, mindformers-graph, mindnlp
+    python -m lamella run tests/conformance/adapters.py NAME
 
-A small Llama trains its adapters for five steps of Adam on both sides. Printed are the losses'
+NAME is mindformers, mindformers-graph or mindnlp. A small Llama trains its adapters for five steps
+of Adam on both sides. Printed are the losses'
 largest difference, how many Parameters have changed, whether all of them are adapters, and how far
 what the merged network gives is from what the adapted one gave, and from ``peft``'s.
 """

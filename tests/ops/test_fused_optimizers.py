@@ -73,3 +73,11 @@ def test_states_that_do_not_fit():
     half = Parameter(ops.ones((2, 3), ms.float16), name="half")
     with pytest.raises(TypeError, match="'m' and 'v' must be of float32"):
         ops.FusedCastAdamWeightDecay()(half, half, first, 0.1, 0.9, 0.99, 1e-8, 0.0, grad, 1.0)
+
+
+@pytest.mark.parametrize("rate", [Tensor([0.1, 0.2]), Tensor(np.array([0.1j]), ms.complex64)])
+def test_a_rate_is_one_real_number(rate):
+    weight = Parameter(ops.ones((2,)), name="w")
+    with pytest.raises(ValueError, match="must be a Python number or a real Tensor of one element"):
+        ops.ApplyGradientDescent()(weight, rate, ops.ones((2,)))
+    assert weight.tolist() == [1.0, 1.0]

@@ -350,3 +350,17 @@ def test_a_gradient_call_gives_parameters_their_first_values(compiled):
         value, gradients = gradient(Tensor([[2.0, 3.0]]))
         assert float(value) == 6 and gradients[0].asnumpy().tolist() == [[2, 3]]
     assert not net.weight.has_init
+
+
+@pytest.mark.filterwarnings("ignore:The gradient doesn't flow through the assignment")
+def test_a_gradient_is_by_what_was_assigned_too():
+    w, x = two(), Tensor([3.0, 5.0])
+    w.set_data(Tensor([1.0, 2.0]))
+
+    def loss(x):
+        first = (w * x).sum()
+        w.set_data(w * 2)
+        return first + (w * w).sum()
+
+    assert ms.grad(loss, None, w)(x).tolist() == [3.0 + 2 * 2.0, 5.0 + 2 * 4.0]
+    assert w.tolist() == [2.0, 4.0]

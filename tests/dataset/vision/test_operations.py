@@ -108,6 +108,18 @@ def test_mixing_keeps_what_is_mixed():
     np.testing.assert_allclose(mixed.reshape(4, -1).mean(1), shares @ [0, 100, 200, 40], rtol=1e-5)
 
 
+def test_the_part_that_is_cut_has_the_share_that_is_drawn():
+    """With a large alpha all shares are near one half: a part's sides are 0.71 of the picture's."""
+    values = range(0, 250, 10)
+    images = np.stack([np.full((100, 100, 3), v, np.uint8) for v in values])
+    labels = np.eye(len(images), dtype=np.float32)
+    mixed, _ = vision.CutMixBatch(vision.ImageBatchFormat.NHWC, alpha=1e6)(images, labels)
+    changed = (mixed != images).any(3)
+    across, down = (changed.any(axis).sum(1) for axis in (1, 2))  # less, at a picture's edge
+    for sides in (across, down):
+        assert 66 <= sides.max() <= 72
+
+
 def test_mixup_of_one_image_is_a_batch_of_it():
     image, label = np.full((5, 6, 3), 9, np.uint8), np.array([[0, 1]])
     operation = vision.MixUp(batch_size=2, alpha=0.2, is_single=False)

@@ -45,7 +45,8 @@ class Noted(TorchDispatchMode):
         if name in TABLE and not effects_of(func).written:
             tensors = [x for x in pytree.tree_leaves((args, kwargs))
                        if isinstance(x, torch.Tensor)]
-            kind = (name, *sorted({str(x.dtype) for x in tensors}))
+            texts = [x for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, str)]
+            kind = (name, *sorted({str(x.dtype) for x in tensors}), *texts)  # each mode, too
             if (len(self.calls[kind]) < self.most and all(
                     x.numel() <= LARGEST and x.layout is torch.strided for x in tensors)):
                 before = pytree.tree_map(_copied, (args, kwargs))

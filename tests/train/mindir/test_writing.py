@@ -32,8 +32,24 @@ def check(found: Any, wanted: list[Any]) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Gives the file of an example by its name; it is written when it is asked for first."""
+    folder = tmp_path_factory.mktemp("written")
+
+    def path(name):
+        file = folder / f"{name}.mindir"
+        if not file.exists():
+            example = EXAMPLES[name]
+            ms.export(example.network(), *example.forms(), file_name=str(file),
+                      file_format="MINDIR")
+        return str(file)
+
+    return path
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_mindspore_gave_the_same(name, tmp_path):
+def test_mindspore_gave_the_same(name, written):
     """The network, its file written now, and the file that MindSpore ran agree with MindSpore."""
     example = EXAMPLES[name]
     with np.load(WRITTEN / f"{name}.npz") as kept:
@@ -42,39 +58,31 @@ def test_mindspore_gave_the_same(name, tmp_path):
                                                  if key[0] == "x"], strict=True):
             np.testing.assert_array_equal(given, there)
     inputs = [Tensor(each) for each in example.inputs]
-    path = str(tmp_path / "now.mindir")
-    ms.export(example.network(), *example.forms(), file_name=path, file_format="MINDIR")
-    check(nn.GraphCell(ms.load(path))(*inputs), wanted)
+    check(nn.GraphCell(ms.load(written(name)))(*inputs), wanted)
     check(nn.GraphCell(ms.load(str(WRITTEN / f"{name}.mindir")))(*inputs), wanted)
     check(example.network()(*inputs), wanted)
 
 
 @pytest.mark.parametrize("name", ["lenet", "resnet_open", "reader_open"])
-def test_sizes_that_vary(name, tmp_path):
-    example, path = EXAMPLES[name], str(tmp_path / "a.mindir")
-    net = example.network()
-    ms.export(net, *example.forms(), file_name=path, file_format="MINDIR")
-    run = nn.GraphCell(ms.load(path))
+def test_sizes_that_vary(name, written):
+    example = EXAMPLES[name]
+    net, run = example.network(), nn.GraphCell(ms.load(written(name)))
     for count in (1, 5):
         x = Tensor(np.repeat(example.inputs[0][:1], count, 0) + 0.1)
         check(run(x), flat(net(x)))
 
 
-def test_words_of_any_number(tmp_path):
-    example, path = EXAMPLES["bert_open"], str(tmp_path / "a.mindir")
-    net = example.network()
-    ms.export(net, *example.forms(), file_name=path, file_format="MINDIR")
-    run = nn.GraphCell(ms.load(path))
+def test_words_of_any_number(written):
+    example = EXAMPLES["bert_open"]
+    net, run = example.network(), nn.GraphCell(ms.load(written("bert_open")))
     words, mask = (Tensor(each[:1, :3]) for each in example.inputs)
     check(run(words, mask), flat(net(words, mask)))
 
 
-def test_parameters_change_in_each_call(tmp_path):
-    example, path = EXAMPLES["counter"], str(tmp_path / "a.mindir")
-    x = Tensor(example.inputs[0])
-    net = example.network()
-    ms.export(net, x, file_name=path, file_format="MINDIR")
-    run = nn.GraphCell(ms.load(path))
+def test_parameters_change_in_each_call(written):
+    example = EXAMPLES["counter"]
+    x, net = Tensor(example.inputs[0]), example.network()
+    run = nn.GraphCell(ms.load(written("counter")))
     for _ in range(3):
         check(run(x), flat(net(x)))
     for name, parameter in net.parameters_dict().items():
