@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class Settings:
     limit: float = 420.0  # seconds after which a worker that doesn't answer is given up
     mindspore: str | None = None  # the interpreter that has it
     contestants: Sequence[str] = CONTESTANTS
+    together: bool = False  # whether contestants get ready side by side
     limits: bool = False  # whether contestants say what their step could take
 
 
@@ -221,7 +223,8 @@ def measure(workload: Workload, settings: Settings,
     with tempfile.TemporaryDirectory(prefix="benchmarks-", ignore_cleanup_errors=True) as folder:
         arrays = written_arrays(workload, folder)
         try:
-            for name, result in results.items():
+            def prepare(name: str) -> None:
+                result = results[name]
                 progress(f"{workload.title}: {name} gets ready")
                 with _excused(result):
                     command = command_for(name, settings)
@@ -240,6 +243,9 @@ def measure(workload: Workload, settings: Settings,
                     rounds[name] = _rounds(ready["second"], settings)
                     if rounds[name] == 1:
                         result.times.append(ready["second"])
+
+            with ThreadPoolExecutor(len(results) if settings.together else 1) as pool:
+                list(pool.map(prepare, results))
             refuse_differing(workload, values, results)
             for i in range(settings.steps):
                 progress(f"{workload.title}: round {i + 1} of {settings.steps}")

@@ -15,8 +15,10 @@ from typing import Any
 
 from rich.console import Console
 
-TINY = "BENCHMARKS_TINY"  # the environment variable by which the workloads choose their sizes
-CONTESTANTS = ("Lamella", "Lamella graph", "PyTorch", "torch.compile")
+# the environment variables by which the workloads choose their sizes
+TINY, LARGE = "BENCHMARKS_TINY", "BENCHMARKS_LARGE"
+GRAPHS = "torch.compile, graphs"  # CUDA's
+CONTESTANTS = ("Lamella", "Lamella graph", "PyTorch", "torch.compile", GRAPHS)
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -30,6 +32,9 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--settling", type=float, default=240.0,
                         help="seconds for a contestant to find its fastest form")
     parser.add_argument("--tiny", action="store_true", help="small models, to see that it runs")
+    parser.add_argument("--large", action="store_true", help="batches that fill a GPU")
+    parser.add_argument("--together", action="store_true",
+                        help="contestants get ready side by side: first calls take longer")
     parser.add_argument("--no-limits", action="store_true",
                         help="leave out how far compiled steps are from their limits")
     return parser.parse_args(arguments)
@@ -80,6 +85,8 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = options(arguments)
     if chosen.tiny:
         os.environ[TINY] = "1"  # for the workers, and for the workloads if they come next
+    if chosen.large:
+        os.environ[LARGE] = "1"
     from .__main__ import machine  # they read the variable when they are imported
     from .harness import Settings, measure
     from .workloads import REAL
@@ -88,7 +95,10 @@ def main(arguments: list[str] | None = None) -> None:
     if unknown := set(chosen.only or ()) - set(names):
         sys.exit(f"{', '.join(sorted(unknown))}: no such model; there are {', '.join(names)}")
     settings = Settings(chosen.device, chosen.steps, chosen.threads, settling=chosen.settling,
-                        contestants=chosen.contestant or CONTESTANTS,
+                        contestants=chosen.contestant or [
+                            name for name in CONTESTANTS
+                            if name != GRAPHS or chosen.device == "cuda"],
+                        together=chosen.together,
                         limits=not chosen.no_limits and chosen.device == "cpu")
     console = Console() if sys.stdout.isatty() else Console(width=200)
     results = {}

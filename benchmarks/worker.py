@@ -36,10 +36,11 @@ import numpy as np
 
 from .workload import LeftOut, Step, Workload
 
-LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch", "JAX jit": "jax",
+LANGUAGES = {"PyTorch": "pytorch", "torch.compile": "pytorch",
+             "torch.compile, graphs": "pytorch", "JAX jit": "jax",
              "Lamella": "mindspore", "Lamella graph": "mindspore",
              "MindSpore": "mindspore", "MindSpore graph": "mindspore"}
-COMPILED = ("torch.compile", "Lamella graph", "MindSpore graph")
+COMPILED = ("torch.compile", "torch.compile, graphs", "Lamella graph", "MindSpore graph")
 PR_SET_PDEATHSIG = 1  # of Linux, where the benchmarks run
 LONG_ENOUGH = 0.03  # seconds of one measurement; short steps are repeated until it is that long
 BUSY, PAUSE = 0.1, 0.3  # seconds of steps while it settles, and between them; twice a longer step

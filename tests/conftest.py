@@ -31,14 +31,22 @@ if DEVICE == "simulated":
 
     torch_module.load(building.library())
 if DEVICE:
+    import torch
+
     lamella.set_device(DEVICE)  # for Tensors that test files make when they are imported
+    torch.backends.cudnn.allow_tf32 = False  # results are compared with the CPU's
 
 
 @pytest.fixture(autouse=True)
 def _seeded():
-    if DEVICE:
-        lamella.set_device(DEVICE)
-    lamella.set_seed(0)
+    try:
+        if DEVICE:
+            lamella.set_device(DEVICE)
+        lamella.set_seed(0)
+    except RuntimeError:
+        if DEVICE and "PYTEST_XDIST_WORKER" in os.environ:
+            os._exit(1)  # an earlier test has lost the device: another process goes on
+        raise
 
 
 @pytest.fixture(autouse=True)

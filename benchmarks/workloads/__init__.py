@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from ..workload import Workload, classes, noise
 
-TINY = os.environ.get("BENCHMARKS_TINY") == "1"  # models of real size in a small form, for tests
+# models of real size: in a small form, for tests; with batches that fill a GPU
+TINY, LARGE = (os.environ.get(f"BENCHMARKS_{size}") == "1" for size in ("TINY", "LARGE"))
 
 from . import (  # noqa: E402  (they have sizes by TINY)
     bert,

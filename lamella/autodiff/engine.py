@@ -39,10 +39,30 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inpu
         starts.append(torch.ones_like(out) if start is None else start)
     if not raws or not inputs:
         return [None] * len(inputs)
-    if _len_torch_function_stack():  # whoever watches the calls of functions knows it by its name
-        return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)
-    return _engine_run_backward(tuple(raws), tuple(starts), again, nested, tuple(inputs), True,
-                                accumulate_grad=False)
+    with in_this_thread():
+        if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
+            return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)
+        return _engine_run_backward(tuple(raws), tuple(starts), again, nested, tuple(inputs), True,
+                                    accumulate_grad=False)
+
+
+class in_this_thread:  # noqa: N801  (a block, entered for each gradient: faster than a generator)
+    """A block in which backward passes run in the calling thread, whatever the device.
+
+    PyTorch runs those of an accelerator in a thread of its own, where hooks and custom backward
+    rules would find no level, no recording and no setting of the thread that asked.
+    """
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = torch._C._is_multithreading_enabled()
+        if self.before:
+            torch._C._set_multithreading_enabled(False)
+
+    def __exit__(self, *_: object) -> None:
+        if self.before:
+            torch._C._set_multithreading_enabled(True)
 
 
 def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.utils import checkpoint as checkpoints
 from torch.utils.checkpoint import checkpoint, noop_context_fn, set_checkpoint_early_stop
 
 from ..core.state import state
@@ -18,6 +19,9 @@ from ..tensors.random import kept
 from ..tensors.tensor import wrap
 from .level import Level, batching, current, entered
 from .tree import check_no_hidden, map_tensors, tensors
+
+# before version 2.13 PyTorch took its inputs through a function without forward derivative
+_KEEPS_NO_TANGENTS = hasattr(checkpoints, "_NoopSaveInputs")
 
 
 def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompute: bool = False,
@@ -66,7 +70,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
     """
     level, overlay = current(), state.overlay
     if (level is None or overlay is None or not torch.is_grad_enabled() or batching()
-            or _tangents_end_first(level)):
+            or _tangents_end_first(level) or _KEEPS_NO_TANGENTS and level.forward):
         return function(*args, **kwargs)
     journal, aliases = _journal(level), overlay.copy()
     start = len(journal)

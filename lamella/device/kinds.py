@@ -162,6 +162,14 @@ class Graphs(NamedTuple):
     pool: Any
 
 
+def abandon(device: torch.device, pool: Any) -> None:
+    """Have a device's allocator leave a pool that a failed capture was taking memory from."""
+    leave = getattr(torch._C, f"_{device.type}_endAllocateToPool", None)
+    if leave is not None:
+        with contextlib.suppress(RuntimeError):  # it has left the pool already
+            leave(device.index or 0, pool)
+
+
 def graphs_of(device: torch.device) -> Graphs | None:
     """The captured graphs of a device, such as ``torch.cuda.CUDAGraph``; None if it has none."""
     module = module_of(device.type)

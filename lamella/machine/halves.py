@@ -13,11 +13,13 @@ from typing import Any
 
 import torch
 
+from ..core.dtype import is_inexact
+
 __all__ = ["in_float32"]
 
 
-def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int = 0
-               ) -> Callable[..., torch.Tensor]:
+def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int = 0,
+               integers: Callable[..., torch.Tensor] | None = None) -> Callable[..., torch.Tensor]:
     """A kernel of raw tensors that computes what is all of float16 on a CPU in float32.
 
     Args:
@@ -25,13 +27,19 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
         rows: with fewer rows of the first factor PyTorch's own kernel is used: it reads the
             second one as it is, which then takes most of the time.
         factor: which argument is the first factor.
+        integers: computes the same of integers, for devices where the kernel doesn't.
     """
     half = torch.float16
 
     def called(*given: Any, **options: Any) -> torch.Tensor:
         if given[0].dtype is not half or not _are_half(given) or rows and _has_few(given[factor],
                                                                                   rows):
-            return kernel(*given, **options)
+            try:
+                return kernel(*given, **options)
+            except RuntimeError:
+                if integers is None or given[0].is_cpu or is_inexact(given[0].dtype):
+                    raise
+                return integers(*given)
         return kernel(*[v.float() if isinstance(v, torch.Tensor) and v.dtype is half else v
                         for v in given], **options).to(half)
 

@@ -148,10 +148,27 @@ def _fastest(key: Key) -> str:
     return winner if best[winner] < GAIN * best["torch"] else "torch"
 
 
+def _summed(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The product of integers as sums, which are exact and wrap around; some rows at a time.
+
+    Only CPUs have kernels for it.
+    """
+    torch.matmul(a.new_empty(a.shape, device="meta"), b.new_empty(b.shape, device="meta"))
+    left = a.unsqueeze(0) if a.dim() == 1 else a
+    right = b.unsqueeze(-1) if b.dim() == 1 else b
+    rows = max(1, TERMS // max(right.numel(), 1))
+    out = torch.cat([(part.unsqueeze(-1) * right.unsqueeze(-3)).sum(-2, dtype=a.dtype)
+                     for part in left.split(rows, -2)], -2)
+    out = out.squeeze(-2) if a.dim() == 1 else out
+    return out.squeeze(-1) if b.dim() == 1 else out
+
+
+TERMS = 2**24  # of products of integers that are in memory at a time
 ROWS = 8  # of float16, with which float32's kernel is the faster one
 _linear_rows = in_float32(F.linear, ROWS)
-mm, bmm = in_float32(torch.mm, ROWS), in_float32(torch.bmm, ROWS)
-any_matmul, inner = in_float32(torch.matmul, ROWS), in_float32(torch.inner, ROWS)
+mm, bmm, any_matmul = (in_float32(kernel, ROWS, integers=_summed)
+                       for kernel in (torch.mm, torch.bmm, torch.matmul))
+inner = in_float32(torch.inner, ROWS)
 tensordot = in_float32(torch.tensordot, ROWS)
 addmm, baddbmm, addbmm = (in_float32(kernel, ROWS, factor=1)
                           for kernel in (torch.addmm, torch.baddbmm, torch.addbmm))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
 from ..core.require import one_of
 from ..core.wrappers import differs
+from ..machine.cudnn_recurrent import by_cudnn, is_for_cudnn
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.random import drawing_from_numpy
 from ..tensors.tensor import Tensor, wrap
@@ -54,12 +56,14 @@ class _DynamicRNN(Cell):
                                  sizes)
         kernel = _KERNELS[self._mode]
         hx = state if self._mode == "LSTM" else state[0]
-        if sizes is None:
-            with recurrent_kernels():
+        with recurrent_kernels():
+            if is_for_cudnn(x):
+                kernel = functools.partial(by_cudnn, self._mode)
+            if sizes is None:
                 out, *last = kernel(x, hx, weights, has_bias, layers, 0.0, False, bidirectional,
                                     False)
-            return out, tuple(last)
-        return _run_packed(kernel, x, state, weights, layers, has_bias, bidirectional, sizes)
+                return out, tuple(last)
+            return _run_packed(kernel, x, state, weights, layers, has_bias, bidirectional, sizes)
 
 
 class _DynamicRNNTanh(_DynamicRNN):

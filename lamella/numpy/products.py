@@ -257,7 +257,7 @@ def _sliding(where: str, a: torch.Tensor, v: torch.Tensor, mode: str) -> torch.T
     before, after = {"full": (count - 1, count - 1), "valid": (0, 0),
                      "same": (count // 2, count - count // 2 - 1)}[mode]
     padded = torch.nn.functional.pad(a, (before, after))
-    return padded.unfold(0, count, 1) @ v
+    return products.any_matmul(padded.unfold(0, count, 1), v)
 
 
 def _vectors(where: str, a: Any, v: Any) -> tuple[Tensor, Tensor]:

@@ -141,8 +141,9 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
                                    eps)[0]
     _check_channels(input_x._raw, running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)
-    out = F.batch_norm(_in_one_line(input_x._raw), running_mean._raw, running_var._raw,
-                       _raw(weight), _raw(bias), False, 0.0, eps)
+    # not by PyTorch's function, which in some versions refuses an `eps` of 0
+    out = torch.batch_norm(_in_one_line(input_x._raw), _raw(weight), _raw(bias), running_mean._raw,
+                           running_var._raw, False, 0.0, eps, torch.backends.cudnn.enabled)
     return wrap(_shaped(out, input_x._raw))
 
 

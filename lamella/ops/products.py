@@ -136,7 +136,9 @@ def mv(mat: Tensor, vec: Tensor) -> Tensor:
         >>> print(ms.ops.mv(ms.Tensor([[1.0, 2.0], [3.0, 4.0]]), ms.Tensor([1.0, 1.0])))
         [3. 7.]
     """
-    return wrap(torch.mv(mat._raw, vec._raw))
+    if mat._raw.dim() != 2 or vec._raw.dim() != 1:
+        return wrap(torch.mv(mat._raw, vec._raw))  # raises
+    return wrap(products.any_matmul(mat._raw, vec._raw))
 
 
 @op

@@ -282,7 +282,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0.0, max: float = 0.0) ->
                          f"but got bins={bins}, min={min}, max={max}.")
     kind = input._raw.dtype
     kind = torch.float32 if kind in (torch.float16, torch.bfloat16) else kind
-    return wrap(torch.histc(floating(input._raw), bins, min, max).to(kind))
+    raw = floating(input._raw)
+    if not raw.is_cpu and raw.dtype in (torch.float16, torch.bfloat16):
+        raw = raw.float()  # only CPUs have kernels for 16 bits
+    return wrap(torch.histc(raw, bins, min, max).to(kind))
 
 
 @op

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import get_gradient_edge
 
+from ..autodiff.engine import in_this_thread
 from ..autodiff.run import Run, starts_of
 from ..tensors.tensor import Tensor, wrap
 
@@ -46,7 +47,7 @@ class SplitBackward:
         from torch.distributed.pipelining._backward import stage_backward_input
 
         inputs = made.aliases[:count]
-        with torch.enable_grad():
+        with torch.enable_grad(), in_this_thread():
             ends = [raw.clone() for raw in self.raws]  # it detaches those that it is given
             try:
                 found, self.groups = stage_backward_input(
@@ -66,7 +67,7 @@ class SplitBackward:
 
         others = self._others()
         reached = {node for group in self.groups for node in group["params"]}
-        with torch.enable_grad():
+        with torch.enable_grad(), in_this_thread():
             alone = [each for each in others if get_gradient_edge(each).node not in reached]
             if alone and self.raws:  # of outputs that don't depend on the first inputs
                 for each, raw in zip(alone, torch.autograd.grad(

@@ -157,7 +157,8 @@ class Dependence(TorchDispatchMode):
                 sets = before.get(id(leaf))
                 if sets is None:
                     # other numbers than the tensor's are those of `_ones`, or count as nothing
-                    return leaf if id(leaf) not in before or not is_inexact(leaf.dtype) else (
+                    # the sets lie on the CPU
+                    return leaf.cpu() if id(leaf) not in before or not is_inexact(leaf.dtype) else (
                         torch.zeros(leaf.shape))
                 return sets[row].float()
 

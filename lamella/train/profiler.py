@@ -199,7 +199,10 @@ class profile:
     def start(self) -> None:
         """Begin to record."""
         if not self._running:
-            self._inner.start()
+            with warnings.catch_warnings():
+                # some versions of PyTorch say that each cycle's events are its own
+                warnings.filterwarnings("ignore", ".*clears events at the end of each cycle")
+                self._inner.start()
             self._running = True
 
     def stop(self) -> None:

@@ -8,6 +8,11 @@ from lamella import device_context, hal, runtime
 from lamella.device.device_context.ascend import op_precision
 
 
+@pytest.fixture(autouse=True)
+def _on_the_cpu():
+    ms.set_device("CPU")
+
+
 def test_streams_of_a_cpu_have_nothing_to_wait_for():
     stream = runtime.Stream()
     with runtime.StreamCtx(stream):
@@ -110,4 +115,4 @@ def test_a_gpu_is_queried_where_there_is_one():
         event.synchronize()
         runtime.synchronize()
         assert event.query() and x.sum() == 1e6
-    assert runtime.memory_allocated() == 0
+    assert hal.memory_allocated("CPU") == 0

@@ -6,6 +6,7 @@ import mindspore as ms
 import numpy as np
 from mindspore import nn, ops
 
+from .. import LARGE
 from . import HEADS, LAYERS, LENGTH, VOCABULARY, WIDTH
 
 DEPTH = WIDTH // HEADS
@@ -26,8 +27,12 @@ class Block(nn.Cell):
     def construct(self, x):
         qkv = self.qkv(self.norm1(x)).reshape(-1, LENGTH, 3, HEADS, DEPTH)
         qkv = qkv.transpose(2, 0, 3, 1, 4)
-        scores = ops.matmul(qkv[0], qkv[1].swapaxes(2, 3)) / math.sqrt(DEPTH) + self.mask
-        mixed = ops.matmul(ops.softmax(scores, -1), qkv[2])
+        if LARGE:  # as large models are written for accelerators
+            mixed = ops.flash_attention_score(
+                *qkv, HEADS, input_layout="BNSD", scalar_value=DEPTH**-0.5, sparse_mode=2)
+        else:
+            scores = ops.matmul(qkv[0], qkv[1].swapaxes(2, 3)) / math.sqrt(DEPTH) + self.mask
+            mixed = ops.matmul(ops.softmax(scores, -1), qkv[2])
         x = x + self.out(mixed.transpose(0, 2, 1, 3).reshape(-1, LENGTH, WIDTH))
         return x + self.down(self.gelu(self.up(self.norm2(x))))
 

@@ -1,12 +1,12 @@
-"""ResNet-50 (He et al., 2015): 4 images of 224 x 224."""
+"""ResNet-50 (He et al., 2015): 4 images of 224 x 224, or 128."""
 
-from .. import TINY
+from .. import LARGE, TINY
 
 STEM, SIZE = (8, 64) if TINY else (64, 224)
 # blocks, width, stride of the first
 STAGES = ((1, 8, 1), (1, 16, 2)) if TINY else (
     (3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2))
-BATCH = 4
+BATCH = 128 if LARGE else 4
 
 
 def blocks():

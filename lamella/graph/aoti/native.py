@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -25,11 +26,13 @@ class Native(MachineCode):
     """The machine code of a graph by AOTInductor."""
 
     worker = worker.__file__
-    settings = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
     backends = ("replay", "inductor", "replay, captured", "inductor, captured")
 
     def __init__(self, graph: GraphModule, inputs: list[torch.Tensor]):
         self.device = inputs[0].device if inputs else torch.device("cpu")
+        # an accelerator's kernels are compiled one by one; the program leaves cores for that
+        threads = 1 if self.device.type == "cpu" else max(1, (os.cpu_count() or 2) // 2)
+        self.settings = {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
         key, self.text = None, ""
         try:
             self.text = to_text(plain(graph), inputs)

@@ -15,6 +15,7 @@ FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the in
 OTHER_ORDER = 64.0  # the same of one kernel whose terms are added in another order
 UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
 PART = 2**16  # elements that are compared at a time: what the comparison computes takes memory
+PART_OF_OTHERS = 2**24  # the same on an accelerator, for which the host waits after each part
 
 Values = Sequence[torch.Tensor]
 
@@ -113,10 +114,11 @@ def units(wanted: torch.Tensor, got: torch.Tensor) -> float:
 
 def _parts(x: torch.Tensor) -> Sequence[torch.Tensor]:
     """Views of a tensor, one after the other, that are small enough to compute with."""
-    if x.numel() <= PART:
+    most = PART if x.is_cpu else PART_OF_OTHERS
+    if x.numel() <= most:
         return [x]
     dim = max(range(x.dim()), key=lambda dim: x.shape[dim])
-    return x.split(max(1, x.shape[dim] * PART // x.numel()), dim)
+    return x.split(max(1, x.shape[dim] * most // x.numel()), dim)
 
 
 def _wide(x: torch.Tensor) -> torch.Tensor:

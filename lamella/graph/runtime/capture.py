@@ -43,6 +43,11 @@ class Device:
         self.stream = self.module.Stream(device)  # for captures
         self.last: Any = None  # the stream of the last replay
 
+    def renew_pool(self) -> None:
+        """Take another pool: a capture that fails leaves its pool as one that is captured into."""
+        kinds.abandon(self.device, self.pool)
+        self.pool = self.graphs.pool()
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         """A block that begins after all replays before it, also on the device."""
@@ -109,9 +114,13 @@ class Captured:
                 if stream.device == shared.device and not _is_default(stream):
                     self.graph.register_generator_state(stream)
             # other threads may do what a capture forbids
-            with shared.graphs.capture(self.graph, pool=shared.pool, stream=shared.stream,
-                                       capture_error_mode="thread_local"):
-                self.outputs = run(self.inputs)
+            try:
+                with shared.graphs.capture(self.graph, pool=shared.pool, stream=shared.stream,
+                                           capture_error_mode="thread_local"):
+                    self.outputs = run(self.inputs)
+            except Exception:
+                shared.renew_pool()
+                raise
             shared.count += 1
         self.aliases = [_place_among(out, self.inputs) for out in self.outputs]
 

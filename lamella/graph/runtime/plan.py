@@ -279,6 +279,9 @@ class Stage:
         assert self.native is not None and self.xla is not None
         if is_forced():
             self._force(values)
+        elif heat > Heat.COLD and "replay" not in self._compared and (
+                self._known is None and _captures(values)):
+            self._compare("replay", values, results)
         elif (heat > Heat.COLD or self._known == "xla") and ENGINE != "inductor" and (
                 "xla" not in self._compared and self.xla.is_possible):
             if self.xla.finished and self._known == "xla" and heat < Heat.HOT:
@@ -341,18 +344,18 @@ class Stage:
         self._compared.add(engine)
         results = results if self.run is self.replay else None
         names = ["replay", engine]
-        if values and kinds.graphs_of(values[0].device) is not None:
+        if _captures(values):
             names += ["replay, captured", f"{engine}, captured"]
         # the first stays unless another is clearly faster
         names = list(dict.fromkeys([self.backend, *names]))
         ways: dict[str, Run] = {}
         for name in names:
-            way = self._way(name, values)
-            if way is not None and (way is self.replay or self._is_right(way, values, results)
-                                    and self._follows_inputs(way, values)):
+            way = self.run if name == self.backend else self._way(name, values)
+            if way is not None and (way in (self.run, self.replay) or self._is_right(
+                    way, values, results) and self._follows_inputs(way, values)):
                 ways[name] = way
         if len(ways) == 1:
-            self._finish("replay", self.replay, {})
+            self._finish(*next(iter(ways.items())), {})
         else:
             self.run = tuner = Autotuner(ways, lambda fastest: self._finish(
                 fastest, ways[fastest], tuner.shares))
@@ -417,6 +420,11 @@ class Stage:
             code.remember(self.backend)
         logs.show("schedule", f"a stage of {len(self.part.nodes)} operations is run by "
                   f"{self.backend} from now on")
+
+
+def _captures(values: list[torch.Tensor]) -> bool:
+    """Whether the device of a stage's inputs has captured graphs."""
+    return bool(values) and kinds.graphs_of(values[0].device) is not None
 
 
 def _is_worth_compiling(part: Part) -> bool:

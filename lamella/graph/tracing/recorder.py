@@ -170,7 +170,8 @@ class Recorder(TorchDispatchMode):
         if any(raw._version for raw in self._of_arrays):
             raise CannotTrace("changes a NumPy array")
         shared = set(map(id, self._of_arrays))
-        return [raw.clone() if id(raw) in shared else raw for raw in self.constants]
+        with self.pause():
+            return [raw.clone() if id(raw) in shared else raw for raw in self.constants]
 
     def stop(self) -> None:
         """Record nothing from now on; recomputation still repeats its random numbers."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
 
-import lamella as ms
 from tests.device.simulated import building, target
 from tests.zygote import ROOT, run_together
 
@@ -57,15 +55,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
 def _run_here(pyfuncitem: pytest.Function) -> bool:
     """Run a test on a device that is there."""
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    with warnings.catch_warnings(record=True) as log:
-        target.begin(log)
-        target.warn_as_errors()
-        ms.set_device(target.NAME, target.INDEX)
-        ms.set_seed(0)
-        try:
-            pyfuncitem.obj(**given)
-        finally:
-            target.module().set_sync_debug_mode("default")
-            ms.set_context(mode=ms.PYNATIVE_MODE)
-            ms.set_device("CPU")
+    with target.used():
+        pyfuncitem.obj(**given)
     return True

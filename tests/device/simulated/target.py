@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+import lamella as ms
 from lamella.device import kinds
 
 NAME = os.environ.get("LAMELLA_TEST_DEVICE", "simulated")  # for `set_device`
@@ -23,6 +26,7 @@ WAITS = "called a synchronizing CUDA operation"  # what PyTorch warns of where i
 
 waits: list[Any] = []  # the warnings of this test; those before `_looked` have been counted
 _looked = 0
+_is_counting = False
 
 
 def module() -> Any:
@@ -39,17 +43,38 @@ def counts() -> dict[str, int]:
     """How often the host has waited for the device since the last call, by what it waited for."""
     if not IS_REAL:
         return module()._backend.counts()
-    global _looked
-    module().set_sync_debug_mode("warn")
+    global _looked, _is_counting
+    if not _is_counting:
+        _warn_of_waits("warn")
+        _is_counting = True
     found = sum(WAITS in str(each.message) for each in waits[_looked:])
     _looked = len(waits)
     return {"waits": found} if found else {}
 
 
-def begin(log: list[Any]) -> None:
-    """Count in the warnings of another test."""
-    global waits, _looked
-    waits, _looked = log, 0
+def _warn_of_waits(mode: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says that it is a prototype
+        module().set_sync_debug_mode(mode)
+
+
+@contextmanager
+def used() -> Iterator[None]:
+    """A block in which a test uses a device that is there."""
+    global waits, _looked, _is_counting
+    with warnings.catch_warnings(record=True) as log:
+        waits, _looked = log, 0
+        warn_as_errors()
+        ms.set_device(NAME, INDEX)
+        ms.set_seed(0)
+        try:
+            yield
+        finally:
+            if _is_counting:
+                _warn_of_waits("default")
+                _is_counting = False
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+            ms.set_device("CPU")
 
 
 def warn_as_errors() -> None:

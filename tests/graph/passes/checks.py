@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 
 import torch
@@ -55,9 +56,11 @@ def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Te
 
 def used(run: Callable[[], object]) -> tuple[int, int]:
     """The bytes of tensors that a call allocates: at its peak, and after it."""
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
-                                profile_memory=True) as found:
-        run()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*clears events at the end of each cycle")
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                    profile_memory=True) as found:
+            run()
     events = [e for e in found.profiler.kineto_results.events() if e.name() == "[memory]"]
     alive = most = 0
     for event in sorted(events, key=lambda e: e.start_ns()):
