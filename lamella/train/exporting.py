@@ -1,24 +1,28 @@
 """Networks as files that need no Python code: `export` and `load`.
 
 ``"MINDIR"`` is MindSpore's format (`mindir/`), ``"LAMELLA"`` one of Lamella's own that has a form
-of every operation (`network_file.py`). ``"ONNX"`` is for other runtimes, ``"PACKAGE"`` for PyTorch.
+of every operation (`network_file.py`). ``"ONNX"`` is for other runtimes, ``"PACKAGE"`` for PyTorch,
+``"STABLEHLO"`` for JAX.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from ..core.require import of_type, one_of
+from ..graph.xla.lowering import NotLowered
 from ..nn.cell import Cell
 from ..nn.graph_cell import Graph
+from ..tensors.tensor import Tensor
 from .atomic_file import replacing
 from .mindir import NoForm, read_mindir, write_mindir
 from .mindir import Unwritable as NotInMindIR
@@ -26,6 +30,7 @@ from .network_file import Unwritable, read_network, write_network
 from .onnx_operators import sorted_in_onnx
 from .package import write_package
 from .recorded_network import line_of_operation, names_of, recorded
+from .stablehlo import stablehlo_of
 
 __all__ = ["export", "load", "write_onnx"]
 
@@ -34,14 +39,16 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     """Write a network to a file that can be run without its Python code.
 
     Args:
-        net: a Cell, in the mode in which it is to run: ``net.set_train(False)`` for prediction.
+        net: a Cell, in the mode in which it is to run: ``net.set_train(False)`` for prediction. For
+            ``"STABLEHLO"`` also a function of Tensors, such as a gradient function.
         *inputs: an example of each input. Where a size may vary give
             ``Tensor(shape=[None, 3], dtype=...)``.
         file_name: the file; its ending is added if it isn't there.
         file_format: ``"MINDIR"``, which MindSpore 2.10 loads, and `load` here; ``"LAMELLA"``, which
-            only `load` here reads, and which has a form of every operation; ``"ONNX"``; or
+            only `load` here reads, and which has a form of every operation; ``"ONNX"``;
             ``"PACKAGE"``, machine code for this kind of processor in a file ``.pt2``, which runs
-            with PyTorch and without Lamella, and takes half a minute or more to compile.
+            with PyTorch and without Lamella, and takes half a minute or more to compile; or
+            ``"STABLEHLO"``, which `jax.export.deserialize` reads, for one size of each input.
         **kwargs: options of MindSpore's for encryption and obfuscation must be None; others have no
             effect.
 
@@ -50,6 +57,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         ValueError: for an unknown `file_format`.
         RuntimeError: if the network can't be recorded, such as when it needs a Tensor's value, or
             has an operation that the format has no form of; it is named, with its line.
+        ModuleNotFoundError: if a package is missing that the format needs.
 
     Examples:
         >>> import os, tempfile
@@ -62,8 +70,13 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
         >>> print(run(ms.ops.ones((3, 2))).shape)
         (3, 1)
     """
-    path = _checked(net, file_name)
     one_of(file_format, tuple(_WRITERS), "file_format", "export")
+    if file_format == "STABLEHLO" and not isinstance(net, Cell):
+        if not callable(net):
+            raise TypeError(f"For 'export', 'net' must be a Cell or a function, but got {net!r}.")
+        path = _path(file_name)
+    else:
+        path = _checked(net, file_name)
     for name in ("enc_key", "obf_config"):
         if kwargs.get(name) is not None:
             raise ValueError(f"For 'export', '{name}' must be None: encryption and obfuscation are "
@@ -217,12 +230,38 @@ def _quiet() -> Iterator[None]:
         log.setLevel(level)
 
 
+def _write_stablehlo(path: str, net: Callable[..., Any], inputs: Sequence[Any]) -> None:
+    for number, value in enumerate(inputs):
+        if isinstance(value, Tensor) and None in value.__dict__.get("sizes", ()):
+            raise ValueError(f"For 'export', 'STABLEHLO' is for one size of each input, but input "
+                             f"{number} has open sizes: {value.__dict__['sizes']}.")
+    try:
+        for package in ("jax", "jaxlib", "flatbuffers"):
+            importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"Exporting StableHLO needs the package '{error.name}'; "
+                                  f"pip install 'lamella[xla]'.", name=error.name) from error
+    try:
+        made = stablehlo_of(net, inputs)
+    except NotLowered as reason:
+        raise RuntimeError(f"For 'export', the function can't be written as 'STABLEHLO', because "
+                           f"of {reason}.") from reason
+    with replacing(path if path.endswith(".stablehlo") else f"{path}.stablehlo") as new, \
+            open(new, "wb") as file:
+        file.write(made)
+
+
 def _checked(net: Any, file_name: Any) -> str:
     of_type(net, Cell, "net", "export")
+    return _path(file_name)
+
+
+def _path(file_name: Any) -> str:
     if not isinstance(file_name, (str, os.PathLike)):
         raise TypeError(f"For 'export', 'file_name' must be a str, but got {file_name!r}.")
     return os.path.realpath(file_name)
 
 
 _WRITERS = {"MINDIR": _write_mindir, "LAMELLA": _write_own, "PACKAGE": _write_package,
+            "STABLEHLO": _write_stablehlo,
             "ONNX": lambda path, net, inputs: write_onnx(net, inputs, path)}

@@ -144,7 +144,8 @@ def test_what_can_not_be_exported_or_loaded(tmp_path):
     with pytest.raises(RuntimeError, match="Asks can't be recorded"):
         ms.export(Asks(), random(2), file_name=path, file_format="MINDIR")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="must be one of 'MINDIR', 'LAMELLA', 'PACKAGE', 'ONNX'"):
+    with pytest.raises(ValueError, match="must be one of 'MINDIR', 'LAMELLA', 'PACKAGE', "
+                                         "'STABLEHLO', 'ONNX'"):
         ms.export(Asks(), random(2), file_name=path, file_format="AIR")
     with pytest.raises(TypeError, match="'net' must be a Cell, but got 3 of type int"):
         ms.export(3, random(2), file_name=path, file_format="ONNX")

@@ -212,6 +212,12 @@ def _named(dense: torch.Tensor) -> torch.Tensor:
     return torch.frombuffer(memory, dtype=dense.dtype).view(dense.shape)
 
 
+def prepare() -> None:
+    """Have the client made; if that fails, so does the next call of `client`, which says why."""
+    with contextlib.suppress(Exception):
+        client()
+
+
 def client() -> Any:
     """XLA's client for the CPU, made at the first call, with as many threads as PyTorch has.
 

@@ -120,6 +120,7 @@ class Native(MachineCode):
     def _make(self, text: str | None, prompt: float) -> None:
         try:
             if text is not None:
+                background.start("lamella-xla-client", client.prepare)  # takes a second, too
                 self.compile(text, prompt)
             self._run = self._loaded()
         finally:
