@@ -20,6 +20,7 @@ from ..tensors.tensor import Tensor
 from .level import current
 from .run import cut, detached, record
 from .tree import check_no_hidden, map_tensors, tensors
+from .weight_tensors import StandIns, is_weight
 
 _run_as_graph: Callable[..., Any] | None = None
 
@@ -211,13 +212,19 @@ class Request:
         self.positions = checked_positions(name, grad_position)
         self.as_tuple = as_tuple
         self.single_position = not as_tuple and len(self.positions or ()) == 1
-        self.single_weight = isinstance(weights, Parameter)
+        self.single_weight = isinstance(weights, Parameter) or is_weight(weights)
+        self.stand_ins = None
+        if self.single_weight or isinstance(weights, (tuple, list)):
+            stand_ins = StandIns([weights] if self.single_weight else weights)
+            if stand_ins:
+                self.stand_ins, weights = stand_ins, stand_ins.weights
+                self.fn = stand_ins.around(fn)
         self.weights = checked_weights(name, weights)
         self.compiled: Any = None  # in GRAPH_MODE, see `graph.mode`
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form; in GRAPH_MODE as one graph."""
-        if _run_as_graph is not None:
+        if _run_as_graph is not None and self.stand_ins is None:
             return _run_as_graph(self, args, kwargs)
         return self.run_on(*args, **kwargs)
 
@@ -236,6 +243,8 @@ class Request:
     def run_on(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form."""
         sens = None
+        if self.stand_ins is not None:
+            self.stand_ins.refresh()
         if self.sens_param:
             if "sens" in kwargs:
                 sens = kwargs.pop("sens")

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...core import context
+from ...core.state import state
 from ...device import kinds
 from .mode import compiled_cell
 
@@ -49,6 +50,18 @@ class PyNativeExecutor:
         """Say whether operations are recorded; programs of their own `no_grad` blocks call it."""
         torch.set_grad_enabled(flag)
         torch._C._set_fwd_grad_enabled(flag)
+
+    def grad_flag(self) -> bool:
+        """Whether a gradient is being recorded."""
+        return state.level is not None
+
+    def requires_grad(self) -> bool:
+        """Whether operations that run now are recorded for a gradient."""
+        return self.grad_flag() and self.enable_grad()
+
+    def set_async_for_graph(self, flag: bool) -> None:
+        """Say whether a compiled function may return before its kernels have run; here it does so
+        wherever its device's kernels are queued."""
 
 
 _cell_graph_executor = CellGraphExecutor()

@@ -18,7 +18,8 @@ def main() -> None:
         place = config
         for folder in folders:
             place = place[folder]
-        place[name] = yaml.safe_load(value)
+        value = yaml.safe_load(value)
+        place[name] = MindFormerConfig(**value) if isinstance(value, dict) else value
     config.train_dataset_task.dataset_config = config.train_dataset
     build_context(config)
     trainer = Trainer(config)
