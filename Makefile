@@ -8,10 +8,11 @@
 #              PyTorch eager and torch.compile
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
-# make mutations   lines changed at random: do the tests of their room notice? ARGS="--count 300 --seed 35"
+# make mutations   lines changed at random: do the tests of their room notice? ARGS="--count 300 --seed 35";
+#              with --quick only the tests that name what the line belongs to, seconds for each
 # make test-with NUMPY=numpy==1.26.4   the core of the tests in an environment of its own, with other versions;
 #              also PYTHON=python3.12 TORCH=torch==2.14.1 CONSTRAINTS=FILE WHAT=everything (docs/reliability.md)
-# make test-processors   the tests with other processors' kernels, in turn; ARGS="tests/numpy" for a part
+# make test-processors   what computes, with other processors' kernels, in turn; ARGS="avx2 tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap

@@ -39,6 +39,7 @@ OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast
 NO_END = "the tests didn't end"
 NEAR = 8  # files of tests that name what has changed
 NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
+CHECKED = ("strict",)  # keywords that only say what holds in any case
 
 
 class Mutation(NamedTuple):
@@ -86,7 +87,8 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
                 if not isinstance(statement, NOT_RUN):
                     yield statement
                     yield from _nodes(statement)
-        elif not isinstance(child, NOT_RUN):
+        elif not (isinstance(child, NOT_RUN)
+                  or isinstance(child, ast.keyword) and child.arg in CHECKED):
             if not isinstance(node, (ast.Module, ast.ClassDef)):
                 yield child
             yield from _nodes(child)

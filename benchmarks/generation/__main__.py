@@ -1,8 +1,10 @@
 """Generation beside transformers: ``python -m benchmarks.generation [--tiny] [--rows 1,8]``.
 
 Each framework writes tokens with the same decoder (random weights of GPT-2's and Llama's shapes) in
-a process of its own; the processes take turns. Tokens have to agree in float32. transformers is
-left out if it isn't installed. The limit is the time in which the weights are read from memory.
+a process of its own; the processes take turns. Tokens have to agree in float32. In int8 the weights
+of dense layers have a scale for each group, and the rest is bfloat16; transformers, which has that
+by other packages only, is left out then, as it is if it isn't installed. The limit is the time in
+which the weights are read from memory.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> di
     """The results of each framework, which take turns."""
     workers, failed = {}, []
     for framework in FRAMEWORKS:
-        if framework != "lamella" and importlib.util.find_spec("transformers") is None:
+        if framework != "lamella" and (
+                dtype == "int8" or importlib.util.find_spec("transformers") is None):
             continue
         try:
             workers[framework] = worker_of(framework, shape, dtype, str(rows),
@@ -65,13 +68,12 @@ def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> di
 
 def bytes_of(shape: str, dtype: str) -> int:
     """What one token reads of the weights: all but tables of which it needs a row."""
-    net = in_lamella(SHAPES[shape]._replace(layers=1), "float32")
-    more = in_lamella(SHAPES[shape]._replace(layers=2), "float32")
-    one, two = (sum(p.size for p in n.get_parameters()) for n in (net, more))
+    net = in_lamella(SHAPES[shape]._replace(layers=1), dtype)
+    more = in_lamella(SHAPES[shape]._replace(layers=2), dtype)
+    one, two = (sum(p.nbytes for p in n.get_parameters()) for n in (net, more))
     tables = {"embed_tokens.embedding_table", "wpe.embedding_table"}
-    unread = sum(p.size for p in net.get_parameters() if p.name in tables)
-    count = one + (SHAPES[shape].layers - 1) * (two - one) - unread
-    return count * getattr(torch, dtype).itemsize
+    unread = sum(p.nbytes for p in net.get_parameters() if p.name in tables)
+    return one + (SHAPES[shape].layers - 1) * (two - one) - unread
 
 
 def main() -> None:
@@ -79,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tiny", action="store_true", help="small shapes, to see that it works")
     parser.add_argument("--only", default="", help="shapes that contain this")
-    parser.add_argument("--dtypes", default="float32,bfloat16")
+    parser.add_argument("--dtypes", default="float32,bfloat16,int8")
     parser.add_argument("--rows", default="1", help="sequences at once, such as 1,8")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=5)

@@ -32,6 +32,7 @@ SHAPES = {
     "llama-tiny": Shape("llama", 500, 64, 192, 2, 4, 2),
 }
 POSITIONS = 1024
+GROUP = 64  # weights of int8 that have one scale
 
 
 class GPTBlock(nn.Cell):
@@ -137,7 +138,9 @@ def weight(name: str, shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def in_lamella(shape: Shape, dtype: str) -> nn.Cell:
-    """The decoder with its weights."""
+    """The decoder with its weights; in int8 those of dense layers are, and the rest bfloat16."""
+    if dtype == "int8":
+        return nn.quantize_weights(in_lamella(shape, "bfloat16"), group=GROUP)
     net = (GPT2 if shape.kind == "gpt2" else Llama)(shape)
     for parameter in net.get_parameters():
         raw = weight(canonical(parameter.name), parameter.shape)

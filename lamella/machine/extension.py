@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pathlib
+import re
 import shutil
 import sys
 import sysconfig
@@ -20,7 +21,7 @@ TORCH = pathlib.Path(torch.__file__).parent
 
 
 class Extension:
-    """A Python module in one C++ file, on PyTorch's headers.
+    """A Python module in one C++ file, on PyTorch's headers and those beside it.
 
     ``LAMELLA_CPP=0`` leaves it out, as the lack of a compiler or of a cache folder does.
 
@@ -117,10 +118,16 @@ class Extension:
         if cache.cache_folder() is None:
             return None
         return cache.key_of_code(
-            self.name, self.source.read_text(encoding="utf-8"), torch.__version__,
+            self.name, *self._texts(), torch.__version__,
             torch.version.git_version, sysconfig.get_config_var("SOABI"),
             sysconfig.get_platform(), compiler(),
             *([cache.processor()] if self.for_this_processor else []))
+
+    def _texts(self) -> list[str]:
+        """The source, and the files beside it that it includes."""
+        text = self.source.read_text(encoding="utf-8")
+        return [text, *(self.source.with_name(name).read_text(encoding="utf-8")
+                        for name in re.findall(r'^#include "(\w+\.h)"', text, re.MULTILINE))]
 
     def _command(self, folder: pathlib.Path) -> list[str]:
         headers, libraries = TORCH / "include", TORCH / "lib"

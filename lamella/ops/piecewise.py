@@ -6,6 +6,8 @@ are used as they are where they agree with it; the others get its rule through `
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -268,14 +270,37 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         [-1.   0.5  1. ]
     """
     raw = input._raw
-    # maximum and minimum share a tie's gradient between both sides
     if not is_inexact(raw.dtype):
         if raw.dtype is torch.bool:
             return wrap(raw)
         low = int(min_val) if raw.dtype.is_signed else max(int(min_val), 0)
         return wrap(raw.clamp(low, int(max_val)))
-    low = torch.maximum(raw, raw.new_full((), min_val))
-    return wrap(torch.minimum(low, raw.new_full((), max_val)))
+    if not (raw.is_floating_point() and min_val < max_val):
+        # maximum and minimum share a tie's gradient between both sides
+        low = torch.maximum(raw, raw.new_full((), min_val))
+        return wrap(torch.minimum(low, raw.new_full((), max_val)))
+
+    low, high, below, above = _bounds(raw.dtype, min_val, max_val)
+
+    def slope(x: torch.Tensor) -> torch.Tensor:
+        outside = (x < low) | (x > high)
+        return 1 - ((x <= low) | (x >= high)).to(x.dtype) / 2 - outside.to(x.dtype) / 2
+
+    def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        # the kernel takes 0 at the bounds; 1 if they are the next numbers outside
+        inside = aten.hardtanh_backward(gradient, x, low, high)
+        wider = aten.hardtanh_backward(gradient, x, below, above)
+        return torch.lerp(inside, wider, 0.5)
+
+    return wrap(sloped(raw, lambda x: F.hardtanh(x, low, high), slope, back))
+
+
+@functools.lru_cache(64)
+def _bounds(dtype: torch.dtype, low: float, high: float) -> tuple[float, ...]:
+    """Two bounds as numbers of a type, and the next ones outside of them."""
+    bounds = torch.tensor([low, high], dtype=dtype)
+    beside = torch.nextafter(bounds, bounds.new_tensor([-math.inf, math.inf]))
+    return *bounds.tolist(), *beside.tolist()
 
 
 @op

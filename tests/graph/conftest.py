@@ -10,10 +10,20 @@ from lamella.graph.guards import identity
 from lamella.graph.runtime import program
 from lamella.graph.tracing import outside
 from lamella.graph.xla import client
-from lamella.machine import attention, cache, extension, few_rows, memory
+from lamella.machine import (
+    attention,
+    batch_norm,
+    cache,
+    cross_entropy,
+    extension,
+    few_rows,
+    int8_rows,
+    memory,
+)
 
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
-              few_rows.extension, attention.extension,
+              few_rows.extension, attention.extension, batch_norm.extension,
+              cross_entropy.extension, int8_rows.extension,
               *([client.extension] if client.available() else []))
 
 

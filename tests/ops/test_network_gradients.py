@@ -78,6 +78,21 @@ def test_ties():
     assert slope(ops.selu, 0) == pytest.approx(1.0507010)
 
 
+@pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16, ms.float32, ms.float64])
+def test_the_bounds_of_hardtanh(dtype):
+    """In every type, also where a bound isn't one of its numbers, and with derivatives of it."""
+    x = ms.Tensor([-1, -0.3, 0, 0.1, 2, float("nan")], dtype)
+    wanted = [0, 0.5, 1, 0.5, 0, 1]
+    function = lambda x: ops.hardtanh(x, -0.3, 0.1)  # noqa: E731
+    assert ms.grad(function)(x).astype(ms.float32).tolist() == wanted
+    slopes = ms.jvp(function, x, ops.ones_like(x))[1]
+    assert slopes.astype(ms.float32).tolist() == wanted
+    twice = ms.grad(lambda x: (ms.grad(function)(x) * x)[:5].sum())(x)
+    assert twice.astype(ms.float32).tolist()[:5] == wanted[:5]
+    reversed_bounds = ms.grad(lambda x: ops.hardtanh(x, 1.0, -1.0))(x)
+    assert reversed_bounds.astype(ms.float32).tolist() == [0, 0, 0, 0, 0, 1]
+
+
 def test_batch_norm_moves_running_statistics():
     x = normal(8, 3).astype(np.float32)
     mean, var = ms.Tensor(np.zeros(3, np.float32)), ms.Tensor(np.ones(3, np.float32))

@@ -173,3 +173,12 @@ def test_errors(call: Any, error: type, message: str) -> None:
 def test_wrong_seeds_shapes_and_types(draw, kind):
     with pytest.raises(kind):
         draw()
+
+
+def test_numbers_of_samples():
+    draw = ops.MultinomialWithReplacement(0, True)
+    assert draw.numsamples == 0
+    with pytest.raises(ValueError, match="number of samples must be 1 or more"):
+        draw(Tensor([[0.5, 0.5]]), Tensor(2), Tensor(5))
+    with pytest.raises(ValueError, match="'numsamples' must be 0 or more, but got -1"):
+        ops.MultinomialWithReplacement(-1, True)

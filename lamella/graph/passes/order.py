@@ -22,10 +22,12 @@ from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
 from .attention import route_attention
+from .batch_norms import fuse_batch_norms
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
+from .cross_entropies import fuse_cross_entropies
 from .halves import halves
 from .memory import Liveness, Memory, reshapes_in_place
 from .parts import join_parts
@@ -94,9 +96,11 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)
+    fuse_batch_norms(better, measure and not better.meta.get("open"))
     if route(better.graph, measure):
         simplify(better)  # transposes of transposes
     route_attention(better.graph, measure)
+    fuse_cross_entropies(better, measure)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))

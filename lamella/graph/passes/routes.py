@@ -12,6 +12,7 @@ from ...machine.products import available, routes
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
 from .attention import plain_attention
+from .plain import plain_kernels
 
 aten = torch.ops.aten
 _MM, _ADDMM = aten.mm.default, aten.addmm.default
@@ -131,6 +132,7 @@ def plain(graph: GraphModule) -> GraphModule:
     """The graph with PyTorch's own products, for a compiler that has no rule for others."""
     found = copied(graph)
     plain_attention(found.graph)
+    plain_kernels(found)
     for node in list(found.graph.nodes):
         if not _is_routed(node):
             continue

@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule
 
 from ...core.forking import Lock
-from ...machine import attention, background, few_rows
+from ...machine import attention, background, batch_norm, cross_entropy, few_rows
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -141,7 +141,7 @@ class Execution:
                 elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
                     plan.settle(values, heat if self._measured else min(heat, Heat.WARM),
                                 self._is_small)
-                    self.settled = plan.settled and (self._measured or not hot)
+                    self.settled = plan.settled and self._measured
                     if self.settled and hot:
                         release()  # the memory that the comparisons took
         except Exception:  # noqa: BLE001  (the call itself has succeeded)
@@ -188,7 +188,8 @@ class Execution:
         share = share_of(os.environ.get("LAMELLA_COMPILE_SHARE"))
         if not allocator.is_finished:  # without it a trial takes far more memory
             return False
-        if few_rows.extension.is_awaited or attention.extension.is_awaited:
+        if any(kernel.extension.is_awaited
+               for kernel in (few_rows, attention, batch_norm, cross_entropy)):
             return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()

@@ -1,0 +1,32 @@
+"""Casts between float32 and bfloat16, which kernels that compute in float32 can leave out."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import torch
+from torch.fx import Node
+
+from ..ir.metadata import meta_of
+
+aten = torch.ops.aten
+WIDE, NARROW = torch.float32, torch.bfloat16
+
+
+def is_like(node: Any, other: Node, *types: torch.dtype) -> TypeGuard[Node]:
+    """Whether a value has the form of another one, and its type or one of those given."""
+    a, b = meta_of(node), meta_of(other)
+    return a is not None and b is not None and (a.shape, a.stride, a.device) == (
+        b.shape, b.stride, b.device) and a.dtype in (types or (b.dtype,))
+
+
+def is_cast(node: Any, to: torch.dtype) -> TypeGuard[Node]:
+    """Whether an operation only casts from one of the two types to the other one."""
+    return (isinstance(node, Node) and node.target is aten._to_copy.default
+            and (meta := meta_of(node)) is not None and meta.dtype is to
+            and is_like(node.args[0], node, WIDE if to is NARROW else NARROW))
+
+
+def source_of(node: Any) -> Any:
+    """What a value in float32 is cast from, if it is from bfloat16; else itself."""
+    return node.args[0] if is_cast(node, WIDE) else node
