@@ -101,6 +101,12 @@ def entered(level: Level | None) -> Iterator[None]:
         state.level, state.overlay = before
 
 
+def derivatives_nest() -> bool:
+    """Whether more is computed than one gradient of one function by backpropagation."""
+    level = current()
+    return level is not None and (level.forward or level.outer is not None and level.outer.reverse)
+
+
 def batching() -> bool:
     """Whether this runs inside a `vmap`, where raw tensors may be batched."""
     return torch._C._are_functorch_transforms_active()

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..autodiff.forward import recurrent_kernels
-from ..autodiff.level import batching
+from ..autodiff.level import batching, derivatives_nest
 from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
 from ..core.require import one_of
@@ -50,8 +50,9 @@ class _DynamicRNN(Cell):
     def construct(self, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
                   layers: int, has_bias: bool, bidirectional: bool,
                   sizes: list[int] | None) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
-        # the kernels have no rule for `vmap`
-        if batching() and any(map(differs, (x, *state, *weights))):
+        # the kernels have no rule for `vmap`, and those of accelerators one derivative
+        if batching() and any(map(differs, (x, *state, *weights))) or (
+                not x.is_cpu and derivatives_nest()):
             return run_by_steps(self._mode, x, state, weights, layers, has_bias, bidirectional,
                                  sizes)
         kernel = _KERNELS[self._mode]

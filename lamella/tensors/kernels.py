@@ -175,10 +175,7 @@ def floor_quotient(a: Any, b: Any) -> torch.Tensor:
     """
     if not isinstance(a, torch.Tensor):
         a = of_rank_0(a, b)
-    try:
-        return torch.div(a, b, rounding_mode="floor")
-    except RuntimeError as error:
-        return _divide_integers(_floor, a, b, error, saturated)
+    return _divided(_floor, a, b, saturated)
 
 
 def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
@@ -190,26 +187,17 @@ def trunc_quotient(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tenso
     """
     if not isinstance(a, torch.Tensor):
         a = of_rank_0(a, b)
-    try:
-        return _trunc(a, b)
-    except RuntimeError as error:
-        return _divide_integers(_trunc, a, b, error, by_zero or lowest)
+    return _divided(_trunc, a, b, by_zero or lowest)
 
 
 def floor_remainder(a: Any, b: Any) -> torch.Tensor:
     """The remainder of `a` // `b`, with the sign of `b`; `a` itself where `b` is 0."""
-    try:
-        return torch.remainder(a, b)
-    except RuntimeError as error:
-        return _divide_integers(torch.remainder, a, b, error, _itself)
+    return _divided(torch.remainder, a, b, _itself)
 
 
 def modulo(a: Any, b: Any) -> torch.Tensor:
     """``a % b``, as `floor_remainder`, but `lowest` where `b` is 0."""
-    try:
-        return torch.remainder(a, b)
-    except RuntimeError as error:
-        return _divide_integers(torch.remainder, a, b, error, lowest)
+    return _divided(torch.remainder, a, b, lowest)
 
 
 def trunc_remainder(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tensor] | None = None,
@@ -217,10 +205,7 @@ def trunc_remainder(a: Any, b: Any, by_zero: Callable[[torch.Tensor], torch.Tens
     """The remainder of division rounded towards 0, with the sign of `a`; `a` where `b` is 0."""
     if type(b) is int and b < 0:
         b = -b  # the sign doesn't matter, and unsigned types can't hold a negative number
-    try:
-        return torch.fmod(a, b)
-    except RuntimeError as error:
-        return _divide_integers(torch.fmod, a, b, error, by_zero or _itself)
+    return _divided(torch.fmod, a, b, by_zero or _itself)
 
 
 def lowest(a: torch.Tensor) -> torch.Tensor:
@@ -258,8 +243,24 @@ def _itself(a: torch.Tensor) -> torch.Tensor:
     return a
 
 
+def _divided(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
+             by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    """The quotient or remainder by PyTorch's `kernel`; of integers ``by_zero(a)`` where `b` is 0.
+
+    There the kernels of CPUs raise an error, and those of accelerators give any number.
+    """
+    is_cpu = (a if isinstance(a, torch.Tensor) else b).is_cpu
+    if not is_cpu and is_integer(kind := torch.result_type(a, b)) and kind is not torch.uint64 and (
+            not isinstance(b, int) or b == 0):
+        return _divide_integers(kernel, a, b, None, by_zero)
+    try:
+        return kernel(a, b)
+    except RuntimeError as error:
+        return _divide_integers(kernel, a, b, error, by_zero)
+
+
 def _divide_integers(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
-                     error: RuntimeError,
+                     error: RuntimeError | None,
                      by_zero: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """The quotient or remainder of integers or booleans where PyTorch's `kernel` raised `error`.
 
@@ -271,7 +272,7 @@ def _divide_integers(kernel: Callable[[Any, Any], torch.Tensor], a: Any, b: Any,
     kind = torch.result_type(a, b)
     is_bool = kind is torch.bool and "'Bool'" in str(error)
     is_uint64 = kind is torch.uint64 and "'UInt64'" in str(error)
-    if not (is_bool or is_uint64 or "ZeroDivision" in str(error)):
+    if error is not None and not (is_bool or is_uint64 or "ZeroDivision" in str(error)):
         raise error
     a = a.to(kind) if isinstance(a, torch.Tensor) else of_rank_0(a, b)
     b = b.to(kind) if isinstance(b, torch.Tensor) else of_rank_0(b, a)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -24,7 +24,8 @@ class Effects(NamedTuple):
         namespace: the library that it belongs to, such as ``"aten"``.
         shared: the arguments, by position and name, that its results may alias.
         written: the arguments that it mutates.
-        is_random: whether it draws random numbers.
+        is_random: whether it draws random numbers; what `draws` says of a call of it.
+        dropout: the position and name of the share that it drops, without which it draws nothing.
         is_impure: whether it mutates its fourth and fifth argument, though its schema doesn't say.
         is_check: whether it returns nothing, but may raise an error.
         may_be_view: whether its result may alias its input, though its schema doesn't say.
@@ -39,6 +40,7 @@ class Effects(NamedTuple):
     shared: tuple[tuple[int, str], ...] = ()
     written: tuple[tuple[int, str], ...] = ()
     is_random: bool = False
+    dropout: tuple[int, str] | None = None
     is_impure: bool = False
     is_check: bool = False
     may_be_view: bool = False
@@ -47,6 +49,13 @@ class Effects(NamedTuple):
     shaped_by_values: bool = False
     gives_python: bool = False
     reshapes_in_place: bool = False
+
+    def draws(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments draws random numbers."""
+        if not self.is_random or self.dropout is None:
+            return self.is_random
+        place, name = self.dropout
+        return (args[place] if place < len(args) else kwargs.get(name, 0.0)) != 0.0
 
 
 _effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's hash is slow
@@ -84,6 +93,8 @@ def _effects_by_schema(target: Any) -> Effects:
         shared=tuple([(i, name) for i, name, _ in arguments]),
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
         is_random=torch.Tag.nondeterministic_seeded in tags,
+        dropout=next(((i, a.name) for i, a in enumerate(schema.arguments)
+                      if a.name in ("dropout", "dropout_p")), None),
         is_impure=any(part in name for part in _IMPURE),
         is_check=not schema.returns,
         may_be_view=name.startswith(_PERHAPS_VIEWS),
@@ -169,7 +180,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 def is_random(node: Node) -> bool:
     """Whether an operation draws random numbers."""
-    return node.op == "call_function" and effects_of(node.target).is_random
+    return node.op == "call_function" and effects_of(node.target).draws(node.args, node.kwargs)
 
 
 def is_exchange(node: Node) -> bool:
@@ -197,8 +208,8 @@ def must_stay(node: Node) -> bool:
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = effects_of(node.target)
-    return (bool(known.written) or known.is_random or known.is_impure or known.is_check
-            or known.is_exchange)
+    return (bool(known.written) or known.draws(node.args, node.kwargs) or known.is_impure
+            or known.is_check or known.is_exchange)
 
 
 def last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:

@@ -109,7 +109,7 @@ class Recorder(TorchDispatchMode):
         if self._paused or known.namespace == "prim":
             return func(*args, **kwargs)
         if self._stopped:
-            if self._draws and known.is_random:
+            if self._draws and known.draws(args, kwargs):
                 return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
         if known.namespace in _MESSAGES:
@@ -128,7 +128,7 @@ class Recorder(TorchDispatchMode):
                             and bool((args[0] == args[1]).all().item()))
             return self._refused("turns a tensor into a Python value inside a kernel", func, args,
                                  kwargs)
-        if self._draws and known.is_random:
+        if self._draws and known.draws(args, kwargs):
             return self._drawn(func, args, kwargs)
         return self._run(func, args, kwargs)
 
@@ -228,7 +228,7 @@ class Recorder(TorchDispatchMode):
         if self._again is not None:
             node.meta["again"] = self._again
         known = effects_of(func)
-        if known.is_random and state.trace is not None:
+        if known.draws(args, kwargs) and state.trace is not None:
             state.trace.stop_dry_run("draws random numbers")
         if known.written or known.is_impure:
             self._known.clear()

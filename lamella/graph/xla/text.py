@@ -12,7 +12,7 @@ from torch.fx import GraphModule, Interpreter, Node
 
 from ..ir.loop import Loop, loop_of
 from ..ir.metadata import TensorMetadata, meta_of_value
-from ..ir.operations import bases_of, effects_of, written_by
+from ..ir.operations import bases_of, effects_of, is_random, written_by
 from .lowering import TABLE, NotLowered
 from .lowering.shapes import memory_places
 
@@ -247,7 +247,7 @@ def _check_names(nodes: list[Node]) -> None:
                 loop_of(node) is not None):
             continue
         known = effects_of(node.target)
-        if known.is_random or known.is_check or known.is_impure or known.namespace != "aten":
+        if is_random(node) or known.is_check or known.is_impure or known.namespace != "aten":
             raise NotLowered(str(node.target))
         if known.written and (known.written[0][0] != 0 or len(known.written) != 1):
             raise NotLowered(f"{node.target}, which writes other than its first argument")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
 from ...autodiff.forward import recurrent_kernels
 from ...core import context
+from ...machine.cudnn_recurrent import by_cudnn, is_for_cudnn
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
@@ -253,6 +255,8 @@ class Packed(Attributed):
         raws = [given._raw for given in states.values()]
         state = raws if len(raws) > 1 else raws[0]
         with recurrent_kernels():
+            if is_for_cudnn(input._raw) and not self.dropout:
+                kernel = functools.partial(by_cudnn, "LSTM" if gates == 4 else "GRU")
             found = kernel(input._raw, state, weights, self.has_bias, self.num_layers,
                            self.dropout, self.dropout > 0, self.bidirectional, False)
         return [wrap(raw) for raw in found]

@@ -166,7 +166,7 @@ def test_a_training_step_is_captured():
             super().__init__(captured or candidates, decided)
 
     with mock.patch.object(execution, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
-        here, waits = losses(target.NAME, "Adam", True, count=30)
-    there, _ = losses(target.NAME, "Adam", False, count=30)
+        here, waits = losses(target.NAME, "Adam", True, count=60)
+    there, _ = losses(target.NAME, "Adam", False, count=60)
     np.testing.assert_allclose(here, there, rtol=1e-5)
     assert seen and waits == {}
