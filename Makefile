@@ -5,7 +5,8 @@
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
 # make bench-gpu   ResNet-50 and GPT-2 (124 million weights) in bfloat16 on this machine's GPU, beside
-#              PyTorch eager and torch.compile
+#              PyTorch eager and torch.compile, without and with CUDA graphs
+# make test-gpu    the tests of devices on this machine's GPU; ARGS="tests/ops tests/nn" for others, with Tensors there
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
 # make mutations   lines changed at random: do the tests of their room notice? ARGS="--count 300 --seed 35";
@@ -31,7 +32,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench bench-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms lines stubs wheel clean
+.PHONY: setup demo test lint bench bench-gpu test-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms lines stubs wheel clean
 
 setup: $(STAMP)
 
@@ -65,7 +66,10 @@ bench: $(BENCH_STAMP)
 	$(BIN)/python -m benchmarks $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
 
 bench-gpu: setup
-	$(BIN)/python -m benchmarks.real --device cuda --only gpt2-bf16 --only resnet50-bf16 $(ARGS)
+	$(BIN)/python -m benchmarks.real --device cuda --large --only gpt2-bf16 --only resnet50-bf16 $(ARGS)
+
+test-gpu: setup
+	LAMELLA_TEST_DEVICE=GPU $(BIN)/python -m pytest -n 6 $(or $(ARGS),tests/device)
 
 fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
