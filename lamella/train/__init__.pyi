@@ -29,6 +29,7 @@ from lamella.train import resharding as resharding
 from lamella.train import resume as resume
 from lamella.train import safetensors_format as safetensors_format
 from lamella.train import serialization as serialization
+from lamella.train import stablehlo as stablehlo
 from lamella.train import strategy_files as strategy_files
 from lamella.train import summary as summary
 from lamella.train import torch_weights as torch_weights

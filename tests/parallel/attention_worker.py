@@ -4,10 +4,10 @@ import json
 import warnings
 
 import numpy as np
-import torch
 
 import lamella as ms
 from lamella import Tensor, communication, mint, nn, ops
+from lamella.ops import attention
 from lamella.parallel.auto_parallel import AutoParallel
 
 # batch, heads, heads of keys, and what is cut
@@ -88,19 +88,19 @@ def run(case, form, size=1, compiled=False):
 
     optimizer = nn.SGD(net.trainable_params(), 0.05)
     call = ms.jit(step) if compiled else step
-    seen, losses, kernel = [], [], torch.nn.functional.scaled_dot_product_attention
+    seen, losses, kernel = [], [], attention._fused
 
     def look(q, *args, **kwargs):
         seen.append([type(q).__name__, *q.shape])
         return kernel(q, *args, **kwargs)
 
-    torch.nn.functional.scaled_dot_product_attention = look
+    attention._fused = look
     try:
         for _ in range(3 if compiled else 1):
             found = call(x)
             losses.append(found[0] if not compiled else found)
     finally:
-        torch.nn.functional.scaled_dot_product_attention = kernel
+        attention._fused = kernel
     if compiled:
         assert call.report()["replays"] > 0
         return [float(loss) for loss in losses]

@@ -217,10 +217,14 @@ class Execution:
 
     @property
     def rests(self) -> bool:
-        """Whether it runs as it will for a while, such as until Inductor has an answer."""
-        return self.is_final or (self.runs > SOON and self.plan is not None and len(
-            self.plan.stages) == 1 and self.plan.stages[0].backend == "xla"
-            and not self.plan.stages[0].is_timed)
+        """Whether it runs as it will for a while: until it is hot, or Inductor has an answer."""
+        plan = self.plan
+        if self.is_final or plan is None:
+            return self.is_final
+        if plan.settled and self._lowered and self.spent <= HOT:
+            return True
+        return (self.runs > SOON and len(plan.stages) == 1 and plan.stages[0].backend == "xla"
+                and not plan.stages[0].is_timed)
 
     def note_others(self, runs: int) -> None:
         """Count runs that have taken the short path."""
