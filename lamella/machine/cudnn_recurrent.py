@@ -7,22 +7,34 @@ may replace. The kernel itself takes them, and copies them into one piece for th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-__all__ = ["by_cudnn", "is_for_cudnn"]
+__all__ = ["kernel_for"]
 
+KERNELS = {"LSTM": torch._VF.lstm, "GRU": torch._VF.gru,  # type: ignore[attr-defined]
+           "RNN_TANH": torch._VF.rnn_tanh,  # type: ignore[attr-defined]
+           "RNN_RELU": torch._VF.rnn_relu}  # type: ignore[attr-defined]
 MODES = {"RNN_RELU": 0, "RNN_TANH": 1, "LSTM": 2, "GRU": 3}  # cuDNN's numbers
 
 
-def is_for_cudnn(x: torch.Tensor) -> bool:
-    """Whether PyTorch would run recurrent layers over a sequence by cuDNN."""
-    return x.is_cuda and bool(x.numel()) and torch.backends.cudnn.is_acceptable(x)
+def kernel_for(mode: str, x: torch.Tensor, dropout: float = 0.0) -> Callable[..., Any]:
+    """The function that runs recurrent layers over a sequence, without dropout by cuDNN if it can.
+
+    Args:
+        mode: ``"LSTM"``, ``"GRU"``, ``"RNN_TANH"`` or ``"RNN_RELU"``.
+        x: the sequence.
+        dropout: the share of values between layers that become 0.
+    """
+    if x.is_cuda and not dropout and x.numel() and torch.backends.cudnn.is_acceptable(x):
+        return functools.partial(_by_cudnn, mode)
+    return KERNELS[mode]
 
 
-def by_cudnn(mode: str, x: torch.Tensor, *given: Any) -> tuple[torch.Tensor, ...]:
+def _by_cudnn(mode: str, x: torch.Tensor, *given: Any) -> tuple[torch.Tensor, ...]:
     """Layers over a sequence: the outputs, the last state, and an LSTM's last cell state.
 
     Args:

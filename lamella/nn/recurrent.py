@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -15,7 +14,7 @@ from ..common.initializer import Uniform, initializer
 from ..core import dtype as mstype
 from ..core.require import one_of
 from ..core.wrappers import differs
-from ..machine.cudnn_recurrent import by_cudnn, is_for_cudnn
+from ..machine.cudnn_recurrent import kernel_for
 from ..tensors.parameter import Parameter, ParameterTuple
 from ..tensors.random import drawing_from_numpy
 from ..tensors.tensor import Tensor, wrap
@@ -33,9 +32,6 @@ from .recurrent_steps import (
 __all__ = ["LSTM", "GRU", "RNN", "LSTMCell", "GRUCell", "RNNCell"]
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-_KERNELS = {"LSTM": torch._VF.lstm, "GRU": torch._VF.gru,  # type: ignore[attr-defined]
-            "RNN_TANH": torch._VF.rnn_tanh,  # type: ignore[attr-defined]
-            "RNN_RELU": torch._VF.rnn_relu}  # type: ignore[attr-defined]
 _FLOATING = (mstype.float16, mstype.float32, mstype.float64, mstype.bfloat16)
 
 
@@ -55,11 +51,9 @@ class _DynamicRNN(Cell):
                 not x.is_cpu and derivatives_nest()):
             return run_by_steps(self._mode, x, state, weights, layers, has_bias, bidirectional,
                                  sizes)
-        kernel = _KERNELS[self._mode]
+        kernel = kernel_for(self._mode, x)
         hx = state if self._mode == "LSTM" else state[0]
         with recurrent_kernels():
-            if is_for_cudnn(x):
-                kernel = functools.partial(by_cudnn, self._mode)
             if sizes is None:
                 out, *last = kernel(x, hx, weights, has_bias, layers, 0.0, False, bidirectional,
                                     False)

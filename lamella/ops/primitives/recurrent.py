@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
 
 from ...autodiff.forward import recurrent_kernels
 from ...core import context
-from ...machine.cudnn_recurrent import by_cudnn, is_for_cudnn
+from ...machine.cudnn_recurrent import kernel_for
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 
@@ -248,15 +247,14 @@ class Packed(Attributed):
             raise TypeError(f"For '{self.name}', all Tensors must have one floating type, but got "
                             f"{', '.join(f'{k}: {v}' for k, v in kinds.items())}.")
 
-    def _run(self, kernel: Any, gates: int, input: Tensor, w: Tensor, **states: Tensor
+    def _run(self, mode: str, gates: int, input: Tensor, w: Tensor, **states: Tensor
              ) -> list[Tensor]:
         self._check_sizes(input, w, **states)
         weights = unpacked(self.name, w, gates, self)
         raws = [given._raw for given in states.values()]
         state = raws if len(raws) > 1 else raws[0]
         with recurrent_kernels():
-            if is_for_cudnn(input._raw) and not self.dropout:
-                kernel = functools.partial(by_cudnn, "LSTM" if gates == 4 else "GRU")
+            kernel = kernel_for(mode, input._raw, self.dropout)
             found = kernel(input._raw, state, weights, self.has_bias, self.num_layers,
                            self.dropout, self.dropout > 0, self.bidirectional, False)
         return [wrap(raw) for raw in found]
@@ -303,7 +301,7 @@ class LSTM(Packed):
         _check_only("LSTM", proj_size=(proj_size, 0))
 
     def __call__(self, input: Tensor, h: Tensor, c: Tensor, w: Tensor) -> tuple[Tensor, ...]:
-        return (*self._run(torch._VF.lstm, 4, input, w, h=h, c=c),  # type: ignore
+        return (*self._run("LSTM", 4, input, w, h=h, c=c),
                 *self._unused())
 
 
@@ -320,7 +318,7 @@ class CudnnGRU(Packed):
     """
 
     def __call__(self, input: Tensor, h: Tensor, w: Tensor) -> tuple[Tensor, ...]:
-        return (*self._run(torch._VF.gru, 3, input, w, h=h),  # type: ignore
+        return (*self._run("GRU", 3, input, w, h=h),
                 *self._unused())
 
 
