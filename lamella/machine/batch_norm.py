@@ -11,6 +11,7 @@ import pathlib
 
 import torch
 
+from .casts import narrow, wide
 from .extension import Extension
 
 extension = Extension("lamella_batch_norm", pathlib.Path(__file__).with_name("batch_norm.cpp"),
@@ -26,28 +27,28 @@ def by_torch(x: torch.Tensor, weight: Some, bias: Some, added: Some, eps: float,
 
     What isn't wanted has no elements.
     """
-    y, mean, inverse = aten.native_batch_norm.default(_wide(x), weight, bias, None, None, True, 0.0,
+    y, mean, inverse = aten.native_batch_norm.default(wide(x), weight, bias, None, None, True, 0.0,
                                                       eps)
     if added is not None:
-        y = y + _wide(added)
+        y = y + wide(added)
     if relu:
         y = y.relu()
-    narrow = _narrow(y) if in_narrow else y.new_empty(0, dtype=torch.bfloat16)
-    return y if in_wide else y.new_empty(0), narrow, mean, inverse
+    rounded = narrow(y) if in_narrow else y.new_empty(0, dtype=torch.bfloat16)
+    return y if in_wide else y.new_empty(0), rounded, mean, inverse
 
 
 def by_torch_backward(grad: torch.Tensor, other: Some, result: Some, x: torch.Tensor, weight: Some,
                       mean: torch.Tensor, inverse: torch.Tensor, in_narrow: bool, of_added: bool
                       ) -> Results:
     """The gradients by x (in bfloat16 if `in_narrow`), weight, bias, and by what was added."""
-    g = _wide(grad)
+    g = wide(grad)
     if other is not None:
-        g = g + _wide(other)
+        g = g + wide(other)
     if result is not None:
-        g = aten.threshold_backward.default(g, _wide(result), 0)
+        g = aten.threshold_backward.default(g, wide(result), 0)
     of_x, of_weight, of_bias = aten.native_batch_norm_backward.default(
-        g, _wide(x), weight, None, None, mean, inverse, True, 0.0, [True, True, True])
-    return _narrow(of_x) if in_narrow else of_x, of_weight, of_bias, g if of_added else g.new_empty(
+        g, wide(x), weight, None, None, mean, inverse, True, 0.0, [True, True, True])
+    return narrow(of_x) if in_narrow else of_x, of_weight, of_bias, g if of_added else g.new_empty(
         0)
 
 
@@ -64,11 +65,3 @@ def fused_backward(grad: torch.Tensor, other: Some, result: Some, x: torch.Tenso
     """As `by_torch_backward`. The extension must be there."""
     return torch.ops.lamella.batch_norm_backward.default(grad, other, result, x, weight, mean,
                                                          inverse, in_narrow, of_added)
-
-
-def _wide(x: torch.Tensor) -> torch.Tensor:
-    return x if x.dtype is torch.float32 else aten._to_copy.default(x, dtype=torch.float32)
-
-
-def _narrow(x: torch.Tensor) -> torch.Tensor:
-    return aten._to_copy.default(x, dtype=torch.bfloat16)

@@ -11,6 +11,7 @@ import pathlib
 
 import torch
 
+from .casts import narrow, wide
 from .extension import Extension
 
 extension = Extension("lamella_cross_entropy", pathlib.Path(__file__).with_name(
@@ -24,23 +25,23 @@ def by_torch(x: torch.Tensor, target: torch.Tensor, reduction: int, ignored: int
 
     The logarithm is that of the sum of exponentials relative to the largest number.
     """
-    wide = _in_float32(x)
+    logits = wide(x)
     loss, total = aten.nll_loss_forward.default(
-        aten._log_softmax.default(wide, 1, False), target, None, reduction, ignored)
-    largest = wide.amax(1, keepdim=True)
-    return loss, total, torch.cat([largest, (wide - largest).exp().sum(1, keepdim=True).log()], 1)
+        aten._log_softmax.default(logits, 1, False), target, None, reduction, ignored)
+    largest = logits.amax(1, keepdim=True)
+    return loss, total, torch.cat([largest, (logits - largest).exp().sum(1, keepdim=True).log()], 1)
 
 
 def by_torch_backward(grad: torch.Tensor, x: torch.Tensor, target: torch.Tensor,
                       sums: torch.Tensor, reduction: int, ignored: int, in_narrow: bool
                       ) -> torch.Tensor:
     """The gradient by x, in bfloat16 if `in_narrow`."""
-    logarithms = aten._log_softmax.default(_in_float32(x), 1, False)
+    logarithms = aten._log_softmax.default(wide(x), 1, False)
     total = (target != ignored).sum().to(torch.float32)
     picked = aten.nll_loss_backward.default(grad, logarithms, target, None, reduction, ignored,
                                             total)
     found = aten._log_softmax_backward_data.default(picked, logarithms, 1, torch.float32)
-    return aten._to_copy.default(found, dtype=torch.bfloat16) if in_narrow else found
+    return narrow(found) if in_narrow else found
 
 
 def fused(x: torch.Tensor, target: torch.Tensor, reduction: int, ignored: int) -> Results:
@@ -53,7 +54,3 @@ def fused_backward(grad: torch.Tensor, x: torch.Tensor, target: torch.Tensor, su
     """As `by_torch_backward`. The extension must be there."""
     return torch.ops.lamella.cross_entropy_backward.default(grad, x, target, sums, reduction,
                                                             ignored, in_narrow)
-
-
-def _in_float32(x: torch.Tensor) -> torch.Tensor:
-    return x if x.dtype is torch.float32 else aten._to_copy.default(x, dtype=torch.float32)

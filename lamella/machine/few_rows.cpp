@@ -16,6 +16,8 @@
 #include <cstring>
 #include <vector>
 
+#include "numbers.h"
+
 namespace {
 
 constexpr int LANES = 16, AT_ONCE = 8;  // rows of x that are multiplied at once
@@ -23,13 +25,6 @@ constexpr int64_t AHEAD = 2048;         // bytes from what is read to what is fe
 constexpr int64_t GRAIN = 32768;        // the fewest multiplications of a thread
 typedef float Floats __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Words __attribute__((vector_size(4 * LANES)));
-
-template <typename V>
-inline V read(const void* from) {
-  V out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
 
 // What 64 bytes of a row of W hold: PARTS vectors of LANES numbers. In those of bfloat16 the first
 // vector has the numbers of even places, the second one those of odd places.

@@ -27,13 +27,6 @@ constexpr int64_t AHEAD = 1024;         // bytes from what is read to what is fe
 constexpr int64_t GRAIN = 32768;        // the fewest multiplications of a thread
 typedef float Floats __attribute__((vector_size(4 * LANES)));
 
-template <typename V>
-inline V read(const void* from) {
-  V out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-
 // Numbers of W. Compilers make single steps of this conversion.
 inline Floats floats(const int8_t* from) {
 #ifdef __AVX512F__

@@ -3,7 +3,16 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+
+// A vector from any place in memory.
+template <typename V>
+inline V read(const void* from) {
+  V out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
 
 using Bits = uint16_t;  // of a bfloat16
 

@@ -43,10 +43,10 @@ def check(wanted, found, exact, terms=1e-6):
 
 
 def in_float64(function, *given):
-    """The results of PyTorch's kernels without rounding; `_wide` in them lets float64 be."""
+    """The results of PyTorch's kernels without rounding; `wide` in them lets float64 be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_norm, "_wide", lambda x: x)
-        patch.setattr(batch_norm, "_narrow", lambda x: x)
+        patch.setattr(batch_norm, "wide", lambda x: x)
+        patch.setattr(batch_norm, "narrow", lambda x: x)
         return function(*(a.double() if isinstance(a, torch.Tensor) else a for a in given))
 
 
