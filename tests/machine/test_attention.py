@@ -12,7 +12,7 @@ from lamella.graph.passes import improve, plain
 from lamella.graph.passes.attention import BACKWARD, FORWARD, _measured, known
 from lamella.machine import attention
 from tests.graph.conftest import _built  # noqa: F401  (a fixture)
-from tests.graph.passes.checks import check_same, count, recorded
+from tests.graph.passes.checks import check_same, count, losses_of, recorded
 
 
 @pytest.fixture
@@ -174,17 +174,7 @@ def test_training_in_mixed_precision_is_as_eagerly(chosen):
         net = Mixed()
         optimizer = nn.Adam(net.trainable_params(), 1e-2)
         forward = lambda x: ((net(x) - x.sin()) ** 2).mean()  # noqa: E731
-        if half:
-            forward = ms.amp.auto_mixed_precision(forward, "auto", ms.bfloat16)
-        gradient = ms.value_and_grad(forward, None, optimizer.parameters)
-
-        @wrap
-        def step(x):
-            loss, gradients = gradient(x)
-            optimizer(gradients)
-            return loss
-
-        return np.array([float(step(x)) for _ in range(200)])
+        return losses_of(forward, optimizer, x, 200, wrap, half)
 
     compiled, eager = losses(ms.jit), losses(lambda step: step)
     exact = losses(ms.jit, half=False)

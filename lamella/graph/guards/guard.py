@@ -22,7 +22,6 @@ _SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
-
 class Guard:
     """A reach and its fingerprint, which is computed again only if an object has been replaced.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch.fx import GraphModule
 
+import lamella as ms
+from lamella import nn
 from lamella.graph.ir.metadata import copy_of
 from lamella.graph.tracing.recorder import Recorder
 
@@ -67,3 +70,19 @@ def used(run: Callable[[], object]) -> tuple[int, int]:
         alive += event.nbytes()
         most = max(most, alive)
     return most, alive
+
+
+def losses_of(forward: Callable[..., ms.Tensor], optimizer: nn.Optimizer, x: ms.Tensor, count: int,
+              wrap: Callable[..., Callable[..., ms.Tensor]], half: bool) -> np.ndarray:
+    """The losses of training steps, which `wrap` may compile; in mixed precision if `half`."""
+    if half:
+        forward = ms.amp.auto_mixed_precision(forward, "auto", ms.bfloat16)
+    gradient = ms.value_and_grad(forward, None, optimizer.parameters)
+
+    @wrap
+    def step(x):
+        loss, gradients = gradient(x)
+        optimizer(gradients)
+        return loss
+
+    return np.array([float(step(x)) for _ in range(count)])

@@ -11,7 +11,7 @@ from lamella import nn, ops
 from lamella.graph.passes import batch_norms, plain
 from lamella.graph.passes.batch_norms import BACKWARD, FORWARD, fuse_batch_norms
 from lamella.machine import batch_norm
-from tests.graph.passes.checks import check_same, count, recorded
+from tests.graph.passes.checks import check_same, count, losses_of, recorded
 
 OURS = "batch_norm", "batch_norm_backward"
 THEIRS = "native_batch_norm", "native_batch_norm_backward"
@@ -179,17 +179,7 @@ def test_training_in_mixed_precision_is_as_eagerly(monkeypatch):
         net.set_train()
         optimizer = nn.Momentum(net.trainable_params(), 1e-2, 0.9)
         forward = lambda x: ((net(x) - x.mean((2, 3)).sum(1, keepdims=True)) ** 2).mean()  # noqa: E731
-        if half:
-            forward = ms.amp.auto_mixed_precision(forward, "auto", ms.bfloat16)
-        gradient = ms.value_and_grad(forward, None, optimizer.parameters)
-
-        @wrap
-        def step(x):
-            loss, gradients = gradient(x)
-            optimizer(gradients)
-            return loss
-
-        losses = np.array([float(step(x)) for _ in range(100)])
+        losses = losses_of(forward, optimizer, x, 100, wrap, half)
         return losses, net.norm2.moving_variance.asnumpy()
 
     (compiled, variance), (eager, its) = trained(ms.jit), trained(lambda step: step)
