@@ -20,7 +20,7 @@ def test_diff_with_parts_before_and_behind(axis, n):
         wanted = np.diff(x, n, axis, part, part)
         given = ms.Tensor(part) if isinstance(part, np.ndarray) else part
         found = mnp.diff(ms.Tensor(x), n, axis, given, given)
-            np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
     one = mnp.diff(ms.Tensor(x), n, axis, prepend=ms.Tensor(parts[2]))
     np.testing.assert_allclose(one.asnumpy(), np.diff(x, n, axis, prepend=7.0), rtol=1e-5,
                                atol=1e-6)
