@@ -155,9 +155,7 @@ class _Search:
         """A loop in a run of repeated steps; its first and last steps may have other links."""
         best: _Loop | None = None
         for begin, end in self._regular(start, period, length):
-            for first in (begin - period, begin):
-                if first < start:
-                    continue
+            for first in (max(start, begin - period), begin):
                 for last in (end, end - period):
                     count = (last - first) // period
                     if count < FEWEST or period * (count - 1) < LEAST:
