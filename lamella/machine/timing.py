@@ -2,7 +2,8 @@
 
 Other programs only ever make a run longer, and often by more than the alternatives differ. So the
 alternatives take turns, and what is compared is the shortest time of each, or of many times one
-that few are shorter than. Two halves of the rounds have to name the same alternative, or the answer isn't sure.
+that few are shorter than. Two halves of the rounds have to name the same alternative, or the answer
+isn't sure.
 """
 
 from __future__ import annotations

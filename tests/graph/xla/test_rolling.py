@@ -156,7 +156,8 @@ def test_the_gradient_through_a_few_steps_of_learning(loops):
     x, y = tensor(6, 5, 3), tensor(6, 5, 2, seed=1)
     weights = tensor(3, 4, seed=2), tensor(4, seed=3), tensor(4, 2, seed=4), tensor(2, seed=5)
 
-    def loss(v, b, w, c, x, y):
+    def loss(*given):
+        v, b, w, c, x, y = given
         return ((ops.tanh(x @ v + b) @ w + c - y) ** 2).mean()
 
     def adapted(*given):
