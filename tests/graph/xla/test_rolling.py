@@ -191,3 +191,33 @@ def test_stacks_are_made_of_pieces():
         wanted = np.stack([whole[n - 10] if n > 1 else alone for n in numbers])
         np.testing.assert_array_equal(stack(whole, alone), wanted)
         assert len(jax.make_jaxpr(stack)(whole, alone).eqns) <= 7
+
+
+def test_a_few_steps_with_weights_of_their_own_stay_apart(loops):
+    """Their weights would have to be stacked in each call."""
+    x, weights = tensor(3, 4), [tensor(4, 4, seed=1 + i) for i in range(5)]
+
+    def fn(x, *weights):
+        for w in weights:
+            x = ops.tanh(x @ w) * 0.5 + x
+        return x
+
+    agrees(fn, x, *weights)
+    assert loops == [[]]
+
+
+def test_the_results_of_a_loop_are_stacked_in_one_piece(monkeypatch):
+    names, applied = [], graph.apply
+    monkeypatch.setattr(graph, "apply", lambda step, name, args: names.append(name) or applied(
+        step, name, args))
+    x = tensor(40, 3)
+
+    def fn(x):
+        h, found = x[0], []
+        for t in range(1, 40):
+            h = ops.tanh(h * 0.9 + x[t])
+            found.append(h)
+        return ops.stack(found[::-1], 1), h, found[-2]
+
+    agrees(fn, x)
+    assert "tanh.default" in names and "stack.default" not in names  # each part wasn't read alone

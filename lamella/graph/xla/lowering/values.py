@@ -67,6 +67,12 @@ class Values:
         for which, number in enumerate(numbers):
             self._parts[number] = numbers[0], which
 
+    def has_parts(self, numbers: list[int]) -> bool:
+        """Whether some values of one type are parts of stacks."""
+        return any(n in self._parts for n in numbers) and len({
+            self[n].dtype for n in numbers if n not in self._parts}
+            | {self._stack(self._parts[n][0]).dtype for n in numbers if n in self._parts}) == 1
+
     def stack(self, numbers: list[int]) -> Any:
         """Values as a stack: of pieces of those that they are parts of, and of single values.
 
