@@ -83,7 +83,7 @@ def settings(kind: str, plain: bool) -> dict:
                    "ignore_space": True, "print_flag": False},
         "loss": {"name": "CTCLoss", "pred_seq_len": 24, "max_label_len": 23, "batch_size": 8},
         "scheduler": {"scheduler": "warmup_cosine_decay", "min_lr": 1e-6, "lr": 0.001,
-                      "num_epochs": 8, "warmup_epochs": 0, "decay_epochs": 8},
+                      "num_epochs": 6, "warmup_epochs": 0, "decay_epochs": 6},
         "optimizer": {"opt": "adamw", "filter_bias_and_bn": True, "momentum": 0.95,
                       "weight_decay": 1e-4, "nesterov": False},
         "train": dataset("rec", "train", [
@@ -238,7 +238,7 @@ def main() -> None:
     set_logger(name="mindocr", output_dir=kind, rank=0, log_level=logging.INFO)
     set_seed(cfg.system.seed)
     if job == "train":
-        draw_pictures(kind, "train", 64 if kind == "det" else 96, 1)
+        draw_pictures(kind, "train", 64 if kind == "det" else 32, 1)
         draw_pictures(kind, "val", 16, 2)
         train(cfg, kind, False)
     elif job == "resume":

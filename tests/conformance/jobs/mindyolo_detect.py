@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-SIZE, EPOCHS, BATCH = 128, 40, 8
+SIZE, EPOCHS, BATCH = 128, 30, 8
 NAMES = ["red", "green", "blue"]
 CONV, BLOCK, UP = "ConvNormAct", "C2f", [-1, 1, "Upsample", [None, 2, "nearest"]]
 NETWORK = {
