@@ -21,6 +21,7 @@ from ..ir.loop import loop_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
+from .activations import fuse_activations
 from .attention import route_attention
 from .batch_norms import fuse_batch_norms
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
@@ -29,6 +30,7 @@ from .constants import fold
 from .convolutions import convolutions
 from .cross_entropies import fuse_cross_entropies
 from .halves import halves
+from .layer_norms import fuse_layer_norms
 from .memory import Liveness, Memory, reshapes_in_place
 from .parts import join_parts
 from .peephole import peephole
@@ -40,7 +42,7 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 11  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 12  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -101,6 +103,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         simplify(better)  # transposes of transposes
     route_attention(better.graph, measure)
     fuse_cross_entropies(better, measure)
+    fuse_layer_norms(better, measure)
+    fuse_activations(better, measure)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))
@@ -180,7 +184,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     known, best, tried = search.decisions, search.best or graph, False
     if search.untried is not None:
         (name, other), search.untried = search.untried, None
-        known[name] = pays(best, other, inputs)
+        known.note(name, pays(best, other, inputs), other)
         return search.open(other if known[name] else best)
     paid = [name for name in ATTEMPTS if known.get(name)]
     rebuilt = paid[-1] if paid and search.best is None else None
@@ -209,7 +213,8 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             search.untried = name, other
             return search.open(best)
         else:
-            tried, known[name] = True, pays(best, other, inputs)
+            tried = True
+            known.note(name, pays(best, other, inputs), other)
             if known[name]:
                 best = other
     logs.show("passes", "rewritings that were tried on copies of the data", (
@@ -226,6 +231,7 @@ class Decisions(dict[str, bool]):
     def __init__(self, graph: GraphModule, inputs: Sequence[torch.Tensor]):
         super().__init__()
         self.key, self.folder = None, None
+        self.are_sure = True
         with contextlib.suppress(NoText):
             if cache.cache_folder() is not None:
                 lifted, constants = lift_constants(graph)
@@ -242,9 +248,14 @@ class Decisions(dict[str, bool]):
                 cache.discard(self.folder, f"what paid: {damage!r}")
                 self.folder = None
 
+    def note(self, name: str, paid: bool, graph: GraphModule) -> None:
+        """Note whether a rewriting pays, which was tried with this graph."""
+        self[name] = paid
+        self.are_sure &= not graph.meta.get("unsure")
+
     def keep(self) -> None:
-        """Write the decisions to disk, for later processes."""
-        if self.key is None or self.folder is not None or not self:
+        """Write the decisions to disk, for later processes, if the times were clear."""
+        if self.key is None or self.folder is not None or not self or not self.are_sure:
             return
         folder = cache.draft()
         if folder is not None:
