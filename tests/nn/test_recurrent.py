@@ -141,7 +141,7 @@ def test_lists_of_weights_are_replaced_by_others_of_the_same_names():
     assert [p.name for p in net.trainable_params()] == names
     assert net.parameters_dict()["weight_ih_l0"] is new[0]
     with pytest.raises(ValueError, match="exists already"):
-        net.more = [ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")]
+        net.more = ms.ParameterTuple([ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")])
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
