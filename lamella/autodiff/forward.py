@@ -208,7 +208,7 @@ def push(fn: Callable[..., Any], args: tuple,
     return value, tangent
 
 
-class _DifferentiableTangents(TorchDispatchMode):
+class DifferentiableTangents(TorchDispatchMode):
     """A mode in which PyTorch's forward-mode rules can be differentiated themselves.
 
     As a dispatch mode is active, those that change tensors in place to save memory (of logsumexp
@@ -270,7 +270,7 @@ class _Push:
             return map_tensors(as_value, value)
 
     def _dual(self) -> tuple[Any, Any]:
-        mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
+        mode = DifferentiableTangents() if recording(self.outer) else nullcontext()
         with forward_ad.dual_level(), mode:
             value = self._call([
                 leaf._raw if t is None else _like(leaf._raw, make_dual(

@@ -85,15 +85,21 @@ class Loop:
         return (int(values[0]) if self.counted else self.steps, list(values[start:first]),
                 list(values[first:last]), list(values[last:]))
 
-    def __call__(self, values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Run it, kernel by kernel."""
+    def __call__(self, values: Sequence[torch.Tensor], run: Callable[..., Sequence[torch.Tensor]]
+                 = lambda graph, *given: graph(*given)) -> list[torch.Tensor]:
+        """Run it, step by step.
+
+        Args:
+            values: what it is called with.
+            run: runs its graphs.
+        """
         steps, carried, stacks, outside = self.parts(values)
         columns: list[list[torch.Tensor]] = [[] for _ in self.kept]
         count = 0
         while (count < steps if steps is not None
-               else bool(self.condition(*carried, *outside)[0])):  # type: ignore[misc]
+               else bool(run(self.condition, *carried, *outside)[0])):
             place = -1 - count if self.backward else count
-            found = self.body(*carried, *[stack[place] for stack in stacks], *outside)
+            found = run(self.body, *carried, *[stack[place] for stack in stacks], *outside)
             carried = list(found[:self.carried])
             for column, value in zip(columns, found[self.carried:], strict=True):
                 column.append(value)

@@ -58,6 +58,8 @@ class Recorder(TorchDispatchMode):
     """
 
     defers = False
+    level: Any = None  # as those of `loop_part.BodyRecorder`
+    watch: Any = None
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
