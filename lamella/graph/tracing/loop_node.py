@@ -8,15 +8,15 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from ...autodiff.engine import make_dual
+from ...autodiff.engine import backpropagate, make_dual
 from ...autodiff.level import batching
 from ...core.dtype import is_inexact
 from ...core.state import state
 from ...core.wrappers import functorch
 from ..ir.loop import Loop
 from .loop_batch import batched_of
-from .loop_part import Raws, Unlike
-from .loop_rules import Step, computed, pushed_of, reverse_of
+from .loop_part import Call, Part, Raws, Unlike
+from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
 
 
 def run_loop(loop: Loop, values: Raws) -> Raws:
@@ -28,12 +28,20 @@ def run_loop(loop: Loop, values: Raws) -> Raws:
     if state.trace is None:
         return loop(values)
     try:
-        return _run(state.trace, loop, values)
+        return run_transformed(loop, values)
     except Unlike:
+        if state.trace.recorder.is_strict:
+            raise
         return loop(values, lambda graph, *given: computed(graph, given, run_loop))
 
 
-def _run(trace: Any, loop: Loop, values: Raws) -> Raws:
+def run_transformed(loop: Loop, values: Raws) -> Raws:
+    """As `run_loop`.
+
+    Raises:
+        Unlike: if the loop can't be transformed.
+    """
+    trace = state.trace
     key = functorch.peek_interpreter_stack().key() if batching() else None
     if key == functorch.TransformType.Vmap:
         return list(Looped.apply(Step(loop, len(loop.kept)), *values))  # type: ignore[misc]
@@ -47,6 +55,53 @@ def _run(trace: Any, loop: Loop, values: Raws) -> Raws:
             return _pushed(trace, loop, [dual.primal for dual in duals],
                            [dual.tangent for dual in duals])
     return recorded(loop, values)
+
+
+def check_derivatives(trace: Any, loop: Loop, inputs: Raws) -> None:
+    """Check that a loop has the derivatives that the transformations around it will ask for.
+
+    One step is differentiated, and nothing of that stays. What fails later would be an error of
+    the program's, whose own loop may have derivatives that its kernels lack.
+
+    Args:
+        trace: the run that is recorded.
+        loop: the loop.
+        inputs: what a step of it takes.
+
+    Raises:
+        Unlike: if it hasn't.
+    """
+    first, last = loop.carried, loop.carried + loop.stacks
+    once = Loop(loop.body, loop.carried, loop.stacks, loop.kept, None, 1)
+    level, kinds = state.level, []
+    while level is not None:
+        kinds.append(level.kind)
+        level = level.outer
+    pushes = "forward" in kinds
+    orders = sum(kind != "other" for kind in kinds) - pushes
+
+    def differentiated(raws: Raws) -> tuple[Raws, Raws]:
+        wanted = [raw for raw in raws if raw.requires_grad]
+        outs = [raw[None] if first <= i < last else raw for i, raw in enumerate(raws)]
+        outs = run_loop(once, outs)
+        for left in reversed(range(orders)):
+            pairs = [(raw, torch.ones_like(raw)) for raw in outs if raw.requires_grad]
+            outs = [raw for raw in backpropagate(pairs, wanted, True, left > 0) if raw is not None]
+        return outs, []
+
+    def pushed(raws: Raws) -> tuple[Raws, Raws]:
+        with computing_tangents():
+            duals = [make_dual(raw, torch.ones_like(raw)) if is_inexact(raw.dtype) else raw
+                     for raw in raws]
+            return [forward_ad.unpack_dual(raw).primal for raw in differentiated(duals)[0]], []
+
+    _derive(trace, inputs, pushed if pushes else differentiated)
+
+
+def _derive(trace: Any, inputs: Raws, call: Call) -> None:
+    part = Part(trace, inputs, [True] * len(inputs))
+    part.recorder.is_strict = True
+    part.derive(call)
 
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
@@ -97,7 +152,8 @@ class Looped(torch.autograd.Function):
         ctx.save_for_backward(*inputs[1:], *output[step.loop.carried:])
         ctx.save_for_forward(*inputs[1:], *output[step.loop.carried:])
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*[raw for raw in output if not is_inexact(raw.dtype)])
+        ctx.mark_non_differentiable(*[
+            raw for i, raw in enumerate(output) if not is_inexact(raw.dtype) or i in step.fixed])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -114,8 +170,13 @@ class Looped(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         step: Step = ctx.step
-        values, _ = _parted(ctx.saved_tensors, len(step.loop.kept) + step.loop.counts)
-        return tuple(_pushed(state.trace, step.loop, values, tangents[1:], whole=False))
+        values, made = _parted(ctx.saved_tensors, len(step.loop.kept) + step.loop.counts)
+        found = _pushed(state.trace, step.loop, values, tangents[1:], whole=False)
+        likes = [*values[step.loop.counted:][:step.loop.carried], *made]
+        return tuple([
+            None if i in step.fixed else torch.zeros_like(like)
+            if raw is None and is_inexact(like.dtype) else raw
+            for i, (raw, like) in enumerate(zip(found, likes, strict=True))])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, step: Step, *values: torch.Tensor) -> Any:

@@ -43,13 +43,14 @@ class BodyRecorder(Recorder):
     Attributes:
         level: the transformation in which it is recorded to be transformed afterwards, if it is.
         watch: who watches it then.
+        is_strict: whether a loop in it that can't be transformed ends the recording.
         is_differentiable: whether all of its kernels are PyTorch's own.
     """
 
     def __init__(self, inputs: Raws, around: Recorder):
         super().__init__(inputs)
         self._around = around
-        self.is_differentiable = True
+        self.is_differentiable, self.is_strict = True, around.is_strict
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
         self.is_differentiable &= func.namespace == "aten"
@@ -209,7 +210,9 @@ class Part:
         self.wanted = [raw for raw in (*self.aliases, *recorder.constants) if raw.requires_grad]
         pairs = [(raw, start) for raw, start in zip(self.outs, self.starts, strict=True)
                  if start is not None]
-        self.gradients = list(backpropagate(pairs, self.wanted, False, False))
+        # if its derivative is asked for, it is computed by kernels that have one
+        nested = derivatives_follow()
+        self.gradients = list(backpropagate(pairs, self.wanted, nested, nested))
         for node in reversed(nodes):
             if node is last:
                 break
@@ -242,6 +245,11 @@ class Part:
         """The inputs of the graph, by the identity of their tensors."""
         return dict(zip(map(id, (*self.aliases, *self.recorder.constants)), placeholders(graph),
                         strict=True))
+
+
+def derivatives_follow() -> bool:
+    """Whether what is differentiated here will be differentiated again."""
+    return state.level is not None and state.level.order() > 1
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from ...core.dtype import is_inexact
 from ...core.wrappers import functorch
 from ..ir.loop import Loop, loop_of
 from ..ir.loop_halves import Halves, Joint, NoHalves, halves, placeholders, with_inputs
-from .loop_part import Part, Raws, Unlike, untransformed
+from .loop_part import Part, Raws, Unlike, derivatives_follow, untransformed
 
 Run = Callable[[Loop, Raws], Raws]
 
@@ -36,6 +36,7 @@ class Step(NamedTuple):
         backward: the loop of the backward pass; None if there is none yet.
         halves: where that takes its inputs.
         inexact: the numbers of the carried values that may have a gradient.
+        fixed: the numbers of the results through which no derivative flows.
     """
 
     loop: Loop
@@ -43,6 +44,7 @@ class Step(NamedTuple):
     backward: Loop | None = None
     halves: Halves | None = None
     inexact: Sequence[int] = ()
+    fixed: frozenset[int] = frozenset()
 
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
@@ -87,8 +89,14 @@ def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run)
     wanted = [i < loop.carried or raw.requires_grad for i, raw in enumerate(given)]
     part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True)
     part.derive(lambda raws: split(computed(loop.body, raws, run), loop.carried))
-    return pair(part.joint(part.aliases, loop.carried, loop.stacks), part.aliases, loop.kept,
+    step = pair(part.joint(part.aliases, loop.carried, loop.stacks), part.aliases, loop.kept,
                 loop.condition, loop.steps, loop.backward, loop.counted)
+    if not derivatives_follow():
+        return step
+    again, carried = Part(trace, part.aliases, wanted), loop.carried
+    again.derive(lambda raws: split(computed(step.loop.body, raws, run), carried))
+    return step._replace(fixed=frozenset(
+        i for i, raw in enumerate(again.outs) if i >= carried and not raw.requires_grad))
 
 
 class Pushed(NamedTuple):
@@ -158,7 +166,7 @@ def _with_tangents_of(trace: Any, loop: Loop, examples: Raws, moves: list[bool],
 
     def call(raws: Raws) -> tuple[Raws, Raws]:
         duals = list(raws[:count])
-        with _with_tangents():
+        with computing_tangents():
             for i, tangent in zip(inputs, raws[count:], strict=True):
                 duals[i] = make_dual(raws[i], tangent)
             ends.extend(forward_ad.unpack_dual(raw) for raw in computed(loop.body, duals, run))
@@ -238,7 +246,7 @@ def condition_for(loop: Loop, primals: Raws, order: list[Raws]) -> GraphModule |
 
 
 @contextmanager
-def _with_tangents() -> Iterator[None]:
+def computing_tangents() -> Iterator[None]:
     """A block that computes tangents."""
     before = torch._C._is_fwd_grad_enabled()
     torch._C._set_fwd_grad_enabled(True)

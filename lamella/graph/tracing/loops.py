@@ -27,7 +27,7 @@ from ...core.state import state
 from ..guards.reachable import Reachable
 from ..guards.search import reachable_from
 from ..ir.loop import Loop
-from .loop_node import recorded, run_loop, run_step
+from .loop_node import check_derivatives, recorded, run_loop, run_step, run_transformed
 from .loop_part import BodyRecorder, Part, Raws, Unlike, untransformed
 from .loop_rules import Step, empty_like, examples_of, pair, with_elements
 from .loop_watch import Watch
@@ -141,7 +141,9 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
         for raw in found:
             raw.requires_grad_(is_inexact(raw.dtype))
     else:
-        found = run_loop(step.loop, values)
+        if derives:
+            check_derivatives(trace, step.loop, [*part.aliases, *outside])
+        found = run_transformed(step.loop, values)
     return found[:count], found[count:]
 
 
