@@ -23,6 +23,8 @@ def layers(seed: int, *sizes: int) -> Arrays:
 
 _TIMES = np.linspace(0, 4, 100, dtype=np.float32)
 
+_EDGES = np.random.default_rng(79).integers(0, 100, (2, 400)).astype(np.int32)
+
 # by algorithm: the weights, then what a call gets besides
 DATA: dict[str, tuple[Arrays, Arrays]] = {
     "maml": (layers(1, 1, 24, 24, 1), [normal(2, 8, 10, 1), normal(3, 8, 10, 1)]),
@@ -56,6 +58,33 @@ DATA: dict[str, tuple[Arrays, Arrays]] = {
                                      normal(71, 8, 20), np.sign(normal(72, 8))]),
     "kalman filter": ([0.9 * np.eye(4, dtype=np.float32) + normal(73, 4, 4, scale=0.05),
                        normal(74, 2, 4)], [normal(75, 30, 2)]),
+    "hutchinson flow": (layers(76, 6, 32, 32, 6), [normal(77, 64, 6), np.sign(normal(78, 64, 6))]),
+    "reversible network": ([array for i in range(6) for array in layers(80 + i, 16, 32, 16)],
+                           [normal(88, 64, 16), normal(89, 64, 16)]),
+    "graph network": ([normal(90, 8, 16, scale=0.3), normal(91, 16, 1, scale=0.3),
+                       normal(92, 24, 8, scale=0.2), normal(93, 8, 16, scale=0.3),
+                       normal(94, 24, 8, scale=0.2), normal(95, 8, 1)],
+                      [normal(96, 100, 8), _EDGES[0], _EDGES[1], normal(97, 100, 1)]),
+    "sinkhorn": ([normal(98, 32, 2), normal(99, 24, 2)], []),
+    "lanczos": (layers(100, 6, 24, 1), [normal(101, 64, 6), normal(102, 64, 1)]),
+    "jet": (layers(103, 1, 24, 24, 1), [normal(104, 64)]),
+    "ensemble": ([np.stack([normal(105 + 10 * i + j, *w.shape, scale=0.3) for i in range(8)])
+                  for j, w in enumerate(layers(105, 8, 32, 32, 1))],
+                 [normal(190, 64, 8), normal(191, 64, 1)]),
+    "k-fac": (layers(192, 12, 32, 32, 5), [normal(193, 64, 12), normal(194, 64, 5)]),
+    "truncated bptt": ([normal(195, 8, 96, scale=0.3), normal(196, 32, 96, scale=0.15),
+                        normal(197, 32, 4, scale=0.3)], [normal(198, 48, 16, 8),
+                                                         normal(199, 48, 16, 4)]),
+    "leapfrog": ([normal(200, 20), normal(201, 20)], [normal(202, 128, 20),
+                                                      np.sign(normal(203, 128))]),
+    "gaussian process": ([np.zeros(3, np.float32)], [normal(204, 48, 2), normal(205, 48)]),
+    "score matching": (layers(206, 4, 32, 32, 1), [normal(207, 64, 4)]),
+    "coupling flow": ([array for i in range(4) for array in layers(210 + i, 3, 24, 6)],
+                      [normal(220, 64, 6)]),
+    "control": ([normal(221, 20, 2, scale=0.1)], [normal(222, 4), normal(223, 4)]),
+    "diffusion": (layers(224, 5, 32, 32, 4), [normal(225, 16, 4), normal(226, 40, 16, 4)]),
+    "advantages": (layers(227, 6, 32, 1), [normal(228, 50, 16, 6), normal(229, 50, 16)]),
+    "sharpness": (layers(230, 8, 32, 32, 1), [normal(231, 64, 8), normal(232, 64, 1)]),
 }
 
 # by stage, what Dormand and Prince's method takes of the slopes so far; the last one is the step

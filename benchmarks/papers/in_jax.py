@@ -325,7 +325,9 @@ def kalman_filter(weights: Any, seen: Any) -> Any:
 
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:
     """An algorithm's compiled step, which waits for its results, and its arguments."""
-    step = jax.jit(globals()[name.replace(" ", "_").replace("-", "_")])
+    from . import further_in_jax  # which has functions of this file
+
+    step = jax.jit({**vars(further_in_jax), **globals()}[name.replace(" ", "_").replace("-", "_")])
     weights, given = DATA[name]
     return (lambda *args: jax.block_until_ready(step(*args))), (
         [jnp.asarray(w) for w in weights], *map(jnp.asarray, given))

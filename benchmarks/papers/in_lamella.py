@@ -358,6 +358,8 @@ def kalman_filter(weights: Any, seen: Any) -> Any:
 
 def step_of(name: str) -> tuple[Callable[..., Any], tuple]:
     """An algorithm's compiled step, and its arguments."""
-    fn = globals()[name.replace(" ", "_").replace("-", "_")]
+    from . import further_in_lamella  # which has functions of this file
+
+    fn = {**vars(further_in_lamella), **globals()}[name.replace(" ", "_").replace("-", "_")]
     weights, given = DATA[name]
     return ms.jit(fn, jit_level="O1"), ([Tensor(w) for w in weights], *map(Tensor, given))

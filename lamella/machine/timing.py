@@ -1,12 +1,13 @@
-"""Paired timing of alternatives, in turns.
+"""Timing of alternatives, in turns.
 
-The load of a machine varies by more than the alternatives differ. So only times of the same round
-are compared with each other.
+Other programs only ever make a run longer, and often by more than the alternatives differ. So the
+alternatives take turns, and what is compared is the shortest time of each, or of many times one
+that few are shorter than. Two halves of the rounds have to name the same alternative, or the answer
+isn't sure.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -15,6 +16,7 @@ import torch
 
 from ..device import kinds
 
+SHORT = 16  # one of so many times may be shorter than the one that is compared
 GAIN = 0.95  # the most time, relative to the first alternative, for another to be chosen
 BRIEF = 0.01  # seconds of a run that takes longer if another alternative had the caches before it
 
@@ -61,13 +63,31 @@ class Rounds:
         return found
 
     def share(self, name: str) -> float:
-        """The median ratio of an alternative's time to that of the first in the same round."""
-        first = next(iter(self.times.values()))
-        rounds = slice(self.warm, self.count)
-        return statistics.median(
-            its / base for its, base in zip(self.times[name][rounds], first[rounds], strict=True))
+        """The time of an alternative, undisturbed, relative to that of the first one."""
+        return self._share(name, slice(self.warm, self.count))
 
     def fastest(self) -> str:
         """The first alternative, unless another is clearly faster."""
-        best = min(self.times, key=self.share)
-        return best if self.share(best) < GAIN else next(iter(self.times))
+        return self._fastest(slice(self.warm, self.count))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether two halves of the rounds, each second one, name the same alternative."""
+        if self.count < self.warm + 2:
+            return False
+        return (self._fastest(slice(self.warm, self.count, 2))
+                == self._fastest(slice(self.warm + 1, self.count, 2)))
+
+    def _share(self, name: str, rounds: slice) -> float:
+        first = next(iter(self.times.values()))
+        return _short(self.times[name][rounds]) / _short(first[rounds])
+
+    def _fastest(self, rounds: slice) -> str:
+        shares = {name: self._share(name, rounds) for name in self.times}
+        best = min(shares, key=shares.__getitem__)
+        return best if shares[best] < GAIN else next(iter(shares))
+
+
+def _short(times: list[float]) -> float:
+    """A short one of some times; the shortest of a few."""
+    return sorted(times)[len(times) // SHORT]

@@ -57,6 +57,13 @@ class MachineCode:
             if folder is not None:
                 (folder / "fastest").write_text(fastest, encoding="ascii")
 
+    def forget(self) -> None:
+        """Record on disk that it isn't known which backend is fastest."""
+        folder = self.entry()
+        with contextlib.suppress(OSError):
+            if folder is not None:
+                (folder / "fastest").unlink(missing_ok=True)
+
     def compile(self, text: str, prompt: float = 0.0) -> None:
         """In the background: compile a text, and keep the code, or the error, on disk.
 

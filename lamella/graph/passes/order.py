@@ -180,7 +180,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     known, best, tried = search.decisions, search.best or graph, False
     if search.untried is not None:
         (name, other), search.untried = search.untried, None
-        known[name] = pays(best, other, inputs)
+        known.note(name, pays(best, other, inputs), other)
         return search.open(other if known[name] else best)
     paid = [name for name in ATTEMPTS if known.get(name)]
     rebuilt = paid[-1] if paid and search.best is None else None
@@ -209,7 +209,8 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             search.untried = name, other
             return search.open(best)
         else:
-            tried, known[name] = True, pays(best, other, inputs)
+            tried = True
+            known.note(name, pays(best, other, inputs), other)
             if known[name]:
                 best = other
     logs.show("passes", "rewritings that were tried on copies of the data", (
@@ -226,6 +227,7 @@ class Decisions(dict[str, bool]):
     def __init__(self, graph: GraphModule, inputs: Sequence[torch.Tensor]):
         super().__init__()
         self.key, self.folder = None, None
+        self.are_sure = True
         with contextlib.suppress(NoText):
             if cache.cache_folder() is not None:
                 lifted, constants = lift_constants(graph)
@@ -242,9 +244,14 @@ class Decisions(dict[str, bool]):
                 cache.discard(self.folder, f"what paid: {damage!r}")
                 self.folder = None
 
+    def note(self, name: str, paid: bool, graph: GraphModule) -> None:
+        """Note whether a rewriting pays, which was tried with this graph."""
+        self[name] = paid
+        self.are_sure &= not graph.meta.get("unsure")
+
     def keep(self) -> None:
-        """Write the decisions to disk, for later processes."""
-        if self.key is None or self.folder is not None or not self:
+        """Write the decisions to disk, for later processes, if the times were clear."""
+        if self.key is None or self.folder is not None or not self or not self.are_sure:
             return
         folder = cache.draft()
         if folder is not None:

@@ -40,9 +40,11 @@ def copies(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> Values:
 def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor]) -> bool:
     """Whether `other` has the results and mutations of `graph`, and is clearly faster.
 
-    The results are compared unless each changed kernel has been (``meta["verified"]``).
+    The results are compared unless each changed kernel has been (``meta["verified"]``). If the
+    times don't tell clearly, `other` is marked by ``meta["unsure"]``.
     """
     streams, is_verified = streams_of(graph), other.meta.get("verified")
+    marked = other.meta
     (short, ending), (its, its_ending) = _without_ending(graph), _without_ending(other)
     if ending == its_ending:
         graph, other = short, its
@@ -63,6 +65,7 @@ def pays(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor])
                 if rounds.are_brief:
                     _run(its, own)
                 rounds.timed(name, lambda its=its: _run(its, own), device)
+        marked["unsure"] = not rounds.is_sure
         return rounds.fastest() == "after"
 
 

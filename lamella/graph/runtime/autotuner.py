@@ -12,6 +12,7 @@ from ...machine.timing import Rounds
 Values = list[torch.Tensor]
 Run = Callable[[Values], Values]
 ROUNDS = 11  # the first is a warm-up
+MOST = 44  # rounds, where the answer isn't sure before
 
 
 class Autotuner:
@@ -19,18 +20,20 @@ class Autotuner:
 
     Of brief candidates each runs twice, and the second call is timed. After some rounds, `decided`
     is called with the name of the fastest candidate: the first one, unless another is clearly
-    faster.
+    faster. While other programs disturb the times too much to tell, there are more rounds; in the
+    end `is_sure` says whether the answer may be kept for later processes.
     """
 
     def __init__(self, candidates: Mapping[str, Run], decided: Callable[[str], Any]):
         self.candidates = candidates
         self.rounds = Rounds(candidates, warm=1)
         self.decided = decided
+        self._until = ROUNDS  # when it is decided
         self.last = ""  # the candidate of the call before
 
     @property
     def shares(self) -> dict[str, float]:
-        """The median times of the candidates, relative to the first one's."""
+        """The times of the candidates, relative to the first one's."""
         return {name: self.rounds.share(name) for name in self.candidates}
 
     def __call__(self, values: Values) -> Values:
@@ -41,6 +44,19 @@ class Autotuner:
         self.last = name
         device = values[0].device if values else torch.device("cpu")
         found = self.rounds.timed(name, lambda: self.candidates[name](values), device)
-        if self.rounds.count >= ROUNDS:
-            self.decided(self.rounds.fastest())
+        if self.rounds.count == self._until and all(
+                len(times) == self._until for times in self.rounds.times.values()):
+            self._decide()
         return found
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the times were clear."""
+        return self.rounds.is_sure
+
+    def _decide(self) -> None:
+        """Name the fastest candidate, or go on for as many rounds again."""
+        if self.is_sure or self._until >= MOST:
+            self.decided(self.rounds.fastest())
+        else:
+            self._until *= 2

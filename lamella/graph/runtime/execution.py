@@ -117,7 +117,7 @@ class Execution:
         """A plan of a graph; the layouts of pools are guessed until all are measured."""
         if not self.settled and not self._measured:
             graph = pool_channels_last(graph) or graph
-        return Plan(graph, self.expected, self._arguments, not self.settled)
+        return Plan(graph, self.expected, self._arguments, not self.settled, self.plan)
 
     def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
         """Take the next step towards the fastest way to run, if the graph is hot.

@@ -64,6 +64,7 @@ class Plan:
         expected: the expected values of the guards.
         arguments: how many of its inputs are arguments; the others rarely move in memory.
         compile: whether stages may be compiled.
+        before: how it was run so far, by a graph of the same meaning.
 
     Attributes:
         failed: the number of the guard that failed last, and its value; None if none has.
@@ -72,7 +73,8 @@ class Plan:
         CannotCut: if a guard depends on what the graph changes.
     """
 
-    def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool):
+    def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool,
+                 before: Plan | None = None):
         shapes = [i for i, value in enumerate(expected) if isinstance(value, ShapeGuard)]
         cut = Cut(graph, len(expected), shapes)
         self.constants = cut.constants
@@ -95,7 +97,8 @@ class Plan:
         stays = range(arguments, len(cut.inputs))
         self.stages = [Stage(part, takes, [i in stays for i in takes],
                              compile and number < cut.changing and number not in cut.exchanges
-                             and not self._gives_shapes(number))
+                             and not self._gives_shapes(number),
+                             [] if before is None else before.stages)
                        for number, (part, takes) in enumerate(cut.stages)]
         logs.show("schedule", f"{len(self.stages)} stages", (
             f"{number}: {len(stage.part.nodes)} operations, "
@@ -221,7 +224,8 @@ class Stage:
         settled: whether the choice of the backend is final.
     """
 
-    def __init__(self, part: Part, takes: list[int], stays: list[bool], compile: bool):
+    def __init__(self, part: Part, takes: list[int], stays: list[bool], compile: bool,
+                 before: Sequence[Stage] = ()):
         self.part = part
         self.takes = takes
         self.stays = stays
@@ -235,6 +239,7 @@ class Stage:
         self._known: str | None = None  # the backend that an earlier process found fastest
         self._compared: set[str] = set()  # the engines whose code has been timed, or is impossible
         self._is_dense: bool | None = None
+        self._before = before  # stages of the plan before, whose machine code may be the same
 
     @property
     def module(self) -> GraphModule:
@@ -298,6 +303,9 @@ class Stage:
         self.native = Native(self.module, values)
         self.xla = Xla(self.module, self.native.text, lambda x: self.replay(x),
                        self.part.constants)
+        before, self._before = self._before, ()
+        if self._takes_over(before):
+            return
         self._known = self.xla.remembered() or self.native.remembered()
         if self._known == "xla" and ENGINE != "inductor":
             self.xla.request(values)  # loaded in the background
@@ -306,6 +314,20 @@ class Stage:
             way = way if way is None or self._follows_inputs(way, values) else None
             self._known = self._known if way else None
             self.run, self.backend = way or self.replay, self._known or "replay"
+
+    def _takes_over(self, before: Sequence[Stage]) -> bool:
+        """Go on where an earlier stage of the same operations stands, if there is one."""
+        assert self.xla is not None
+        for stage in before:
+            its = stage.xla
+            if its is not None and its.key is not None and its.key == self.xla.key:
+                self.xla, self.native = its, stage.native
+                self._known, self._is_dense = stage._known, stage._is_dense
+                if stage.backend in ("replay", "xla") and not stage.is_timed:
+                    self._compared, self.backend = stage._compared, stage.backend
+                    self.run = stage.run if self.backend == "xla" else self.replay
+                return True
+        return False
 
     def _dense(self, values: list[torch.Tensor]) -> bool:
         """Whether dense kernels take most of the time, so that there is nothing to win."""
@@ -358,11 +380,12 @@ class Stage:
             self._finish(*next(iter(ways.items())), {})
         else:
             self.run = tuner = Autotuner(ways, lambda fastest: self._finish(
-                fastest, ways[fastest], tuner.shares))
+                fastest, ways[fastest], tuner.shares, tuner.is_sure))
 
-    def _finish(self, fastest: str, run: Run, shares: dict[str, float]) -> None:
+    def _finish(self, fastest: str, run: Run, shares: dict[str, float], is_sure: bool = True
+                ) -> None:
         """Run by the fastest backend; Inductor isn't tried where XLA wins by far."""
-        self._decide(fastest, run)
+        self._decide(fastest, run, is_sure)
         far = fastest == "xla" and shares.get("xla", 1.0) < FAR * shares.get("replay", 1.0)
         self.settled = far or "inductor" in self._compared
 
@@ -411,13 +434,17 @@ class Stage:
                 torch.rand((), generator=stream, device=stream.device)
             return self._is_right(way, others_like(values, self.stays), None)
 
-    def _decide(self, fastest: str, run: Run | None) -> None:
+    def _decide(self, fastest: str, run: Run | None, is_sure: bool = True) -> None:
+        """Run by a backend from now on; for later processes, too, if the times were clear."""
         assert self.native is not None and self.xla is not None
         self.run = run or self.replay
         self.backend = fastest if run else "replay"
         self._known = None
         for code in (self.xla, self.native):
-            code.remember(self.backend)
+            if is_sure:
+                code.remember(self.backend)
+            else:
+                code.forget()
         logs.show("schedule", f"a stage of {len(self.part.nodes)} operations is run by "
                   f"{self.backend} from now on")
 

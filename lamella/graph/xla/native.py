@@ -21,7 +21,7 @@ from .numbers import numbers_of, with_numbers
 from .text import check, described, strided_from_bases, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 5  # of the files on disk; after a change the older ones are not used
+FORMAT = 6  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -119,7 +119,7 @@ class Native(MachineCode):
 
     def _make(self, text: str | None, prompt: float) -> None:
         try:
-            if text is not None:
+            if text is not None and self.entry() is None:  # the same may have been asked for before
                 background.start("lamella-xla-client", client.prepare)  # takes a second, too
                 self.compile(text, prompt)
             self._run = self._loaded()

@@ -13,10 +13,12 @@ import torch
 import lamella as ms
 from lamella import ops
 from lamella.graph.runtime.compiled import Compiled
+from lamella.graph.runtime.plan import Heat, Stage
 from lamella.graph.xla.native import Native
 from lamella.machine import cache
 
 PATIENCE = 300.0
+compiling = Native.compile
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +78,43 @@ def test_code_is_compiled_once_and_used_again_unless_it_is_damaged(kept):
         folder.mkdir()
         for file, content in whole.items():
             (folder / file).write_bytes(content)
+
+
+def test_code_that_is_asked_for_twice_at_once_is_compiled_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(Native, "compile", lambda self, *rest: made.append(self.key) or compiling(
+        self, *rest))
+    x = ops.ones((7,))
+    codes = [native(lambda x: ops.tanh(x / 2).sum() * x + ops.exp(x), x) for _ in range(2)]
+    for code, values, _ in codes:
+        code.request(values)
+    for code, values, stage in codes:
+        torch.testing.assert_close(finished(code, values).load()(values), stage.replay(values))
+    assert made == [codes[0][0].key]
+
+
+def test_a_plan_that_replaces_another_goes_on_with_its_code():
+    x = ops.ones((9,)) / 3
+    code, values, stage = native(step, x)
+    stage.xla = finished(code, values)
+    after = Stage(stage.part, stage.takes, stage.stays, True, [stage])
+    after.settle(values, Heat.WARM)
+    assert after.xla is code and after.is_timed  # the code is there, and tried at once
+    after._decide("xla", code.load())
+    last = Stage(stage.part, stage.takes, stage.stays, True, [after])
+    last.settle(values, Heat.COLD)
+    assert last.backend == "xla" and last.run is after.run
+    other, _, _ = native(lambda x: ops.tanh(x * 3).sum() * x - ops.exp(x), x)
+    assert other.key != code.key
+
+
+def test_only_clear_answers_are_kept():
+    code, values, stage = native(step, ops.ones((11,)))
+    stage.xla = finished(code, values)
+    stage._decide("xla", code.load())
+    assert code.remembered() == "xla"
+    stage._decide("replay", None, is_sure=False)
+    assert code.remembered() is None and stage.backend == "replay"
 
 
 def test_a_graph_that_cannot_be_compiled_is_replayed(kept, monkeypatch):

@@ -1,5 +1,8 @@
 """Python's loops are found in a recorded graph, and compute the same as a loop."""
 
+import functools
+
+import jax
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from lamella import Tensor, ops
 from lamella.graph.runtime import plan
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.xla.lowering import graph, rolling
+from lamella.graph.xla.lowering.values import Values
 
 
 @pytest.fixture(autouse=True)
@@ -145,3 +149,75 @@ def test_long_graphs_are_searched_quickly():
                             "aval": [[3], "float32"]} for n in range(30000)]
     made = rolling.rolled(steps, [[[3], "float32"]], [30000])
     assert shape(made)[0][0] >= 9990 and len(made) < 50
+
+
+def test_the_gradient_through_a_few_steps_of_learning(loops):
+    """The first step differs from the others, so that as few as make a loop are left."""
+    x, y = tensor(6, 5, 3), tensor(6, 5, 2, seed=1)
+    weights = tensor(3, 4, seed=2), tensor(4, seed=3), tensor(4, 2, seed=4), tensor(2, seed=5)
+
+    def loss(*given):
+        v, b, w, c, x, y = given
+        return ((ops.tanh(x @ v + b) @ w + c - y) ** 2).mean()
+
+    def adapted(*given):
+        *weights, x, y = given
+        for _ in range(5):
+            slopes = ms.grad(loss, (0, 1, 2, 3))(*weights, x, y)
+            weights = [w - 0.1 * slope for w, slope in zip(weights, slopes, strict=True)]
+        return loss(*weights, x, y)
+
+    def fn(*weights):
+        each = ms.vmap(adapted, (None, None, None, None, 0, 0))
+        return ms.value_and_grad(lambda *w: each(*w, x, y).mean(), (0, 1, 2, 3))(*weights)
+
+    agrees(fn, *weights)
+    assert [count for made in loops for count, _ in made if count == 4] == [4, 4]
+
+
+def test_stacks_are_made_of_pieces():
+    """What lies in a stack is read from there in one piece, and the rest alone."""
+    whole, alone = np.arange(20.0).reshape(10, 2), np.full(2, 7.0)
+
+    def stacked(numbers, whole, alone):
+        values = Values([whole, alone], [None, None])
+        for n in range(10):
+            values.part(10 + n, (0, 0), n)
+        return values.stack(numbers)
+
+    for numbers in ([*range(10, 19)], [*range(18, 11, -1)], [1, *range(18, 9, -1), 1],
+                    [10, 14, 11, 19, 13, 12], [11]):
+        stack = functools.partial(stacked, numbers)
+        wanted = np.stack([whole[n - 10] if n > 1 else alone for n in numbers])
+        np.testing.assert_array_equal(stack(whole, alone), wanted)
+        assert len(jax.make_jaxpr(stack)(whole, alone).eqns) <= 7
+
+
+def test_a_few_steps_with_weights_of_their_own_stay_apart(loops):
+    """Their weights would have to be stacked in each call."""
+    x, weights = tensor(3, 4), [tensor(4, 4, seed=1 + i) for i in range(5)]
+
+    def fn(x, *weights):
+        for w in weights:
+            x = ops.tanh(x @ w) * 0.5 + x
+        return x
+
+    agrees(fn, x, *weights)
+    assert loops == [[]]
+
+
+def test_the_results_of_a_loop_are_stacked_in_one_piece(monkeypatch):
+    names, applied = [], graph.apply
+    monkeypatch.setattr(graph, "apply", lambda step, name, args: names.append(name) or applied(
+        step, name, args))
+    x = tensor(40, 3)
+
+    def fn(x):
+        h, found = x[0], []
+        for t in range(1, 40):
+            h = ops.tanh(h * 0.9 + x[t])
+            found.append(h)
+        return ops.stack(found[::-1], 1), h, found[-2]
+
+    agrees(fn, x)
+    assert "tanh.default" in names and "stack.default" not in names  # each part wasn't read alone

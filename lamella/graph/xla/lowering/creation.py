@@ -8,7 +8,7 @@ from .later import jnp
 from .table import Aval, is_inexact, of_type, row
 
 
-@row("zeros", "zeros_like", "new_zeros", "zeros.names")
+@row("zeros", "zeros_like", "new_zeros", "zeros.names", "_new_zeros_with_same_feature_meta")
 def _zeros(aval: Aval, *_: Any) -> Any:
     return jnp.zeros(aval.shape, aval.dtype)
 

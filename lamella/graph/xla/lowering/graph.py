@@ -7,7 +7,7 @@ from typing import Any
 
 from .later import jax, jnp, lax
 from .products import with_shared_factors
-from .rolling import rolled
+from .rolling import references, rolled
 from .shapes import memory_places
 from .table import TABLE, NotLowered, avals_of
 from .values import Values
@@ -103,6 +103,9 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
     elif name == "select.int":
         source, dim, which = step["args"]
         values.part(number, (source["n"], dim), which)
+    elif name == "stack.default" and values.has_parts(references(step["args"][0])):
+        stack = values.stack(references(step["args"][0]))
+        values[number] = stack if step["args"][1] == 0 else jnp.moveaxis(stack, 0, step["args"][1])
     elif name == "put_back":
         values[number] = put_back(*values.read(step["args"]))
     else:
@@ -173,7 +176,9 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
     reads, count, to, queues = step["reads"], step["count"], step["to"], step["queues"]
     first = [[values[n] for n in queue["first"]] for queue in queues]
     stacks = [values.stack(numbers) for numbers in step["stacks"]]
-    ends = [jnp.zeros(*avals_of(aval)) for _, aval in step["last"]]
+    ends_as = {queue["of"]: place for place, queue in enumerate(queues)}  # carried, and so known
+    last = [(j, aval) for j, aval in step["last"] if j not in ends_as]
+    ends = [jnp.zeros(*avals_of(aval)) for _, aval in last]
     outside = {at: values[at] for kind, at in reads if kind == "s"}  # not computed in each step
 
     def run(state: Any, elements: Any) -> Any:
@@ -186,11 +191,13 @@ def run_loop(values: Values, step: dict[str, Any]) -> None:
         found = own.after(len(given))
         moved = [[*queue[1:], found(its["of"])] for queue, its in zip(carried, queues,
                                                                       strict=True)]
-        return (moved, [found(j) for j, _ in step["last"]]), [found(j) for j in step["all"]]
+        return (moved, [found(j) for j, _ in last]), [found(j) for j in step["all"]]
 
-    (_, ends), made = lax.scan(run, (first, ends), stacks, count)
+    (carried, ends), made = lax.scan(run, (first, ends), stacks, count)
     period = len(to) // count
-    for (j, _), value in zip(step["last"], ends, strict=True):
-        values[to[(count - 1) * period + j]] = value
+    known = dict(zip([j for j, _ in last], ends, strict=True))
+    for j, _ in step["last"]:
+        values[to[(count - 1) * period + j]] = (
+            known[j] if j in known else carried[ends_as[j]][-1])
     for j, stack in zip(step["all"], made, strict=True):
         values.keep_stack([to[t * period + j] for t in range(count)], stack)

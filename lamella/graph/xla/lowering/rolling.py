@@ -21,6 +21,7 @@ from typing import Any
 
 FEWEST = 4  # steps of a loop
 LEAST = 16  # operations that a loop saves
+ENOUGH = 64  # the same for a loop that reads values which have to be stacked for it
 MOST_LOOPS = 24
 PERIODS = 6  # of one search that are looked at closely
 ROWS = (1, 4, 16, 64)  # operations in a row that are looked for again
@@ -155,17 +156,18 @@ class _Search:
         """A loop in a run of repeated steps; its first and last steps may have other links."""
         best: _Loop | None = None
         for begin, end in self._regular(start, period, length):
-            for first in (begin - period, begin):
-                if first < start:
+            # from the start if there is no other: where links are the same, less is carried
+            for first in (begin - period, begin, start):
+                if first < start or first == start and best is not None:
                     continue
                 for last in (end, end - period):
                     count = (last - first) // period
-                    if count < FEWEST or period * (count - 1) < LEAST:
+                    if count < FEWEST or period * (count - 1) < LEAST or begin - first > period:
                         continue
                     if best is not None and best.end - best.start >= period * count:
                         continue
                     loop = _Loop(self, first, period, count)
-                    if loop.links():
+                    if loop.links() and (period * (count - 1) >= ENOUGH or not loop.gathers()):
                         best = loop
         return best
 
@@ -203,6 +205,13 @@ class _Loop:
                 return False
             self.body.append([link for link in mine if link is not None])
         return all(self._is_one_tensor(j) for j in self._read_later())
+
+    def gathers(self) -> bool:
+        """Whether it reads a row of values that are no parts of a stack yet."""
+        steps, taken = self.search.steps, self.search.taken
+        return any(kind == "x" and any(
+            place < 0 or not taken[place] and steps[place]["op"] not in PARTS for place in column)
+            for links in self.body for kind, column in links)
 
     def _link(self, j: int, column: list[int]) -> tuple[str, Any] | None:
         """Where one argument comes from, given the places that it has in each step."""

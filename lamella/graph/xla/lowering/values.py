@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -66,19 +67,32 @@ class Values:
         for which, number in enumerate(numbers):
             self._parts[number] = numbers[0], which
 
+    def has_parts(self, numbers: list[int]) -> bool:
+        """Whether some values of one type are parts of stacks."""
+        return any(n in self._parts for n in numbers) and len({
+            self[n].dtype for n in numbers if n not in self._parts}
+            | {self._stack(self._parts[n][0]).dtype for n in numbers if n in self._parts}) == 1
+
     def stack(self, numbers: list[int]) -> Any:
-        """Values as a stack: as a piece of the one that they are parts of, if there is one."""
-        parts = [self._parts.get(n) for n in numbers]
-        names = {part[0] for part in parts if part is not None}
-        if None in parts or len(names) != 1:
-            return jnp.stack([self[n] for n in numbers])
-        at = [part[1] for part in parts if part is not None]
-        whole, first, last = self._stack(names.pop()), at[0], at[-1]
+        """Values as a stack: of pieces of those that they are parts of, and of single values.
+
+        The first and last steps of a program's loop often stand apart from the stack of the others.
+        """
+        runs = itertools.groupby(numbers, lambda n: self._parts.get(n, (None, 0))[0])
+        pieces = [piece for name, run in runs for piece in self._pieces(name, list(run))]
+        return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+
+    def _pieces(self, name: Any, numbers: list[int]) -> list[Any]:
+        """The stacks that values make: one if they are parts of the stack of this name."""
+        if name is None:
+            return [self[n][None] for n in numbers]
+        at = [self._parts[n][1] for n in numbers]
+        whole, first, last = self._stack(name), at[0], at[-1]
         if at == list(range(first, last + 1)):
-            return whole[first:last + 1]
+            return [whole[first:last + 1]]
         if at == list(range(first, last - 1, -1)):
-            return whole[last:first + 1][::-1]
-        return whole[jnp.asarray(at)]
+            return [whole[last:first + 1][::-1]]
+        return [whole[jnp.asarray(at)]]
 
     def any_of(self, numbers: list[int]) -> Any:
         """Whether any element of some values isn't 0; parts of a stack are read together."""
