@@ -32,6 +32,10 @@ constexpr int LANES = 16, ACROSS = 2, DOWN = 8;  // a vector; vectors and rows o
 constexpr int64_t STEP = LANES * ACROSS;         // sizes are padded with zeros to multiples of this
 typedef float Floats __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Words __attribute__((vector_size(4 * LANES)));
+typedef int32_t Ints __attribute__((vector_size(4 * LANES)));
+typedef Bits Halves __attribute__((vector_size(2 * LANES)));
+constexpr Ints COUNTED = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+constexpr float LEAST = -std::numeric_limits<float>::infinity();
 
 template <typename T>
 constexpr int64_t PAIR = sizeof(uint32_t) / sizeof(T);  // numbers in a word
@@ -50,6 +54,50 @@ inline Floats plus_products(Floats sum, Words a, Words b) {
   sum += (Floats)(a << 16) * (Floats)(b << 16);
   return sum + (Floats)(a & 0xFFFF0000u) * (Floats)(b & 0xFFFF0000u);
 #endif
+}
+
+// The exponential function, as that of one number but for what is below 1e-38: that is 0.
+inline Floats exponentials(Floats x) {
+  const Floats low = Floats{} - 88.1f, high = Floats{} + 88.8f, magic = Floats{} + 12582912.f;
+  Floats y = x < low ? low : x;  // NaN stays NaN
+  y = y > high ? high : y;
+  const Floats shifted = y * 1.44269504f + magic, n = shifted - magic;
+  const Floats r = (y - n * 0.693359375f) + n * 2.12194440e-4f;
+  Floats p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + (r + 1.f);
+  const Ints power = ((Ints)shifted - (Ints)magic + 127) << 23;  // 0 is 0, 255 infinity
+  return p * (Floats)power;
+}
+
+inline Halves narrowed(Floats x) {
+#ifdef __AVX512BF16__
+  return std::bit_cast<Halves>(_mm512_cvtneps_pbh(std::bit_cast<__m512>(x)));
+#else
+  const Words bits = (Words)x;
+  const Words found = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return __builtin_convertvector(x != x ? Words{} + 0x7fc0u : found, Halves);
+#endif
+}
+
+// What `join` makes of all numbers of a vector.
+template <typename F>
+inline float joined(Floats x, F join) {
+  float numbers[LANES];
+  std::memcpy(numbers, &x, sizeof numbers);
+#pragma GCC unroll 4
+  for (int half = LANES / 2; half; half /= 2)
+#pragma GCC unroll 8
+    for (int v = 0; v < half; ++v) numbers[v] = join(numbers[v], numbers[v + half]);
+  return numbers[0];
+}
+
+template <typename V>
+inline void write(void* to, V numbers) {
+  std::memcpy(to, &numbers, sizeof numbers);
 }
 
 // A matrix of words: that of row m and of place k is at m * down + k * across.
@@ -160,28 +208,28 @@ void weights_and_gradients(Scratch& s, const float* sums, const float* inner, in
                            bool is_causal, float scale) {
   for (int64_t r = 0; r < STEP; ++r) {
     const int64_t row = first + r;
-    const auto seen =
-        int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
+    const auto seen = int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
     const float sum = row < queries ? sums[row] : 0.f, own = row < queries ? inner[row] : 0.f;
     const float *from = s.scores.data() + r * width, *by = s.by.data() + r * width;
     uint32_t* weights = s.weight_columns.data() + r / PAIR<T> * width;
     uint32_t* gradients = s.gradient_columns.data() + r / PAIR<T> * width;
     Bits* lines = reinterpret_cast<Bits*>(s.gradients.data()) + r * width;
-    const int high = r % PAIR<T> * 16;  // where the row's numbers lie in words
-    const uint32_t others = high ? ~0u : 0u;
-    const auto some = int32_t(columns);
-#pragma omp simd
-    for (int32_t j = 0; j < some; ++j) {
-      const float p = exponential(from[j] * scale - sum), d = p * (by[j] - own) * scale;
-      const float weight = j < seen ? p : 0.f, gradient = j < seen ? d : 0.f;
+    const bool is_second = r % PAIR<T>;  // whose numbers are the upper halves of words
+    for (int64_t j = 0; j < columns; j += LANES) {
+      const Floats p = exponentials(read<Floats>(from + j) * scale - sum);
+      const Floats d = p * (read<Floats>(by + j) - own) * scale;
+      const auto is_seen = COUNTED + int32_t(j) < Ints{} + seen;
+      const Floats weight = is_seen ? p : Floats{}, gradient = is_seen ? d : Floats{};
       if constexpr (PAIR<T> == 1) {
-        weights[j] = std::bit_cast<uint32_t>(weight);
-        gradients[j] = std::bit_cast<uint32_t>(gradient);
+        write(weights + j, weight), write(gradients + j, gradient);
       } else {
-        const uint32_t w = rounded(weight), g = rounded(gradient);
-        weights[j] = (weights[j] & others) | w << high;
-        gradients[j] = (gradients[j] & others) | g << high;
-        lines[j] = Bits(g);
+        const Halves w = narrowed(weight), g = narrowed(gradient);
+        Words both = __builtin_convertvector(w, Words), own_both = __builtin_convertvector(g, Words);
+        if (is_second) {
+          both = both << 16 | read<Words>(weights + j);
+          own_both = own_both << 16 | read<Words>(gradients + j);
+        }
+        write(weights + j, both), write(gradients + j, own_both), write(lines + j, g);
       }
     }
   }
@@ -238,20 +286,24 @@ void weights_of(Scratch& s, float* sums, float* logarithms, int64_t step, int64_
                 float scale) {
   for (int64_t r = 0; r < STEP; ++r) {
     const int64_t row = first + r;
-    const int64_t seen = row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys;
+    const auto seen = int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
     const float* from = s.scores.data() + r * width;
     T* to = reinterpret_cast<T*>(s.gradients.data()) + r * width;
-    float largest = -std::numeric_limits<float>::infinity(), sum = 0;
-#pragma omp simd reduction(max : largest)
-    for (int64_t j = 0; j < seen; ++j) largest = from[j] > largest ? from[j] : largest;
-    largest *= scale;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < seen; ++j) {
-      const float p = exponential(from[j] * scale - largest);
-      to[j] = narrow<T>(p);
-      sum += p;
+    Floats most = Floats{} + LEAST, total{};
+    for (int64_t j = 0; j < columns; j += LANES) {
+      const Floats scores = read<Floats>(from + j);
+      most = COUNTED + int32_t(j) < Ints{} + seen && scores > most ? scores : most;
     }
-    std::fill(to + seen, to + columns, T(0));
+    const float largest =
+        scale * joined(most, [](float a, float b) { return a > b ? a : b; });
+    for (int64_t j = 0; j < columns; j += LANES) {
+      const Floats all = exponentials(read<Floats>(from + j) * scale - largest);
+      const Floats p = COUNTED + int32_t(j) < Ints{} + seen ? all : Floats{};
+      if constexpr (PAIR<T> == 1) write(to + j, p);
+      else write(to + j, narrowed(p));
+      total += p;
+    }
+    const float sum = joined(total, [](float a, float b) { return a + b; });
     sums[r] = sum;
     if (row < queries) logarithms[row * step] = largest + std::log(sum);
   }

@@ -11,6 +11,7 @@ from lamella.graph.runtime import program
 from lamella.graph.tracing import outside
 from lamella.graph.xla import client
 from lamella.machine import (
+    activation,
     attention,
     batch_norm,
     cache,
@@ -18,12 +19,14 @@ from lamella.machine import (
     extension,
     few_rows,
     int8_rows,
+    layer_norm,
     memory,
 )
 
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
               few_rows.extension, attention.extension, batch_norm.extension,
-              cross_entropy.extension, int8_rows.extension,
+              cross_entropy.extension, int8_rows.extension, layer_norm.extension,
+              activation.extension,
               *([client.extension] if client.available() else []))
 
 

@@ -19,6 +19,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .lazy_module import KernelGraph, LazyModule
+from .metadata import meta_of
 from .operations import (
     bases_of,
     is_exchange,
@@ -132,6 +133,9 @@ class Part:
         """The part as a graph of its own."""
         graph = KernelGraph()
         copies = {n: graph.placeholder(f"in_{n.name}") for n in self.inputs}
+        for node, copy in copies.items():  # which passes on the part want to know
+            if (meta := meta_of(node)) is not None:
+                copy.meta["tensor_meta"] = meta
         for node in self.nodes:
             copies[node] = graph.node_copy(node, copies.__getitem__)
         graph.output([copies[n] for n in self.results])

@@ -8,7 +8,6 @@ backward a cast, a sum, the gradients of ReLU and of the normalization, and a ca
 from __future__ import annotations
 
 import operator
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +16,18 @@ from torch.fx import GraphModule, Node
 
 from ...machine import batch_norm
 from ...machine.measured import Measured
-from ...machine.timing import GAIN
-from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.metadata import TensorMetadata, meta_of
 from ..ir.operations import sweep
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
+from .fusing import (
+    Arguments,
+    are_written,
+    erase,
+    faster,
+    kernel_inserted,
+    only_user,
+    parts_of,
+)
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -30,10 +36,8 @@ BACKWARD: Any = aten.native_batch_norm_backward.default
 FUSED = "lamella.batch_norm.default"
 
 SMALLEST = 2**14  # elements that are worth timing
-ROUNDS, PATIENCE = 7, 0.1  # the most rounds of timing one form; seconds
 
 known = Measured("batch_norms", ("torch", "fused"))
-Arguments = list[Any]  # of the kernel: nodes, None, and settings
 
 
 def fuse_batch_norms(module: GraphModule, measure: bool) -> int:
@@ -72,20 +76,20 @@ def _is_large(node: Node) -> bool:
 
 def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     values, weight, bias, *running, _, _, eps = node.args
-    parts = _parts(node)
+    parts = parts_of(node)
     if running != [None, None] or parts is None or 0 not in parts:
         return False
     x: Any = source_of(values)
     last, added, relu = parts[0], None, False
-    if (total := _only_user(last, aten.add.Tensor, memory)) is not None and (
+    if (total := only_user(last, aten.add.Tensor, memory)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         other: Any = total.args[1] if total.args[0] is last else total.args[0]
         if other is not last and is_like(other, last) and memory.place[other] < memory.place[node]:
             last, added = total, source_of(other)
-    if (after := _only_user(last, aten.relu.default, memory)) is not None:
+    if (after := only_user(last, aten.relu.default, memory)) is not None:
         last, relu = after, True
     casts: list[Node | None] = [u for u in last.users if is_cast(u, NARROW)]
-    if not (casts or relu or added is not None or x is not values) or _change(
+    if not (casts or relu or added is not None or x is not values) or are_written(
             memory, x, added, *parts.values(), last, *casts):
         return False
     masks = [u for u in last.users if _is_mask(u, last)] if casts else []
@@ -94,7 +98,7 @@ def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     if not _pays(batch_norm.by_torch, batch_norm.fused, given):
         return False
     given[6] = in_wide or bool(masks)  # which read bfloat16 once they are fused, too
-    wide, narrow, mean, inverse = _inserted(
+    wide, narrow, mean, inverse = kernel_inserted(
         module, node, torch.ops.lamella.batch_norm.default, given,
         [last, casts[0] if casts else None, parts.get(1), parts.get(2)])
     for user in casts:
@@ -103,13 +107,13 @@ def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     for number, new in ((1, mean), (2, inverse)):
         if number in parts:
             parts[number].replace_all_uses_with(new)
-    _erase(module, node)
+    erase(module, node)
     return True
 
 
 def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     g, values, weight, *running, mean, inverse, _, _, wanted = node.args
-    parts = _parts(node)
+    parts = parts_of(node)
     if running != [None, None] or parts is None or 0 not in parts or not all(
             wanted):  # type: ignore[arg-type]
         return False
@@ -132,7 +136,7 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     place: Any = g if of_added else node
     reads = [n for n in (first, second, result, x, weight, mean, inverse) if isinstance(n, Node)]
     if first is g and x is values and not in_narrow or any(
-            memory.place[n] >= memory.place[place] for n in reads) or _change(
+            memory.place[n] >= memory.place[place] for n in reads) or are_written(
             memory, *(n for n in reads if n is not weight), g, parts[0], *casts):
         return False
     if isinstance(weight, Node) and memory.version((weight,), memory.place[place]) != (
@@ -141,7 +145,7 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     given = [first, second, result, x, weight, mean, inverse, in_narrow, of_added]
     if not _pays(batch_norm.by_torch_backward, batch_norm.fused_backward, given):
         return False
-    new = _inserted(module, place, torch.ops.lamella.batch_norm_backward.default, given,
+    new = kernel_inserted(module, place, torch.ops.lamella.batch_norm_backward.default, given,
                     [casts[0] if in_narrow else parts[0], parts.get(1), parts.get(2),
                      g if of_added else None])
     for user in casts if in_narrow else ():
@@ -151,7 +155,7 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
             part.replace_all_uses_with(new[number])
     if of_added:
         g.replace_all_uses_with(new[3])
-    _erase(module, node)
+    erase(module, node)
     return True
 
 
@@ -174,51 +178,12 @@ def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments
 
 
 def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Arguments) -> str:
-    """The faster kernel, on random numbers; PyTorch's if the results of the other one differ."""
+    """The faster kernel, on random numbers."""
     with torch.no_grad(), torch.random.fork_rng([]):
         given = [m.scratch() if isinstance(m, TensorMetadata) else m for m in metas]
         if theirs is batch_norm.by_torch_backward:
             given[6] = given[6].abs_().add_(0.5)  # 1 / standard deviations
-
-        def near() -> list[torch.Tensor]:
-            return list(theirs(*(next_to(a) if isinstance(a, torch.Tensor) else a for a in given)))
-
-        wanted, found = list(theirs(*given)), list(ours(*given))
-        if [a.stride() for a in wanted] != [b.stride() for b in found] or not agree_but_for_kinks(
-                wanted, found, near):
-            return "torch"
-        del wanted
-        best, start = {theirs: float("inf"), ours: float("inf")}, time.perf_counter()
-        for number in range(ROUNDS):
-            for run in best:
-                begin = time.perf_counter()
-                run(*given)
-                best[run] = min(best[run], time.perf_counter() - begin)
-            if number and time.perf_counter() - start > PATIENCE:
-                break
-    return "fused" if best[ours] < GAIN * best[theirs] else "torch"
-
-
-def _parts(node: Node) -> dict[int, Node] | None:
-    """The results of a kernel by their numbers; None if anything else reads it."""
-    users = list(node.users)
-    if any(u.target is not operator.getitem for u in users):
-        return None
-    found = {u.args[1]: u for u in users}
-    return found if len(found) == len(users) else None  # type: ignore[return-value]
-
-
-def _only_user(node: Node, target: Any, memory: Memory) -> Node | None:
-    """The only reader of a value, if it is this operation, with a result of the same form."""
-    users = list(node.users)
-    if len(users) != 1 or users[0].target is not target or node in memory.results:
-        return None
-    return users[0] if is_like(users[0], node) else None
-
-
-def _change(memory: Memory, *values: Node | None) -> bool:
-    """Whether anything writes into the memory of one of these."""
-    return any(v is not None and bool(memory.writes(v)) for v in values)
+        return faster(theirs, ours, given)
 
 
 def _narrower(node: Any) -> Any:
@@ -233,27 +198,3 @@ def _is_mask(node: Any, of: Any) -> bool:
     """Whether an operation takes a gradient where a result of ReLU is positive."""
     return (isinstance(node, Node) and node.target is aten.threshold_backward.default
             and node.args[1] is of and node.args[0] is not of and node.args[2] in (0, 0.0))
-
-
-def _erase(module: GraphModule, node: Node) -> None:
-    """Remove a node with what is computed of it, which nothing else reads; `sweep` keeps it."""
-    for user in list(node.users):
-        _erase(module, user)
-    module.graph.erase_node(node)
-
-
-def _inserted(module: GraphModule, place: Node, target: Any, given: Arguments,
-              like: list[Node | None]) -> list[Node]:
-    """The kernel, before a node; returns its four results, which are like those of other nodes."""
-    graph = module.graph
-    with graph.inserting_before(place):
-        kernel = graph.call_function(target, tuple(given))
-        kernel.meta.update({k: v for k, v in place.meta.items() if k != "tensor_meta"})
-        found = []
-        for number, other in enumerate(like):
-            part = graph.call_function(operator.getitem, (kernel, number))
-            part.meta.update(kernel.meta)
-            if other is not None:
-                part.meta["tensor_meta"] = meta_of(other)
-            found.append(part)
-    return found

@@ -21,6 +21,7 @@ from ..ir.loop import loop_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
+from .activations import fuse_activations
 from .attention import route_attention
 from .batch_norms import fuse_batch_norms
 from .channels_last import CONVOLUTIONS, POOLS, channels_last
@@ -29,6 +30,7 @@ from .constants import fold
 from .convolutions import convolutions
 from .cross_entropies import fuse_cross_entropies
 from .halves import halves
+from .layer_norms import fuse_layer_norms
 from .memory import Liveness, Memory, reshapes_in_place
 from .parts import join_parts
 from .peephole import peephole
@@ -40,7 +42,7 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 11  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 12  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -101,6 +103,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
         simplify(better)  # transposes of transposes
     route_attention(better.graph, measure)
     fuse_cross_entropies(better, measure)
+    fuse_layer_norms(better, measure)
+    fuse_activations(better, measure)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))

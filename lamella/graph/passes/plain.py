@@ -8,16 +8,20 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...machine import batch_norm, cross_entropy, int8_rows
+from ...machine import activation, batch_norm, cross_entropy, int8_rows, layer_norm
 from .insert import inserted
 
 # for each kernel, what computes the same from the same arguments
 WAYS: dict[str, Callable[..., Any]] = {
+    "lamella.activation.default": activation.by_torch,
+    "lamella.activation_backward.default": activation.by_torch_backward,
     "lamella.batch_norm.default": batch_norm.by_torch,
     "lamella.batch_norm_backward.default": batch_norm.by_torch_backward,
     "lamella.cross_entropy.default": cross_entropy.by_torch,
     "lamella.cross_entropy_backward.default": cross_entropy.by_torch_backward,
     "lamella.int8_rows.default": int8_rows.by_torch,
+    "lamella.layer_norm.default": layer_norm.by_torch,
+    "lamella.layer_norm_backward.default": layer_norm.by_torch_backward,
 }
 
 

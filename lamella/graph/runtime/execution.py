@@ -10,7 +10,15 @@ import torch
 from torch.fx import GraphModule
 
 from ...core.forking import Lock
-from ...machine import attention, background, batch_norm, cross_entropy, few_rows
+from ...machine import (
+    activation,
+    attention,
+    background,
+    batch_norm,
+    cross_entropy,
+    few_rows,
+    layer_norm,
+)
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
@@ -189,7 +197,8 @@ class Execution:
         if not allocator.is_finished:  # without it a trial takes far more memory
             return False
         if any(kernel.extension.is_awaited
-               for kernel in (few_rows, attention, batch_norm, cross_entropy)):
+               for kernel in (few_rows, attention, batch_norm, cross_entropy, layer_norm,
+                              activation)):
             return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()

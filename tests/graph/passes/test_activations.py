@@ -1,0 +1,88 @@
+"""Activations of bfloat16 become tables, with the same results."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lamella.graph.passes import activations, plain
+from lamella.graph.passes.activations import fuse_activations
+from lamella.machine import activation
+from lamella.machine.casts import wide
+from tests.graph.passes.checks import check_same, count, recorded
+
+aten = torch.ops.aten
+OURS = "activation", "activation_backward"
+
+
+@pytest.fixture(autouse=True)
+def chosen(monkeypatch):
+    """Every form is taken, whether it is faster here or not."""
+    if activation.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+    monkeypatch.setattr(activations, "SMALLEST", 1)
+    monkeypatch.setattr(activations.known, "find", lambda *args: "fused")
+
+
+def data():
+    torch.manual_seed(0)
+    return [torch.randn(4, 6, 10).bfloat16() for _ in range(2)]
+
+
+def fused(function, inputs, expected, tolerance=1e-2):
+    graph, better = recorded(function, *inputs), recorded(function, *inputs)
+    fuse_activations(better, True)
+    better.recompile()
+    assert count(better, *OURS) == expected
+    check_same(graph, better, inputs, tolerance)
+    its = plain(better)
+    assert count(its, *OURS) == 0
+    check_same(graph, its, inputs, tolerance)
+    return better
+
+
+@pytest.mark.parametrize("name", sorted(activation.FORWARD))
+def test_each_and_its_gradient(name):
+    def block(x, g):
+        y = activation.FORWARD[name](x)
+        back = activation.BACKWARD[name](g, y if name in ("sigmoid", "tanh") else x)
+        return y, back, wide(back.view(24, 10).sum(0))
+
+    better = fused(block, data(), 2)
+    assert count(better, "sum", "_to_copy") == 0
+
+
+def test_how_gelu_is_approximated():
+    fused(lambda x, g: (aten.gelu(x, approximate="tanh"), aten.gelu(x),
+                        aten.gelu_backward(g, x, approximate="tanh"), aten.gelu_backward(g, x)),
+          data(), 4)
+
+
+def test_sums_that_others_read_stay():
+    def block(x, g):
+        back = aten.silu_backward(g, x)
+        total = back.sum((0, 1))
+        return back, total, wide(total)
+
+    assert count(fused(block, data(), 1), "sum") == 1
+
+
+def test_what_has_no_table_stays():
+    x, g = data()
+    fused(lambda x, g: (aten.gelu(x), aten.gelu_backward(g, x)), (x.float(), g.float()), 0)
+    fused(lambda x, g: aten.gelu(x.transpose(0, 1)), (x, g), 0)
+    fused(lambda x, g: aten.gelu_backward(g.expand(4, 6, 10), x), (x, g[:1]), 0)
+
+    def written(x, g):
+        y = aten.gelu(x)
+        y.mul_(2)
+        return y
+
+    fused(written, (x, g), 0)
+
+
+def test_measuring_chooses_one_of_both():
+    for target in (*activations.FORWARD, *activations.BACKWARD):
+        for in_sums in (False, True):
+            key = str(target), "none" if "gelu" in str(target) else "", 16, 32, in_sums, 1
+            assert activations._measured(key) in {"torch", "fused"}
