@@ -105,8 +105,8 @@ _NAMES = {
                     "ne", "ge", "gt", "le", "lt", "bitwise_and", "bitwise_or", "bitwise_xor",
                     "relu", "gelu", "activation", "elu", "celu", "glu", "leaky_relu", "mish",
                     "softplus", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink",
-                    "threshold", "log_sigmoid_forward", "_prelu_kernel", "_masked_scale", "isnan", "isinf",
-                    "copysign", "complex", "polar", "xlogy", "binary_cross_entropy",
+                    "threshold", "log_sigmoid_forward", "_prelu_kernel", "_masked_scale", "isnan",
+                    "isinf", "copysign", "complex", "polar", "xlogy", "binary_cross_entropy",
                     "binary_cross_entropy_with_logits"},
 }
 _KIND_OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}
