@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..core import context
+from ..core.dispatch_mode import DispatchMode
 from ..core.errors import add_fallback
 from ..core.forking import Lock
 from ..core.require import of_type
@@ -208,7 +208,7 @@ def push(fn: Callable[..., Any], args: tuple,
     return value, tangent
 
 
-class _DifferentiableTangents(TorchDispatchMode):
+class DifferentiableTangents(DispatchMode):
     """A mode in which PyTorch's forward-mode rules can be differentiated themselves.
 
     As a dispatch mode is active, those that change tensors in place to save memory (of logsumexp
@@ -270,7 +270,7 @@ class _Push:
             return map_tensors(as_value, value)
 
     def _dual(self) -> tuple[Any, Any]:
-        mode = _DifferentiableTangents() if recording(self.outer) else nullcontext()
+        mode = DifferentiableTangents() if recording(self.outer) else nullcontext()
         with forward_ad.dual_level(), mode:
             value = self._call([
                 leaf._raw if t is None else _like(leaf._raw, make_dual(

@@ -22,8 +22,10 @@ class _Function:
     """A function with a backward rule of its own; subclass it and call `apply`.
 
     ``forward(ctx, *args)`` computes the outputs and may keep tensors with ``ctx.save_for_backward``
-    or as attributes of `ctx`; ``backward(ctx, *grads)`` takes a gradient for each output and
-    returns one for each input of `forward`, None where there is none.
+    or as attributes of `ctx`; ``backward(ctx, *grads)`` takes a gradient for each output (None for
+    one that holds no Tensor) and returns one for each input of `forward`, None where there is none.
+    A gradient is converted to its input's type. Where one of their shapes broadcasts to the other,
+    it is summed or expanded to the input's.
 
     Examples:
         >>> import lamella as ms
@@ -114,7 +116,7 @@ class _UserFunction(torch.autograd.Function):
         ctx.call = call
         ctx.set_materialize_grads(own.materialize_grads)
         kept = [t for t in own.to_save]
-        ctx.kept = [None if isinstance(t, Tensor) else (t,) for t in kept]
+        ctx.kept = [dict(t.__dict__) if isinstance(t, Tensor) else (t,) for t in kept]
         ctx.save_for_backward(*(t._raw for t in kept if isinstance(t, Tensor)))
         outs = tuple(t._raw for t in tensors(call.out_tree))
         if own.dirty:
@@ -129,11 +131,27 @@ class _UserFunction(torch.autograd.Function):
         call: _FunctionCall = ctx.call
         own: FunctionContext = ctx.own
         saved = iter(ctx.saved_tensors)
-        own.saved_tensors = tuple(wrap(next(saved)) if k is None else k[0] for k in ctx.kept)
-        given = [None if g is None else wrap(g) for g in gradients]
+        own.saved_tensors = tuple(
+            _with_attributes(wrap(next(saved)), kept) if isinstance(kept, dict) else kept[0]
+            for kept in ctx.kept)
+        given = _of_outputs(call, [None if g is None else wrap(g) for g in gradients])
         with entered(None if call.level is None else call.level.outer):
             result = call.cls.backward(own, *given)
         return (None, *_gradients(call, result))
+
+
+def _with_attributes(tensor: Tensor, attributes: dict[str, Any]) -> Tensor:
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+def _of_outputs(call: _FunctionCall, gradients: list[Any]) -> list[Any]:
+    """The gradients that `backward` takes: None for outputs that hold no Tensor."""
+    outputs = call.out_tree if isinstance(call.out_tree, (tuple, list)) else [call.out_tree]
+    flow, given = iter(gradients), []
+    for output in outputs:
+        given += [next(flow) for _ in tensors(output)] or [None]
+    return given
 
 
 def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
@@ -158,8 +176,25 @@ def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
                                f"{describe(value)}.")
         for index, leaf in enumerate(tensors(arg)):
             part = value if kind_of(value) is None else leaf_of(value, index)
+            if isinstance(part, Tensor) and part._raw.shape != leaf._raw.shape:
+                part = wrap(_in_shape(part._raw, leaf._raw.shape, label))
             found.append(checked_gradient(part, leaf._raw, label))
     return found
+
+
+def _in_shape(gradient: torch.Tensor, shape: torch.Size, label: str) -> torch.Tensor:
+    """A gradient summed or expanded to the shape of its input."""
+    try:
+        both = torch.broadcast_shapes(gradient.shape, shape)
+    except RuntimeError:
+        both = None
+    if both == gradient.shape:
+        return gradient.sum_to_size(shape)
+    if both != shape:
+        raise RuntimeError(f"For custom function, grad tensor should be broadcast to the input: "
+                           f"the {label} must return a gradient of shape {tuple(shape)}, or one "
+                           f"that broadcasts, but it returned shape {tuple(gradient.shape)}.")
+    return gradient.expand(shape)
 
 
 def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
@@ -200,8 +235,8 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
 
     def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
         flow = iter(gradients)
-        douts = [wrap(next(flow) if s else torch.zeros_like(o))
-                 for o, s in zip(outs, floating, strict=True)]
+        douts = _of_outputs(call, [wrap(next(flow) if s else torch.zeros_like(o))
+                                   for o, s in zip(outs, floating, strict=True)])
         result = call.cls.backward(restored(inputs, found), *douts)
         return [*_gradients(call, result), *[None] * (len(inputs) - count)]
 

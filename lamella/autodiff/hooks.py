@@ -346,6 +346,10 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if lifted() and _depends(raw):
         return _hook_later_uses(self, hook)
     if raw.requires_grad:
+        alias: Any = raw
+        if hasattr(alias, "alias_of"):  # an argument of a function that is being recorded: the
+            alias.is_hooked = True      # gradient of all its uses arrives at what it stands for
+            raw = alias.alias_of
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
     # an input, by which a later gradient call may differentiate

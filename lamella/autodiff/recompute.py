@@ -11,17 +11,13 @@ from typing import Any
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch.utils import checkpoint as checkpoints
-from torch.utils.checkpoint import checkpoint, noop_context_fn, set_checkpoint_early_stop
 
 from ..core.state import state
 from ..tensors.random import kept
 from ..tensors.tensor import wrap
+from .kept_again import kept_again
 from .level import Level, batching, current, entered
 from .tree import check_no_hidden, map_tensors, tensors
-
-# before version 2.13 PyTorch took its inputs through a function without forward derivative
-_KEEPS_NO_TANGENTS = hasattr(checkpoints, "_NoopSaveInputs")
 
 
 def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompute: bool = False,
@@ -57,12 +53,11 @@ def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompu
                         f"but got {type(block).__name__}.")
     if context_fn is not None and use_reentrant:
         raise ValueError("For 'recompute', 'context_fn' goes with use_reentrant=False.")
-    with set_checkpoint_early_stop(bool(early_stop)):
-        return checkpointed(block, args, kwargs, context_fn)
+    return checkpointed(block, args, kwargs, context_fn, bool(early_stop))
 
 
 def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
-                 context_fn: Callable[[], Any] | None = None) -> Any:
+                 context_fn: Callable[[], Any] | None = None, early_stop: bool = True) -> Any:
     """Run `function` without keeping intermediate results; the backward pass runs it again.
 
     The second run sees all Parameters as the first did, and what it assigns to them is dropped.
@@ -70,7 +65,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
     """
     level, overlay = current(), state.overlay
     if (level is None or overlay is None or not torch.is_grad_enabled() or batching()
-            or _tangents_end_first(level) or _KEEPS_NO_TANGENTS and level.forward):
+            or _tangents_end_first(level)):
         return function(*args, **kwargs)
     journal, aliases = _journal(level), overlay.copy()
     start = len(journal)
@@ -105,9 +100,8 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
             state.overlay = seen
             return function(*given, **named)
 
-    outs = checkpoint(run, *(t._raw for t in tensors((args, kwargs))), use_reentrant=False,
-                      context_fn=noop_context_fn if context_fn is None else context_fn)
-    flat = iter(outs)  # type: ignore[arg-type]
+    outs = kept_again(run, [t._raw for t in tensors((args, kwargs))], context_fn, early_stop)
+    flat = iter(outs)
     out = map_tensors(lambda _: wrap(next(flat)), trees[0])
     trees[:] = [True]  # keeps no outputs alive
     return out

@@ -51,7 +51,8 @@ def grad(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = 0
 
     Args:
         fn: a function, method or Cell of Tensors.
-        grad_position: which positional inputs to differentiate by; None for none.
+        grad_position: which inputs to differentiate by; None for none. Inputs given by name are
+            counted after the others, in the order of the call.
         weights: a Parameter, or a tuple or list of them, to differentiate by.
         has_aux: differentiate only the first output; the others come back as they are.
         return_ids: pair each gradient with the position or Parameter name it belongs to; `get_grad`
@@ -181,6 +182,9 @@ class GradOperation:
             position: Any = 0
             if self.get_all:
                 given = args[:-1] if self.sens_param and "sens" not in kwargs else args
+                if kwargs:
+                    given = (*given, *(value for name, value in kwargs.items()
+                                       if name != "sens" or not self.sens_param))
                 position = tuple(i for i, a in enumerate(given) if _has_tensor(a))
             request = Request("GradOperation", fn, position if by_inputs else None,
                               weights if self.get_by_list else None, False, False,
@@ -253,7 +257,7 @@ class Request:
             else:
                 raise ValueError(f"For '{self.name}', with sens_param=True the last argument must "
                                  f"be the gradient of the output.")
-        positions = self._held(args)
+        positions = self._held((*args, *kwargs.values()) if kwargs else args)
         value, inputs, weights = differentiate(self.fn, args, kwargs, positions,
                                                self.weights or (), self.has_aux, sens)
         if self.return_ids:
@@ -277,11 +281,21 @@ class Request:
         for position in self.positions or ():
             if position >= len(args):
                 raise RuntimeError(f"For '{self.name}', 'grad_position' {position} is out of range:"
-                                   f" the function was called with {len(args)} positional "
-                                   f"arguments.")
+                                   f" the function was called with {len(args)} arguments.")
         for position in self.positions or ():
             check_no_hidden(self.name, f"argument {position}", args[position])
         return tuple(p for p in self.positions or () if _has_tensor(args[p]))
+
+
+def _by_position(fn: Callable[..., Any], args: tuple, kwargs: dict
+                 ) -> tuple[Callable[..., Any], tuple, dict]:
+    """The same call with its keyword arguments after the others, so that each has a position."""
+    names, number = tuple(kwargs), len(args)
+
+    def called(*every: Any) -> Any:
+        return fn(*every[:number], **dict(zip(names, every[number:], strict=True)))
+
+    return called, (*args, *kwargs.values()), {}
 
 
 def checked_positions(name: str, position: Any) -> tuple[int, ...] | None:
@@ -333,6 +347,8 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
     asked, weights, given = weights, _once_each(weights), fn
     if weights and outer is None:
         fn = spreading().differentiated(fn)
+    if positions and max(positions) >= len(args):
+        fn, args, kwargs = _by_position(fn, args, kwargs)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
     if run is None:
         run = record(fn, args, kwargs, positions, weights, outer)

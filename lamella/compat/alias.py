@@ -12,7 +12,8 @@ one, is left alone, and is what ``import mindspore`` finds again after `uninstal
 ``LAMELLA_MINDSPORE`` names, because programs compare it; ``lamella.__version__`` stays Lamella's
 own.
 
-From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``.
+From the command line: ``python -m lamella run script.py`` and ``pytest -p lamella.alias``. Both
+also let NumPy 2 give what NumPy 1 had, as programs of MindSpore's were written for that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import functools
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
@@ -33,7 +34,7 @@ from typing import Any
 
 from ..core import context
 from ..core.versions import __version__, asked_version
-from ..legacy import names
+from ..legacy import names, numpy_conversions, numpy_names
 from .absent import is_mindspores, nearest, why_left_out
 from .alias_paths import CLASSES_ONLY, FUNCTIONS, INNER, LATER, ROOMS, SHARED, SOURCES
 from .foreign_names import in_module
@@ -300,6 +301,7 @@ def _described_with_alias(name: str) -> dict[str, Any]:
 
 _finder: _Finder | None = None
 _aside: dict[str, ModuleType] = {}
+_undone_at_end: list[Callable[[], None]] = []  # what the plugin of pytest has changed
 
 
 def _ours(name: str) -> bool:
@@ -333,7 +335,7 @@ def install() -> None:
     if _finder is not None:
         return
     _exists.cache_clear()
-    for name in [n for n in sys.modules if _ours(n)]:
+    for name in filter(_ours, tuple(sys.modules)):  # at once, since threads may import
         _aside[name] = sys.modules.pop(name)
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
@@ -351,7 +353,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)  # type: ignore[arg-type]
     spawn.get_preparation_data = _described
     _finder = None
-    for name in [n for n in sys.modules if _ours(n)]:
+    for name in filter(_ours, tuple(sys.modules)):  # at once, since threads may import
         del sys.modules[name]
     sys.modules.update(_aside)
     _aside.clear()
@@ -360,8 +362,11 @@ def uninstall() -> None:
 def pytest_addoption(parser: Any) -> None:
     """The first hook a plugin gets, before any conftest.py (``pytest -p lamella.alias``)."""
     install()
+    _undone_at_end[:] = numpy_names.offer(), numpy_conversions.offer()
 
 
 def pytest_unconfigure(config: Any) -> None:
     """The last hook: pytest may be running inside a program of its own."""
+    while _undone_at_end:
+        _undone_at_end.pop()()
     uninstall()

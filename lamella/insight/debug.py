@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from ..core.dispatch_mode import DispatchMode
 from ..core.dtype import is_inexact
 from ..core.state import state
 from ..graph.guards.search import reachable_from
@@ -126,7 +126,7 @@ class _Found(BaseException):
     """Ends the step; no `except Exception` of the program's holds it up."""
 
 
-class _Watching(TorchDispatchMode):
+class _Watching(DispatchMode):
     """Looks at the results of each operation."""
 
     def __init__(self) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from ..core.dispatch_mode import DispatchMode
 from ..tensors.tensor import Tensor, wrap
 
 __all__ = ["MsDispatchMode", "OpFunc"]
@@ -82,7 +82,7 @@ class OpFunc:
         return f"<OpFunc {self.name}>"
 
 
-class _Kernels(TorchDispatchMode):
+class _Kernels(DispatchMode):
     """Hands each kernel to the method of a `MsDispatchMode`."""
 
     def __init__(self, mode: MsDispatchMode):

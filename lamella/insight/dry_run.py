@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
+from ..core.dispatch_mode import DispatchMode
 from ..core.state import state
 from ..graph.guards.search import reachable_from_call
 from ..graph.tracing.undo import undone
@@ -17,7 +16,7 @@ from .roofline.figures import ARITHMETIC
 __all__ = ["FlopCounter", "dry_run", "flops_collection"]
 
 
-class FlopCounter(TorchDispatchMode):
+class FlopCounter(DispatchMode):
     """Adds up the operations of all kernels that multiply: products, convolutions, attention."""
 
     flops = 0

@@ -1,4 +1,4 @@
-"""Conversions and methods of arrays that NumPy 1 had, for programs that `lamella run` starts.
+"""Conversions and methods of arrays that NumPy 1 had, for programs and tests of MindSpore's.
 
 Arrays are a type in C: a method that Python looks up by name is an entry of the type's
 dictionary, and one that C code calls (``float(array)``) a pointer in the type as well. The pointer
@@ -26,22 +26,45 @@ _PLACES = {"__float__": (18, 11), "__int__": (16, 26)}
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
-def offer() -> None:
+def offer() -> Callable[[], None]:
     """Let arrays of one element be converted to a number in any rank, with a warning.
 
     Also the methods `itemset`, `newbyteorder`, `ptp` and `tostring`, where this NumPy lacks them.
     Nothing is changed where the type isn't laid out as this Python's interface says.
+
+    Returns:
+        A function that undoes this.
     """
     kinds = [np.ndarray, *_below(np.ndarray)]
+    entries = _entries(np.ndarray)
+    before = {name: entries.get(name) for name in (*_PLACES, "__complex__", *_METHODS)}
+    pointers: list[tuple[ctypes.c_void_p, int | None]] = []
     for name in _PLACES if _is_laid_out_as_usual() else ():
         try:
             getattr(np.zeros(1), name)()
         except TypeError:
-            _replace(kinds, name, _converting(getattr(np.ndarray, name), name.strip("_")))
-    for name, (method, instead) in _METHODS.items():
+            method = _converting(getattr(np.ndarray, name), name.strip("_"))
+            pointers += _replace(kinds, name, method)
+    try:
+        complex(np.zeros(1))
+    except TypeError:
+        entries["__complex__"] = _converting(np.ndarray.__complex__, "complex")
+    for name, (function, instead) in _METHODS.items():
         if not hasattr(np.ndarray, name):
-            _entries(np.ndarray)[name] = _warning(name, method, instead)
+            entries[name] = _warning(name, function, instead)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
+
+    def undo() -> None:
+        for pointer, address in pointers:
+            pointer.value = address
+        for name, method in before.items():
+            if method is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = method
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(np.ndarray))
+
+    return undo
 
 
 def _is_laid_out_as_usual() -> bool:
@@ -61,20 +84,27 @@ def _entries(kind: type) -> dict[str, Any]:
     return gc.get_referents(vars(kind))[0]
 
 
-def _replace(kinds: list[type], name: str, function: Callable[..., Any]) -> None:
+def _replace(kinds: list[type], name: str, function: Callable[..., Any]
+             ) -> list[tuple[ctypes.c_void_p, int | None]]:
+    """Replace a function of numbers.
+
+    Returns:
+        The pointers that have changed, each with the address before.
+    """
     place, number = _PLACES[name]
     by_name = type("ByName", (), {name: function})
     old, new = _pointer(np.ndarray, place), _pointer(by_name, place)
     known = ctypes.pythonapi.PyType_GetSlot
     known.restype, known.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
     if old.value != known(np.ndarray, number) or new.value != known(by_name, number):
-        return
+        return []
     before = old.value
     _entries(np.ndarray)[name] = function
-    for kind in kinds:
-        pointer = _pointer(kind, place)
-        if pointer.value == before:
-            pointer.value = new.value
+    changed = [pointer for pointer in (_pointer(kind, place) for kind in kinds)
+               if pointer.value == before]
+    for pointer in changed:
+        pointer.value = new.value
+    return [(pointer, before) for pointer in changed]
 
 
 def _pointer(kind: type, place: int) -> ctypes.c_void_p:

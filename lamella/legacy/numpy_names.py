@@ -1,4 +1,4 @@
-"""Names that NumPy 1 had and NumPy 2 has no more, for programs that `lamella run` starts."""
+"""Names that NumPy 1 had and NumPy 2 has no more, for programs and tests of MindSpore's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOW: dict[str, Any] = {
     "Infinity": "inf", "infty": "inf", "int": int, "int0": "intp", "longcomplex": "clongdouble",
     "longfloat": "longdouble", "NaN": "nan", "NAN": "nan", "object": object, "object0": "object_",
     "product": "prod", "cumproduct": "cumprod", "alltrue": "all", "sometrue": "any",
-    "in1d": "isin", "row_stack": "vstack", "round_": "round", "singlecomplex": "complex64",
+    "row_stack": "vstack", "round_": "round", "singlecomplex": "complex64",
     "str": str, "string_": "bytes_", "trapz": "trapezoid", "uint0": "uintp", "unicode_": "str_",
 }
 
@@ -33,6 +33,8 @@ _OTHERS: dict[str, tuple[Callable[[], Any], str]] = {
     "cast": (lambda: _Casts(), "np.asarray(a, dtype)"),
     "disp": (lambda: print, "print"),
     "find_common_type": (lambda: _common_type, "np.result_type"),
+    "in1d": (lambda: lambda a, *args, **kwargs: np.isin(np.ravel(a), *args, **kwargs),
+             "np.isin(np.ravel(a), b)"),
     "issubclass_": (lambda: lambda a, b: isinstance(a, type) and issubclass(a, b), "issubclass"),
     "issubsctype": (lambda: np.issubdtype, "np.issubdtype"),
     "mat": (lambda: np.asmatrix, "np.asmatrix"),
@@ -85,20 +87,22 @@ def _widest(kind: Any) -> type:
     return next((of[-1] for of in _kinds().values() if found in of), found)
 
 
-def offer() -> None:
+def offer() -> Callable[[], None]:
     """Let ``numpy`` give these names, with a DeprecationWarning at each place that uses one.
+
+    Returns:
+        A function that undoes this.
 
     Examples:
         >>> import warnings
         >>> import numpy as np
         >>> from lamella.legacy import numpy_names
-        >>> before = np.__getattr__
-        >>> numpy_names.offer()
+        >>> undo = numpy_names.offer()
         >>> with warnings.catch_warnings():
         ...     warnings.simplefilter("ignore")
         ...     np.infty, np.float
         (inf, <class 'float'>)
-        >>> np.__getattr__ = before
+        >>> undo()
     """
     found = vars(np)["__getattr__"]
 
@@ -114,6 +118,7 @@ def offer() -> None:
         return getattr(np, now) if isinstance(now, str) else now
 
     np.__getattr__ = __getattr__
+    return lambda: setattr(np, "__getattr__", found)
 
 
 def _warn(name: str, instead: str) -> None:

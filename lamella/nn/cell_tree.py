@@ -10,7 +10,7 @@ from .. import ops
 from ..compat.missing import attribute_of
 from ..core.primitive import Primitive
 from ..core.require import of_type
-from ..tensors.parameter import Parameter, is_generated_name
+from ..tensors.parameter import Parameter, ParameterTuple, is_generated_name
 from ..tensors.tensor import Tensor
 from .cell_lists import warn_of_listed_cells
 
@@ -65,8 +65,8 @@ class CellTree:
         elif isinstance(value, Tensor) and value.__dict__.get("_is_buffer"):
             self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
         else:
-            if isinstance(value, (tuple, list)) and value and isinstance(value[0], Parameter):
-                self._register_parameter_list(name, value)
+            if isinstance(value, ParameterTuple):
+                self._register_parameter_tuple(name, value)
             object.__setattr__(self, name, value)
 
     def _set_parameter(self, name: str, value: Any) -> None:
@@ -81,15 +81,13 @@ class CellTree:
                             f"replaced by a Parameter, a Tensor or None, or a number if it holds "
                             f"one, but got {type(value).__name__}.")
 
-    def _register_parameter_list(self, name: str, values: Any) -> None:
+    def _register_parameter_tuple(self, name: str, values: ParameterTuple) -> None:
         before = self.__dict__.get(name)
-        replaced = {id(p): p for p in before if isinstance(p, Parameter)} if isinstance(
-            before, (tuple, list)) else {}
-        for number, parameter in enumerate(values):
-            if not isinstance(parameter, Parameter):
-                continue
+        replaced = {id(p) for p in before} if isinstance(before, ParameterTuple) else set()
+        for parameter in values:
             if is_generated_name(parameter.name):
-                parameter.name = f"{name}.{number}"
+                number = self.__dict__["_numbered"] = self.__dict__.get("_numbered", 0) + 1
+                parameter.name = f"Parameter${number}"
             there = self._params.get(parameter.name)
             if there is not None and there is not parameter and id(there) not in replaced:
                 raise ValueError(f"For '{type(self).__name__}', a parameter named "

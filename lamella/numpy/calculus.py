@@ -20,7 +20,7 @@ __all__ = ["diff", "ediff1d", "gradient", "interp", "trapz", "unwrap"]
 
 @op
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """As `ops.diff`; `prepend` and `append` are numbers or Tensors of one element along the axis.
+    """As `ops.diff`; `prepend` and `append` are numbers, or of `a`'s shape except along the axis.
 
     Raises:
         TypeError: if `n` is no int.
@@ -35,8 +35,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if n == 0:
         return a
     shape = (*a.shape[:axis], 1, *a.shape[axis + 1:])
-    ends = [None if e is None else ops.broadcast_to(as_tensor(e, "diff", name), shape)
+    ends = [None if e is None else as_tensor(e, "diff", name)
             for name, e in (("prepend", prepend), ("append", append))]
+    ends = [ops.broadcast_to(e, shape) if e is not None and e.size == 1 else e for e in ends]
     a = concatenate([t for t in (ends[0], a, ends[1]) if t is not None], axis)
     if n >= a.shape[axis]:
         raise ValueError(f"For 'diff', 'n' must be below the length {a.shape[axis]} of the axis, "

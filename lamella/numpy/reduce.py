@@ -7,6 +7,7 @@ from typing import Any
 from .. import ops
 from ..core.dtype import uint8, uint16, uint32
 from ..tensors.tensor import Tensor
+from .shape import axes_in
 from .types import (
     as_tensor,
     as_type,
@@ -41,7 +42,7 @@ def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,
         where: which elements take part; a Tensor of bool needs `initial`.
 
     Raises:
-        ValueError: if there is no such axis, or `where` comes without `initial`.
+        ValueError: if there is no such axis, one comes twice, or `where` comes without `initial`.
 
     Examples:
         >>> import lamella.numpy as np
@@ -50,17 +51,24 @@ def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,
         [-1.  3.]
     """
     a = _taking_part("amax", ops.maximum, a, initial, where)
-    return ops.amax(a, axis, keepdims)
+    return ops.amax(a, _different(axis, a, "amax"), keepdims)
 
 
 def amin(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,
          where: Any = True) -> Tensor:
     """The least element over axes; see `amax`."""
     a = _taking_part("amin", ops.minimum, a, initial, where)
-    return ops.amin(a, axis, keepdims)
+    return ops.amin(a, _different(axis, a, "amin"), keepdims)
 
 
 max, min = amax, amin
+
+
+def _different(axis: Any, a: Tensor, where: str) -> Any:
+    """The axis or axes as they are, once it is checked that none comes twice."""
+    if isinstance(axis, (tuple, list)):
+        axes_in(axis, a.ndim, where)
+    return axis
 
 
 def _taking_part(name: str, extremum: Any, a: Any, initial: Any, where: Any) -> Tensor:
@@ -132,7 +140,8 @@ def mean(a: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) ->
         >>> print(np.mean(np.array([1, 2])), np.mean(np.array([1.0, 2.0])))
         1 1.5
     """
-    return typed(ops.mean(as_tensor(a, "mean", "a"), axis, keepdims), dtype)
+    a = as_tensor(a, "mean", "a")
+    return typed(ops.mean(a, _different(axis, a, "mean"), keepdims), dtype)
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
@@ -167,6 +176,8 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """
     a = as_tensor(a, "cumsum", "a")
     kind = summed_type(a) if dtype is None else as_type(dtype, "cumsum")
+    if kind is bool_:  # whether any has been true so far
+        return cast(cumsum(cast(a, bool_), axis, int32), bool_)
     return ops.cumsum(cast(ops.ravel(a) if axis is None else a, kind), axis or 0)
 
 
@@ -202,6 +213,7 @@ def _nan_extremum(where: str, extremum: Any, a: Any, axis: Any, dtype: Any, keep
     if not isinstance(keepdims, int):
         raise TypeError(f"For '{where}', 'keepdims' must be a bool, but got {keepdims!r}.")
     a = as_tensor(a, where, "a")
+    axis = _different(axis, a, where)
     out = extremum(_without_nan(a, instead), axis, bool(keepdims))
     if a._raw.is_floating_point():
         out = ops.where(ops.all(ops.isnan(a), axis, bool(keepdims)), Tensor(nan, a.dtype), out)
@@ -221,6 +233,7 @@ def nanmin(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
 def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The sum over axes in the type of `a`, with nan counted as 0."""
     a = as_tensor(a, "nansum", "a")
+    axis = _different(axis, a, "nansum")
     if a.dtype is bool_:
         return typed(ops.any(a, axis, keepdims), dtype)
     return typed(ops.sum(_without_nan(a, 0), axis, keepdims, dtype=a.dtype), dtype)
@@ -248,6 +261,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
         1.5
     """
     a = _wide(a, "nanmean")
+    axis = _different(axis, a, "nanmean")
     out = ops.sum(_without_nan(a, 0), axis, keepdims) / _count(a, axis, keepdims)
     return typed(out, _kind(a, dtype))
 

@@ -65,6 +65,7 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
 
     Raises:
         TypeError: if `value` is anything else.
+        ValueError: if nested lists have different lengths.
     """
     if isinstance(value, Tensor):
         return value
@@ -73,7 +74,7 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
         kind = functools.reduce(promoted, [p.dtype for p in parts])
         return ops.stack([cast(p, kind) for p in parts])
     if isinstance(value, (bool, int, float, list, tuple)):
-        raw = as_raw(value)
+        raw = _of_numbers(value, where, name)
         if raw.dtype is torch.int64 and not _fits_int32(value):
             return wrap(raw)
         return wrap(raw.to(_NARROWED.get(raw.dtype, raw.dtype)))
@@ -81,6 +82,18 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
         return wrap(as_raw(value))
     raise TypeError(f"For '{where}', '{name}' must be a Tensor, a number, a list or a tuple, "
                     f"but got {value!r} of type {type(value).__name__}.")
+
+
+def _of_numbers(value: Any, where: str, name: str) -> torch.Tensor:
+    try:
+        return as_raw(value)
+    except TypeError:
+        try:
+            onp.asarray(value)
+        except ValueError as error:
+            raise ValueError(f"For '{where}', '{name}' must be nested lists of one shape, but "
+                             f"got {value!r}: {error}") from None
+        raise
 
 
 def _fits_int32(value: Any) -> bool:

@@ -160,7 +160,8 @@ def _fractional(name: str, input: Tensor, rank: int, kernel_size: Any, output_si
     size = None if output_size is None else each(name, "output_size", output_size, rank)
     ratio = (output_ratio,) * rank if isinstance(output_ratio, float) else output_ratio
     raw = _kernel_type(input._raw)
-    raw_samples = None if samples is None else samples._raw.to(raw.dtype)
+    # the positions are steps of the samples: their derivative is 0
+    raw_samples = None if samples is None else samples._raw.detach().to(raw.dtype)
     pool = F.fractional_max_pool2d if rank == 2 else F.fractional_max_pool3d
     out, indices = pool(raw, kernel, size, ratio, True, raw_samples)  # type: ignore
     out = out.to(input._raw.dtype)

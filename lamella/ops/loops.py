@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 
+from ..autodiff.level import batching
 from ..autodiff.tree import map_tensors, tensors
 from ..core.state import state
 from ..core.structures import kind_of
+from ..core.wrappers import differs, of_all_examples
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 
@@ -37,7 +39,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     the loop is recorded step by step, as a ``while`` of Python's, and the number of steps is part
     of what the graph depends on. The same numbers result.
 
-    All derivatives pass through it. The backward pass keeps what it needs of each step.
+    All derivatives pass through it, and `vmap`: there an example for which the condition no longer
+    holds keeps its value, while others go on. The backward pass keeps what it needs of each step.
 
     Args:
         cond_fun: takes the value; a Tensor of one element, or a bool: whether to go on.
@@ -71,9 +74,30 @@ def looped(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: A
         found = _Recorded((condition, body), value).whiles(condition, body)
         if found is not None:
             return found[0]
-    while condition(value):
-        value = body(value)
+    while _goes_on(holds := condition(value)):
+        found = body(value)
+        value = _of_examples(holds, found, value) if _differs(holds) else found
     return value
+
+
+def _differs(holds: Any) -> bool:
+    """Whether a condition differs between the examples of a `vmap`."""
+    return isinstance(holds, Tensor) and batching() and differs(holds._raw)
+
+
+def _goes_on(holds: Any) -> Any:
+    """Whether a condition holds, for any of the examples of a `vmap`."""
+    return wrap(of_all_examples(holds._raw).any()) if _differs(holds) else holds
+
+
+def _of_examples(holds: Tensor, found: Any, value: Any) -> Any:
+    """The next value of the examples that go on, and the last one of those that have ended."""
+    if not _alike(found, value):
+        raise TypeError("For 'while_loop', inside of 'vmap' a condition that differs between "
+                        "examples needs a body whose value has the structure that it takes.")
+    goes_on = holds._raw.reshape(()) != 0
+    pairs = zip(tensors(found), tensors(value), strict=True)
+    return _with_raws(found, [torch.where(goes_on, a._raw, b._raw) for a, b in pairs])
 
 
 def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ..autodiff.tree import differentiable, map_tensors, tensors
+from ..core.dispatch_mode import DispatchMode
 from ..core.errors import describe
 from ..core.state import state
 from ..tensors.parameter import Parameter
@@ -318,7 +318,7 @@ def sources_of(raw: torch.Tensor) -> dict[Any, None]:
 
 def _tracker(planning: _Planning) -> Any:
     """A mode that follows what is computed between Cells."""
-    class Tracker(TorchDispatchMode):
+    class Tracker(DispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                                kwargs: Any = None) -> Any:
             out = func(*args, **(kwargs or {}))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from ..core.dispatch_mode import DispatchMode
 from ..core.dtype import is_inexact
 
 aten = torch.ops.aten
@@ -39,7 +39,7 @@ _ALONG = {aten._softmax: 1, aten._log_softmax: 1, aten.logsumexp: 1, aten.amax: 
           aten.var: 1, aten.prod: 1, aten.linalg_vector_norm: 2}
 
 
-class Dependence(TorchDispatchMode):
+class Dependence(DispatchMode):
     """A mode that follows which elements depend on those of `origin`."""
 
     def __init__(self, origin: torch.Tensor):

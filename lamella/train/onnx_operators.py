@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
+from ..core.dispatch_mode import DispatchMode
 from ..graph.tracing.lines import NOWHERE, nearest_line
 
 
@@ -20,7 +19,7 @@ def sorted_in_onnx(raw: Any, stable: bool | None = None, dim: int = -1,
     return onnx.TopK(raw, length, axis=dim, largest=1 if descending else 0, sorted=1)
 
 
-class LinesOf(TorchDispatchMode):
+class LinesOf(DispatchMode):
     """Notes the first line of the user's program that runs a kernel of PyTorch's.
 
     Args:

@@ -350,3 +350,68 @@ def test_gradients_that_a_function_may_not_return(returned, text):
     other = ms.Tensor([3.0]) if "none or tensor" in text else 3
     with pytest.raises(RuntimeError, match=text):
         ms.grad(lambda x: Bad.apply(x, other))(ms.Tensor([2.0]))
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_functions_gradient_takes_the_shape_and_type_of_its_input(batched):
+    class Add(ms._Function):
+        @staticmethod
+        def forward(ctx, x, y, z):
+            return x + y * z
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return (Tensor([[1, 1, 1], [2, 2, 2]], ms.int64), gradient,
+                    Tensor([[1.0], [2.0]], ms.float64))
+
+    x, y, z = Tensor([3.0, 3, 3]), Tensor([[1.0, 2, 3], [4, 5, 6]]), Tensor([[2.0] * 3] * 2)
+    by = ms.grad(Add.apply, (0, 1, 2))
+    found = by(x, y, z)
+    if batched:
+        found = [g[1] for g in ms.vmap(by)(*(ops.stack([t, t]) for t in (x, y, z)))]
+    for gradient, given, wanted in zip(found, (x, y, z), (
+            [3, 3, 3], [[1, 1, 1]] * 2, [[1, 1, 1], [2, 2, 2]]), strict=True):
+        assert gradient.dtype == given.dtype
+        assert gradient.tolist() == wanted
+
+
+def test_a_functions_gradient_of_another_shape_is_an_error():
+    class Bad(ms._Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return ops.ones((2,))
+
+    with pytest.raises(RuntimeError, match=r"grad tensor should be broadcast to the input.*\(3,\)"):
+        ms.grad(Bad.apply)(ops.ones((3,)))
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_outputs_that_are_no_tensors_have_no_gradient(batched):
+    seen = []
+
+    class Several(ms._Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            x.double = x * 2
+            ctx.save_for_backward(x)
+            return x * y, 4, (x, y)
+
+        @staticmethod
+        def backward(ctx, first, number, x, y):
+            seen.append(number)
+            kept, = ctx.saved_tensors
+            return first * (1 if batched else kept.double) + x, y
+
+    def f(x, y):
+        product, number, (x, y) = Several.apply(x, y)
+        return product * number + x * 3 + y * 5
+
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    by = ms.grad(f, (0, 1))
+    by_x, by_y = ms.vmap(by)(x, y) if batched else by(x, y)
+    assert by_x.tolist() == ([7, 7] if batched else [11, 19]) and by_y.tolist() == [5, 5]
+    assert seen == [None]

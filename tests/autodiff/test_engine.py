@@ -24,6 +24,13 @@ ms.hvp(nn.LayerNorm((3,)), x, x)
 ms.jet(lambda x: ops.sin(x) * x, x, ops.ones((4, 4, 3)))
 ms.vmap(lambda row: ms.jvp(lambda x: x * x, row, row)[1])(x)
 ms.hessian(lambda x: (x ** 3).sum())(x)
+ms.grad(lambda x: ms.jvp(lambda x: (x ** 3).sum(), x, x)[1])(x)
+ms.grad(lambda x: ms.recompute(lambda x: ops.sin(x) * x, x))(x)
+net.recompute()
+ms.jit(ms.grad(lambda x: net(x).sum()))(x)
+ms.jit(lambda x: ms.jvp(ms.grad(lambda x: ms.scan(lambda c, _: (ops.sin(c), None), x, length=9)[0]),
+                        x, x))(x)
+ms.sparse_jacobian(lambda x: x * x)(x[0])
 print([name for name in ("sympy", "torch._dynamo", "torch._inductor") if name in sys.modules])
 """
 

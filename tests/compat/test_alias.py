@@ -7,8 +7,10 @@ import logging
 import subprocess
 import sys
 import textwrap
+import threading
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import lamella
@@ -138,6 +140,29 @@ def test_probing_for_names_works(mindspore):
     assert importlib.util.find_spec("mindspore.nn") is not None
 
 
+def test_install_while_another_thread_imports():
+    done, interval = threading.Event(), sys.getswitchinterval()
+
+    def load_modules():
+        while not done.is_set():
+            for i in range(50):
+                sys.modules[f"made_up_{i}"] = ModuleType(f"made_up_{i}")
+            for i in range(50):
+                del sys.modules[f"made_up_{i}"]
+
+    thread = threading.Thread(target=load_modules)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for _ in range(50):
+            alias.install()
+            alias.uninstall()
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+
+
 def test_install_twice_and_uninstall_twice():
     alias.install()
     alias.install()
@@ -194,6 +219,25 @@ def test_pytest_plugin(tmp_path):
          "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=300,
         cwd=tmp_path)
     assert "1 passed" in result.stdout, result.stdout + result.stderr
+
+
+def test_pytest_plugin_offers_what_numpy_1_had(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import numpy as np\n\ndef test():\n"
+        "    assert np.NINF == -np.inf and float(np.ones((1, 1))) == 1\n")
+    # the plugin goes when pytest ends, which may run inside a program
+    program = ("import numpy as np, pytest; status = pytest.main(['-q', '-p', 'lamella.alias', "
+               "'-p', 'no:cacheprovider', '.'])\nprint(status)\n"
+               "for old in (lambda: np.NINF, lambda: float(np.ones((1, 1)))):\n"
+               "    try:\n        old()\n"
+               "    except (AttributeError, TypeError) as error:\n        print(error)\n")
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                            timeout=300, cwd=tmp_path)
+    assert "\n0\n" in result.stdout.replace("ExitCode.OK", "0"), result.stdout + result.stderr
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        assert "np.NINF is no part of NumPy 2; use -np.inf." in result.stdout
+        assert "`np.NINF` was removed" in result.stdout
+        assert "only 0-dimensional arrays can be converted" in result.stdout
 
 
 # -- mindspore.log ---------------------------------------------------------------------------------

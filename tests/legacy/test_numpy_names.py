@@ -43,6 +43,7 @@ def test_what_has_no_name_any_more(monkeypatch):
         warnings.simplefilter("ignore")
         assert (np.NINF, np.PINF, np.PZERO) == (-np.inf, np.inf, 0)
         assert np.asscalar(np.array([3])) == 3 and np.mat([[1, 2]]).shape == (1, 2)
+        assert np.in1d([[1, 2]], [2], invert=True).tolist() == [True, False]
         assert np.msort([[2, 0], [1, 3]]).tolist() == [[1, 0], [2, 3]]
         assert np.cast["float32"]([1]).dtype == np.float32 and np.nbytes[np.int16] == 2
         assert np.asfarray([1]).dtype == np.float64
@@ -66,7 +67,8 @@ class Mine(np.ndarray):
     pass
 
 print("%f %d" % (np.array([1.5]), np.array([[3]])), float(np.array([2])), int(np.array([[2.7]])),
-      math.sqrt(np.array([4.0])), float(np.array(5.5)), int(np.ones(1).view(Mine)))
+      math.sqrt(np.array([4.0])), float(np.array(5.5)), int(np.ones(1).view(Mine)),
+      complex(np.array([[2.5]]), 1))
 for wrong in (np.ones(2), np.ones(0), np.ones((2, 1))):
     for kind in (float, int, "%f".__mod__):
         try:
@@ -92,7 +94,7 @@ def test_arrays_of_one_element_are_numbers_in_a_program_that_is_run(tmp_path):
     done = python("-m", "lamella", "run", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "1.500000 3 2.0 2 2.0 5.5 1\n" + "TypeError " * 9
+        "1.500000 3 2.0 2 2.0 5.5 1 (2.5+1j)\n" + "TypeError " * 9
         + "ValueError\n[0, 7, 8] 8 [0, 1792, 2048] True\n1.5 2 3.0\n")
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         assert f"{program}:10: DeprecationWarning: NumPy 2 converts only arrays of rank 0 to a " \

@@ -172,8 +172,24 @@ def test_parameter_tuples_belong_to_the_cell():
                                             Parameter(Tensor(2.0), name="p2")])
             self.unnamed = [Parameter(Tensor(3.0)), Parameter(Tensor(4.0))]
 
-    assert names(Holder()) == ["p1", "p2", "unnamed.0", "unnamed.1"]
+    assert names(Holder()) == ["p1", "p2"]  # lists hold Parameters of the program's own
     assert isinstance(Holder().group, ms.ParameterTuple)
+
+
+def test_parameter_tuples_number_parameters_without_a_name():
+    class Holder(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.first = ms.ParameterTuple([Parameter(Tensor(1.0)), Parameter(Tensor(2.0), "b")])
+            self.second = ms.ParameterTuple([Parameter(Tensor(3.0))])
+            self.listed = [Parameter(Tensor(4.0))]
+
+    cell = nn.SequentialCell(Holder())
+    assert names(cell) == ["0.Parameter$1", "0.b", "0.Parameter$2"]
+    assert cell[0].listed[0].name.startswith("Parameter#")
+    weights = cell.trainable_params()
+    total = ms.grad(lambda: cell[0].second[0] * 2 + cell[0].listed[0], None, weights)()
+    assert [float(g) for g in total] == [0, 0, 2]
 
 
 def test_training_mode_and_flags():

@@ -155,6 +155,11 @@ def test_extended_primitives(operator, reference, args):
     check_op(operator, reference, args)
 
 
+def test_the_gradient_of_a_slice_may_lack_lengths_of_one():
+    found = ops.StridedSliceGrad()(Tensor(X[:, :2]), (3, 3, 2), (0, 0, 0), (1, 3, 2), (1, 1, 1))
+    np.testing.assert_array_equal(found.asnumpy(), np.stack([X[:, :2], 0 * X[:, :2], 0 * X[:, :2]]))
+
+
 def test_places_of_extended_primitives_are_int64():
     assert ops.SortExt()(Tensor(X))[1].dtype is ms.int64
     assert ops.TopkExt()(Tensor(X), 1)[1].dtype is ms.int64

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from ...core.wrappers import functorch
 from .operations import Effects, bases_of
 
 
@@ -85,25 +86,40 @@ class Loop:
         return (int(values[0]) if self.counted else self.steps, list(values[start:first]),
                 list(values[first:last]), list(values[last:]))
 
-    def __call__(self, values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Run it, kernel by kernel."""
+    def __call__(self, values: Sequence[torch.Tensor], run: Callable[..., Sequence[torch.Tensor]]
+                 = lambda graph, *given: graph(*given)) -> list[torch.Tensor]:
+        """Run it, step by step.
+
+        Args:
+            values: what it is called with.
+            run: runs its graphs.
+        """
         steps, carried, stacks, outside = self.parts(values)
-        columns: list[list[torch.Tensor]] = [[] for _ in self.kept]
+        columns: list[Any] = [[] for _ in self.kept]
+        # what is kept goes to its place, if no transformation has to see that
+        at_once = bool(steps) and not any(
+            torch.is_grad_enabled() and raw.requires_grad
+            or functorch.is_functorch_wrapped_tensor(raw) for raw in values)
+        if at_once:
+            columns = [empty.new_empty((steps, *empty.shape[1:])) for empty in self.kept]
         count = 0
         while (count < steps if steps is not None
-               else bool(self.condition(*carried, *outside)[0])):  # type: ignore[misc]
+               else bool(run(self.condition, *carried, *outside)[0])):
             place = -1 - count if self.backward else count
-            found = self.body(*carried, *[stack[place] for stack in stacks], *outside)
+            found = run(self.body, *carried, *[stack[place] for stack in stacks], *outside)
             carried = list(found[:self.carried])
             for column, value in zip(columns, found[self.carried:], strict=True):
-                column.append(value)
+                if at_once:
+                    column[place].copy_(value)
+                else:
+                    column.append(value)
             count += 1
         self.seen = max(self.seen, count)
-        if self.backward:
+        if self.backward and not at_once:
             columns = [column[::-1] for column in columns]
         ends = [raw.clone() if i in self.copied or not count else raw
                 for i, raw in enumerate(carried)]
-        made = [torch.stack(column) if count else empty.clone()
+        made = [empty.clone() if not count else column if at_once else torch.stack(column)
                 for column, empty in zip(columns, self.kept, strict=True)]
         return [*ends, *made, *([torch.scalar_tensor(count, dtype=torch.int64)]
                                 if self.counts else [])]

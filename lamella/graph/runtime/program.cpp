@@ -134,7 +134,15 @@ struct Loop {
     const at::Tensor* outside = given.data() + last;
     const int64_t most = counted ? given[0].item<int64_t>() : steps;
     std::vector<at::Tensor> carries(given.begin() + first, given.begin() + first + carried);
+    // what is kept goes to its place at once if the number of steps is known
+    std::vector<at::Tensor> whole;
     std::vector<std::vector<at::Tensor>> columns(kept.size());
+    if (!condition && most > 0)
+      for (const auto& each : kept) {
+        auto sizes = each.sizes().vec();
+        sizes[0] = most;
+        whole.push_back(at::empty(sizes, each.options()));
+      }
     std::vector<IValue> values;
     int64_t count = 0;
     for (; condition ? goes_on(carries, outside, others, values) : count < most; ++count) {
@@ -149,7 +157,12 @@ struct Loop {
       for (size_t i = 0; i < others; ++i) values[carried + stacks + i] = outside[i];
       body->execute(values);
       auto found = results(*body, values);
-      for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back(std::move(found[carried + i]));
+      for (size_t i = 0; i < columns.size(); ++i) {
+        if (whole.empty())
+          columns[i].push_back(std::move(found[carried + i]));
+        else
+          whole[i].select(0, backward ? most - 1 - count : count).copy_(found[carried + i]);
+      }
       found.resize(carried);
       carries = std::move(found);
     }
@@ -161,7 +174,8 @@ struct Loop {
     for (auto& each : carries) made.push_back(std::move(each));
     for (size_t i = 0; i < columns.size(); ++i) {
       if (backward) std::reverse(columns[i].begin(), columns[i].end());
-      made.push_back(count ? at::stack(columns[i]) : kept[i].clone());
+      made.push_back(!count ? kept[i].clone() : whole.empty() ? at::stack(columns[i]) : whole[i]);
+      columns[i].clear();  // so that one is there twice at most
     }
     if (counts) made.push_back(at::scalar_tensor(count, at::kLong));
     return made;

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...communication.functional import IMPLEMENTATIONS
+from ...core.dispatch_mode import DispatchMode
 from ...core.state import state
 from ..guards.kinds import tensor_meta
 from ..ir.lazy_module import KernelGraph, LazyModule
@@ -40,7 +40,7 @@ class Recomputation:
     """A second run of a function that `ms.recompute` called; its values are marked by it."""
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(DispatchMode):
     """Inside of it, the kernels that run are recorded in `graph`.
 
     A tensor that is neither an input nor a result recorded before is a constant: the graph takes it
@@ -58,6 +58,9 @@ class Recorder(TorchDispatchMode):
     """
 
     defers = False
+    level: Any = None  # as those of `loop_part.BodyRecorder`
+    watch: Any = None
+    is_strict = False
 
     def __init__(self, inputs: Iterable[torch.Tensor]):
         super().__init__()
@@ -83,10 +86,6 @@ class Recorder(TorchDispatchMode):
             self._last = self.graph.create_node("placeholder", f"input_{number}")
             self._last.meta["tensor_meta"] = meta_of_value(raw)
             self._give(raw, self._last)
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # deciding it would import PyTorch's compiler, which isn't needed here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:

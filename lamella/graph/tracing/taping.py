@@ -154,6 +154,7 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
             with recorder.pause():
                 alias = root.view_as(root)
             recorder.stands_for(alias, data)
+            alias.alias_of = root  # type: ignore[attr-defined]  # where hooks belong
         made[-1] = alias
         own[id(thing)] = thing, data, alias
         if isinstance(thing, Parameter):
@@ -168,6 +169,8 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
                 overlay[p] is not raw for p, raw in during.items()):
             pulls.refused = "assigns to a Parameter what is differentiated"
         for thing, data, alias in own.values():
+            if alias._backward_hooks or hasattr(alias, "is_hooked"):
+                pulls.refused = "registers a hook on a Tensor that it was given"
             if isinstance(thing, Parameter):
                 if overlay.get(thing) is alias:
                     overlay[thing] = before.get(thing, alias)

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from ...core.dispatch_mode import DispatchMode
 from ...device import kinds
 from ...graph.tracing.lines import NOWHERE, Line, Lines
 from .costs import Cost, cost_of, is_free, name_of
@@ -183,7 +183,7 @@ def _bytes(value: Any) -> int:
     return value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
 
 
-class Watched(TorchDispatchMode):
+class Watched(DispatchMode):
     """Inside of it, each kernel that a function calls is run with a clock beside it."""
 
     def __init__(self, record: Record):
@@ -191,10 +191,6 @@ class Watched(TorchDispatchMode):
         self.record = record
         self._lines = Lines()
         self._makers = WeakTensorKeyDictionary()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # deciding it would import PyTorch's compiler, which isn't needed here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict | None = None) -> Any:

@@ -285,9 +285,9 @@ class StridedSliceGrad(Attributed):
         taken = strided_slice(
             positions, begin, end, strides, self.begin_mask, self.end_mask, self.ellipsis_mask,
             self.new_axis_mask, self.shrink_axis_mask)._raw
-        if taken.shape != raw.shape:
+        if [n for n in taken.shape if n != 1] != [n for n in raw.shape if n != 1]:
             raise ValueError(f"For 'StridedSliceGrad', 'dy' must have the slice's shape "
-                             f"{tuple(taken.shape)}, but got {dy.shape}.")
+                             f"{tuple(taken.shape)} but for lengths of 1, but got {dy.shape}.")
         whole = raw.new_zeros(count).index_put((taken.reshape(-1),), raw.reshape(-1))
         return wrap(whole.reshape(tuple(shape)))
 

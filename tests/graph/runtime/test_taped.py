@@ -20,6 +20,36 @@ def test_a_network_with_a_loss():
     check(make, batch)
 
 
+@pytest.mark.parametrize("inner", [
+    lambda x, seen: x,
+    lambda x, seen: x * 2,
+    lambda x, seen: (x.register_hook(seen.append), x * x)[1],
+    lambda x, seen: (x.register_hook(lambda g: g).remove(), x * 2)[1],
+])
+def test_a_hook_on_an_argument_has_the_gradient_of_all_uses(inner):
+    def gradients(compiled):
+        seen = []
+
+        def hooked(x):
+            x.register_hook(lambda gradient: gradient * 2)
+            return inner(x, seen)
+
+        if compiled:
+            hooked = jit(hooked)
+
+        def f(x, weight):
+            y = x * weight
+            return hooked(y) * weight + y
+
+        found = [ms.grad(f, (0, 1))(Tensor(array(3)), Tensor(array(3, seed=1)))
+                 for _ in range(STEPS)]
+        return found, seen
+
+    with pytest.warns(UserWarning, match="registers a hook on a Tensor that it was given"):
+        found = gradients(True)
+    assert_alike(found, gradients(False))
+
+
 def test_further_outputs_are_no_part_of_the_gradient():
     def make():
         net = mlp()

@@ -1,0 +1,209 @@
+"""A loop of the graph that is being recorded, as a function that transformations go through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from ...autodiff.engine import backpropagate, make_dual
+from ...autodiff.level import batching
+from ...core.dtype import is_inexact
+from ...core.state import state
+from ...core.wrappers import functorch
+from ..ir.loop import Loop
+from .loop_batch import batched_of
+from .loop_part import Call, Part, Raws, Unlike
+from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
+
+
+def run_loop(loop: Loop, values: Raws) -> Raws:
+    """Run a loop in all transformations that there are.
+
+    A loop that can't be transformed is run step by step; its number of steps is then part of what
+    the graph depends on.
+    """
+    if state.trace is None:
+        return loop(values)
+    try:
+        return run_transformed(loop, values)
+    except Unlike:
+        if state.trace.recorder.is_strict:
+            raise
+        return loop(values, lambda graph, *given: computed(graph, given, run_loop))
+
+
+def run_transformed(loop: Loop, values: Raws) -> Raws:
+    """As `run_loop`.
+
+    Raises:
+        Unlike: if the loop can't be transformed.
+    """
+    trace = state.trace
+    key = functorch.peek_interpreter_stack().key() if batching() else None
+    if key == functorch.TransformType.Vmap:
+        return list(Looped.apply(Step(loop, len(loop.kept)), *values))  # type: ignore[misc]
+    if torch.is_grad_enabled() and any(raw.requires_grad for raw in values):
+        return run_step(reverse_of(trace, loop, values, run_loop), values, loop.counts)
+    if key is not None:
+        return list(Looped.apply(Step(loop, len(loop.kept)), *values))  # type: ignore[misc]
+    if forward_ad._current_level >= 0:
+        duals = [forward_ad.unpack_dual(raw) for raw in values]
+        if any(dual.tangent is not None for dual in duals):
+            return _pushed(trace, loop, [dual.primal for dual in duals],
+                           [dual.tangent for dual in duals])
+    return recorded(loop, values)
+
+
+def check_derivatives(trace: Any, loop: Loop, inputs: Raws) -> None:
+    """Check that a loop has the derivatives that the transformations around it will ask for.
+
+    One step is differentiated, and nothing of that stays. What fails later would be an error of
+    the program's, whose own loop may have derivatives that its kernels lack.
+
+    Args:
+        trace: the run that is recorded.
+        loop: the loop.
+        inputs: what a step of it takes.
+
+    Raises:
+        Unlike: if it hasn't.
+    """
+    first, last = loop.carried, loop.carried + loop.stacks
+    once = Loop(loop.body, loop.carried, loop.stacks, loop.kept, None, 1)
+    level, kinds = state.level, []
+    while level is not None:
+        kinds.append(level.kind)
+        level = level.outer
+    pushes = "forward" in kinds
+    orders = sum(kind != "other" for kind in kinds) - pushes
+
+    def differentiated(raws: Raws) -> tuple[Raws, Raws]:
+        wanted = [raw for raw in raws if raw.requires_grad]
+        outs = [raw[None] if first <= i < last else raw for i, raw in enumerate(raws)]
+        outs = run_loop(once, outs)
+        for left in reversed(range(orders)):
+            pairs = [(raw, torch.ones_like(raw)) for raw in outs if raw.requires_grad]
+            outs = [raw for raw in backpropagate(pairs, wanted, True, left > 0) if raw is not None]
+        return outs, []
+
+    def pushed(raws: Raws) -> tuple[Raws, Raws]:
+        with computing_tangents():
+            duals = [make_dual(raw, torch.ones_like(raw)) if is_inexact(raw.dtype) else raw
+                     for raw in raws]
+            return [forward_ad.unpack_dual(raw).primal for raw in differentiated(duals)[0]], []
+
+    _derive(trace, inputs, pushed if pushes else differentiated)
+
+
+def _derive(trace: Any, inputs: Raws, call: Call) -> None:
+    part = Part(trace, inputs, [True] * len(inputs))
+    part.recorder.is_strict = True
+    part.derive(call)
+
+
+def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
+    """Run a loop that has its backward pass: its results but what is kept for that."""
+    found: Any = Looped.apply(step, *values)
+    return [*found[:step.loop.carried + step.results], *([found[-1]] if counts else [])]
+
+
+def recorded(loop: Loop, values: Sequence[torch.Tensor]) -> Raws:
+    """Run a loop, as a node of the graph if one is recorded."""
+    trace = state.trace
+    with torch.no_grad():
+        return loop(values) if trace is None else trace.recorder.loop(loop, list(values))
+
+
+def _pushed(trace: Any, loop: Loop, primals: Raws, tangents: Sequence[Any], whole: bool = True
+            ) -> Raws:
+    """The results of a loop with their tangents, as dual numbers; or the tangents alone."""
+    its = pushed_of(trace, loop, primals, [t is not None for t in tangents], run_loop, whole)
+    start, carried = int(loop.counted), loop.carried
+    cuts = [start, start + carried, start + carried + loop.stacks, len(primals)]
+    given = list(primals[:start])
+    for first, last, moving in zip(cuts[:3], cuts[1:], its.inputs, strict=True):
+        given += primals[first:last]
+        given += [torch.zeros_like(primals[start + i]) if tangents[start + i] is None
+                  else tangents[start + i] for i in moving]
+    found = run_loop(its.loop, given)
+    also = len(its.carried)
+    first = carried + also + (len(loop.kept) if whole else 0)
+    by = {**dict(zip(its.carried, found[carried:], strict=False)),
+          **dict(zip([carried + i for i in its.kept], found[first:], strict=False))}
+    if not whole:
+        return [by.get(i) for i in range(carried + len(loop.kept) + loop.counts)]  # type: ignore
+    outs = [*found[:carried], *found[carried + also:first], *found[-1:][:loop.counts]]
+    return [make_dual(raw, by[i]) if i in by else raw for i, raw in enumerate(outs)]
+
+
+class Looped(torch.autograd.Function):
+    """A loop as a node of the tape, and of PyTorch's other transformations."""
+
+    @staticmethod
+    def forward(step: Step, *values: torch.Tensor) -> Any:  # type: ignore[override]
+        return tuple(recorded(step.loop, values))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        ctx.step = step = inputs[0]
+        ctx.save_for_backward(*inputs[1:], *output[step.loop.carried:])
+        ctx.save_for_forward(*inputs[1:], *output[step.loop.carried:])
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*[
+            raw for i, raw in enumerate(output) if not is_inexact(raw.dtype) or i in step.fixed])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        step: Step = ctx.step
+        made = len(step.loop.kept) + step.loop.counts
+        values, made = _parted(ctx.saved_tensors, made)
+        if step.backward is None or any(
+                g is not None for g in gradients[step.loop.carried + step.results:]):
+            step = reverse_of(state.trace, step.loop, values, run_loop)
+            found: Any = Looped.apply(step, *values)
+            made = list(found[step.loop.carried:])
+        return (None, *_pulled(step, values, made, gradients))
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        step: Step = ctx.step
+        values, made = _parted(ctx.saved_tensors, len(step.loop.kept) + step.loop.counts)
+        found = _pushed(state.trace, step.loop, values, tangents[1:], whole=False)
+        likes = [*values[step.loop.counted:][:step.loop.carried], *made]
+        return tuple([
+            None if i in step.fixed else torch.zeros_like(like)
+            if raw is None and is_inexact(like.dtype) else raw
+            for i, (raw, like) in enumerate(zip(found, likes, strict=True))])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, step: Step, *values: torch.Tensor) -> Any:
+        made = batched_of(state.trace, step.loop, values, in_dims[1:], info.batch_size, run_loop)
+        found = run_loop(made.loop, made.values)
+        return tuple([found[i] for i, _ in made.ends]), tuple([dim for _, dim in made.ends])
+
+
+def _parted(saved: Sequence[torch.Tensor], made: int) -> tuple[Raws, Raws]:
+    cut = len(saved) - made
+    return list(saved[:cut]), list(saved[cut:])
+
+
+def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> list[Any]:
+    """The gradients by the values, from those of the results."""
+    loop, its = step.loop, step.halves
+    assert its is not None and step.backward is not None
+    own = values[loop.counted:]
+    likes = [*own[:loop.carried], *made[:step.results]]
+    starts = [torch.zeros_like(like) if gradient is None else gradient.contiguous()
+              for gradient, like in zip(gradients, likes, strict=False)]
+    count = [values[0]] if loop.counted else [made[-1]] if loop.counts else []
+    kept = made[step.results:step.results + len(its.kept)]
+    given = [*count, *(starts[i] for i in step.inexact),
+             *(torch.zeros_like(own[i]) for i in its.summed), *kept,
+             *(own[i] for i in its.elements),
+             *(starts[i] for i in its.started), *(own[i] for i in its.outside)]
+    found = run_loop(step.backward, given)
+    by = dict(zip([*step.inexact, *its.summed, *its.of_elements], found, strict=False))
+    return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
