@@ -349,3 +349,13 @@ def test_a_whole_run_writes_the_page_and_the_picture(tmp_path, monkeypatch, caps
     assert "- JAX jit, import: broken" in page
     assert "](benchmarks-cpu.svg)" in page and (tmp_path / "benchmarks-cpu.svg").exists()
     assert "Peak memory" in capsys.readouterr().out
+
+
+def test_each_algorithm_of_a_paper_is_written_for_both_frameworks():
+    pytest.importorskip("jax")
+    from benchmarks.papers import data, in_jax, in_lamella
+
+    for name, (weights, given) in data.DATA.items():
+        for module in (in_lamella, in_jax):
+            step, args = module.step_of(name)
+            assert callable(step) and len(args) == 1 + len(given) and len(args[0]) == len(weights)

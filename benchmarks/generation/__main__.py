@@ -42,7 +42,7 @@ class Result(NamedTuple):
 def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> dict[str, Result]:
     """The results of each framework, which take turns."""
     workers, failed = {}, []
-    for framework in FRAMEWORKS:
+    for framework in given.frameworks.split(","):
         if framework != "lamella" and (
                 dtype == "int8" or importlib.util.find_spec("transformers") is None):
             continue
@@ -67,13 +67,19 @@ def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> di
 
 
 def bytes_of(shape: str, dtype: str) -> int:
-    """What one token reads of the weights: all but tables of which it needs a row."""
-    net = in_lamella(SHAPES[shape]._replace(layers=1), dtype)
-    more = in_lamella(SHAPES[shape]._replace(layers=2), dtype)
-    one, two = (sum(p.nbytes for p in n.get_parameters()) for n in (net, more))
-    tables = {"embed_tokens.embedding_table", "wpe.embedding_table"}
-    unread = sum(p.nbytes for p in net.get_parameters() if p.name in tables)
-    return one + (SHAPES[shape].layers - 1) * (two - one) - unread
+    """What one token reads of the weights: all but tables of which it needs a row.
+
+    It grows by as much with each layer and each token of the vocabulary, so small decoders tell.
+    """
+    tables, its, few = {"embed_tokens.embedding_table", "wpe.embedding_table"}, SHAPES[shape], 64
+
+    def size(layers: int, vocabulary: int) -> int:
+        net = in_lamella(its._replace(layers=layers, vocabulary=vocabulary), dtype)
+        return sum(p.nbytes for p in net.get_parameters() if p.name not in tables)
+
+    one = size(1, few)
+    return one + (its.layers - 1) * (size(2, few) - one) + (
+        its.vocabulary // few - 1) * (size(1, 2 * few) - one)
 
 
 def main() -> None:
@@ -82,6 +88,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="small shapes, to see that it works")
     parser.add_argument("--only", default="", help="shapes that contain this")
     parser.add_argument("--dtypes", default="float32,bfloat16,int8")
+    parser.add_argument("--frameworks", default=",".join(FRAMEWORKS), help="which of them")
     parser.add_argument("--rows", default="1", help="sequences at once, such as 1,8")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--rounds", type=int, default=5)

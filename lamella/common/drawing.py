@@ -27,10 +27,15 @@ _ROOT_TWO = float(np.float32(1.4142135))
 _SMALLEST = float(np.float32(1e-7))  # of the numbers whose logarithm is taken
 
 
-def _draw(raw: torch.Tensor, of_bits: Callable[[np.ndarray], torch.Tensor]) -> None:
-    """Fill `raw` with what a function makes of random 32-bit numbers, as many as it gets."""
-    with drawing_from_numpy():
-        seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
+def _draw(raw: torch.Tensor, of_bits: Callable[[np.ndarray], torch.Tensor],
+          seed: int | None) -> None:
+    """Fill `raw` with what a function makes of random 32-bit numbers, as many as it gets.
+
+    They are those of `seed`; None: of a seed that NumPy's generator gives.
+    """
+    if seed is None:
+        with drawing_from_numpy():
+            seed = int(np.random.randint(1, 1 << 63, dtype=np.int64))
     is_own = raw.dtype is torch.float32 and raw.is_contiguous() and raw.device.type == "cpu"
     flat = raw.view(-1) if is_own else torch.empty(raw.numel(), dtype=torch.float32)
     for start in range(0, len(flat), _AT_ONCE):
@@ -54,7 +59,7 @@ def _check_sigma(sigma: float) -> None:
         raise ValueError(f"For 'initializer', 'sigma' must be 0 or more, but got {sigma}.")
 
 
-def draw_normal(raw: torch.Tensor, mean: float, sigma: float) -> None:
+def draw_normal(raw: torch.Tensor, mean: float, sigma: float, *, seed: int | None = None) -> None:
     """Fill `raw` with normal numbers, of two uniform ones each two.
 
     After Box and Muller, "A note on the generation of random normal deviates" (1958),
@@ -70,16 +75,17 @@ def draw_normal(raw: torch.Tensor, mean: float, sigma: float) -> None:
         angle = uniform[:, 1] * (2 * _PI)
         return torch.stack((radius * angle.cos(), radius * angle.sin()), 1).add_(mean).view(-1)
 
-    _draw(raw, normal)
+    _draw(raw, normal, seed)
 
 
-def draw_uniform(raw: torch.Tensor, low: float, high: float) -> None:
+def draw_uniform(raw: torch.Tensor, low: float, high: float, *, seed: int | None = None) -> None:
     """Fill `raw` with numbers uniform between two bounds."""
     low, high = _single(low, high)
-    _draw(raw, lambda bits: _uniform(bits, low, high))
+    _draw(raw, lambda bits: _uniform(bits, low, high), seed)
 
 
-def draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: float) -> None:
+def draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: float, *,
+                   seed: int | None = None) -> None:
     """Draw from a normal distribution cut to [a, b], by its inverse cumulative distribution."""
     _check_sigma(sigma)
     if not a < b:
@@ -99,7 +105,7 @@ def draw_truncated(raw: torch.Tensor, a: float, b: float, mean: float, sigma: fl
         probability = _uniform(bits, low, high)
         return torch.special.ndtri(probability).mul_(scale).add_(mean).clamp_(a, b)
 
-    _draw(raw, truncated)
+    _draw(raw, truncated, seed)
 
 
 def _drawn(shape: Sequence[int], draw: Callable[..., None], *options: float) -> np.ndarray:

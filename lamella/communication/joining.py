@@ -84,9 +84,27 @@ def join(size: int) -> None:
     meet_in(None)
     try:
         dist.init_process_group(library, **meeting, rank=rank, world_size=size, timeout=patience())
+        _wait_for_all(rank, size)
     except Exception as error:
         raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
                            f"{host}:{port}: {error}") from error
+
+
+def _wait_for_all(rank: int, size: int) -> None:
+    """Wait until all have joined: a process that ends at once closes what others connect to.
+
+    The store may be the first process's, so this one leaves last.
+    """
+    store = dist.distributed_c10d._get_default_store()
+    others = range(1, size)
+    if rank:
+        store.set(f"joined/{rank}", "")
+        store.wait(["joined"], patience())
+        store.set(f"left/{rank}", "")
+    elif size > 1:
+        store.wait([f"joined/{other}" for other in others], patience())
+        store.set("joined", "")
+        store.wait([f"left/{other}" for other in others], patience())
 
 
 def join_simulated(rank: int, size: int) -> None:

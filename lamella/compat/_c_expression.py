@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import numpy as np
 import torch
 
+from ..common.drawing import draw_normal, draw_truncated, draw_uniform
 from ..core import context
 from ..core.dtype import to_raw
 from ..graph import ms_memory_recycle as _ms_memory_recycle
@@ -18,7 +20,7 @@ from ..tensors.tensor import wrap
 __all__ = [
     "CreationType", "MSContext", "MixedPrecisionType", "ParamInfo", "TensorPy", "_empty_instance",
     "_framework_profiler_step_end", "_framework_profiler_step_start", "_ms_memory_recycle",
-    "disable_multi_thread",
+    "_random_normal", "_random_uniform", "_truncated_normal", "disable_multi_thread",
     "is_reboot_node", "ms_ctx_param", "reset_op_id", "security", "swap_cache",
 ]
 
@@ -130,6 +132,22 @@ def _empty_instance(*size: Any, dtype: Any = None, device: Any = None) -> Tensor
     shape = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     return wrap(torch.empty(tuple(shape), dtype=torch.float32 if dtype is None else to_raw(dtype),
                             device=context.current_device()))
+
+
+def _random_normal(seed: int, data: np.ndarray, mean: float, sigma: float) -> None:
+    """Fill a float32 array with normal numbers, those that MindSpore draws with this seed."""
+    draw_normal(torch.from_numpy(data), mean, sigma, seed=int(seed))
+
+
+def _random_uniform(seed: int, data: np.ndarray, low: float, high: float) -> None:
+    """Fill a float32 array with numbers uniform between two bounds, see `_random_normal`."""
+    draw_uniform(torch.from_numpy(data), low, high, seed=int(seed))
+
+
+def _truncated_normal(seed: int, data: np.ndarray, a: float, b: float, mean: float,
+                      sigma: float) -> None:
+    """Fill a float32 array with normal numbers within [a, b], see `_random_normal`."""
+    draw_truncated(torch.from_numpy(data), a, b, mean, sigma, seed=int(seed))
 
 
 def swap_cache(host: TensorPy, device: TensorPy, block_mapping: TensorPy,

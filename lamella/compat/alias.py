@@ -335,7 +335,7 @@ def install() -> None:
     if _finder is not None:
         return
     _exists.cache_clear()
-    for name in [n for n in sys.modules if _ours(n)]:
+    for name in filter(_ours, tuple(sys.modules)):  # at once, since threads may import
         _aside[name] = sys.modules.pop(name)
     _finder = _Finder()
     sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
@@ -353,7 +353,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)  # type: ignore[arg-type]
     spawn.get_preparation_data = _described
     _finder = None
-    for name in [n for n in sys.modules if _ours(n)]:
+    for name in filter(_ours, tuple(sys.modules)):  # at once, since threads may import
         del sys.modules[name]
     sys.modules.update(_aside)
     _aside.clear()

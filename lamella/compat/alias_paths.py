@@ -11,7 +11,7 @@ _PLACES: dict[str, str] = {
     "_c_expression,dtype": "_c_expression",
     ",common": """
         common.api common.generator common.jit_config common.lazy_inline
-        common.mutable common.parameter common.recompute common.seed common.sparse_tensor
+        common.mutable common.parameter common.recompute common.sparse_tensor
         common.symbol common.tensor graph graph.api""",
     "autodiff,ops,": """
         common._grad_function ops.composite ops.composite.base ops.function.grad
@@ -36,6 +36,7 @@ _PLACES: dict[str, str] = {
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
     "ops,ops.operator_seeds": "ops.function.random_func",
+    ",common,ops.operator_seeds": "common.seed",
     "mint.distributed.in_place": "ops.communication",
     "parallel.distributed": "parallel.distributed.distributed_data_parallel",
     "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",

@@ -202,6 +202,39 @@ def check_number_range(arg_value: Any, lower_limit: Any, upper_limit: Any, rel: 
     return _ranged(arg_value, lower_limit, upper_limit, rel, value_type, arg_name, prim_name)
 
 
+def _check_3d_int_or_tuple(arg_name: str, arg_value: Any, prim_name: str, allow_five: bool = False,
+                           ret_five: bool = False, greater_zero: bool = True,
+                           third_one: bool = False, three_input: bool = False,
+                           pad_value: int = 1) -> tuple[int, ...]:
+    """Three lengths, from an int for all three or a tuple; or five, with batch and channel.
+
+    Args:
+        allow_five: whether five may be given; without `three_input`, which forbids that.
+        ret_five: whether five are wanted; the first two are `pad_value` if three were given.
+        greater_zero: whether 0 is refused.
+        third_one: whether the third from the end must be 1.
+
+    >>> _check_3d_int_or_tuple("stride", 2, "Conv3d"), _check_3d_int_or_tuple(
+    ...     "stride", (1, 2, 3), "Conv3d", ret_five=True)
+    ((2, 2, 2), (1, 1, 1, 2, 3))
+    """
+    given = (arg_value,) * 3 if isinstance(arg_value, int) else arg_value
+    counts = (3, 5) if allow_five and not three_input else (3,)
+    least = 1 if greater_zero else 0
+    if not isinstance(given, tuple):
+        check_value_type(arg_name, arg_value, (int, tuple), prim_name)
+    if len(given) not in counts or not all(
+            isinstance(n, int) and not isinstance(n, bool) and n >= least for n in given):
+        raise ValueError(f"{_the(arg_name, prim_name)} should be an int of {least} or more, or "
+                         f"{' or '.join(map(str, counts))} of them, but got {arg_value!r}.")
+    if third_one and given[-3] != 1:
+        raise ValueError(f"{_the(arg_name, prim_name)} should have 1 as its depth, but got "
+                         f"{arg_value!r}.")
+    if ret_five:
+        return given if len(given) == 5 else (pad_value, pad_value, *given)
+    return given[-3:]
+
+
 def check_is_number(arg_value: Any, arg_type: type, arg_name: str | None = None,
                     prim_name: str | None = None) -> Any:
     """A number of type `arg_type`."""

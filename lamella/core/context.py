@@ -52,6 +52,7 @@ _INERT: dict[str, Any] = {
 }
 
 _settings = Settings("set_context", {**_OPTIONS, **_INERT})
+K_CONTEXT = None  # MindSpore's object behind these functions, which programs import at the start
 
 # options that the program has set itself
 chosen: set[str] = set()

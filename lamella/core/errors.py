@@ -362,3 +362,12 @@ def explain_construction(owner: type[R]) -> type[R]:
 
     owner.__init__ = explained  # type: ignore[misc]
     return owner
+
+
+def noted(error: Any, note: str) -> Any:
+    """An error with a note behind its message, in its traceback (Python 3.10: in the message)."""
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:
+        error.args = (f"{error.args[0]} {note}", *error.args[1:])
+    return error

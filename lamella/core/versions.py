@@ -7,9 +7,47 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 __version__ = "0.2.0"
 MINDSPORE_VERSION = "2.10.0"
+
+
+class _Version(str):
+    """A version whose order is that of its numbers, since programs compare it as text.
+
+    As text, "2.10.0" comes before "2.2", so such programs would take what they wrote for versions
+    before 2.2.
+
+    Examples:
+        >>> from lamella.core.versions import asked_version
+        >>> asked_version() >= "2.2", "2.9" < asked_version() < "2.11", "2.10.0" >= "2.2"
+        (True, True, False)
+    """
+
+    def _compared(self, other: Any) -> int | None:
+        """Below 0, 0 or above, as this is before, at or after `other`; None if that is none."""
+        if not isinstance(other, str) or not re.match(r"\d", other):
+            return None
+        mine, its = ([int(part) for part in re.findall(r"\d+", text)[:3]] for text in (self, other))
+        its += [0] * (len(mine) - len(its))
+        return (mine > its) - (mine < its)
+
+    def __lt__(self, other: Any) -> Any:
+        order = self._compared(other)
+        return super().__lt__(other) if order is None else order < 0
+
+    def __le__(self, other: Any) -> Any:
+        order = self._compared(other)
+        return super().__le__(other) if order is None else order <= 0
+
+    def __gt__(self, other: Any) -> Any:
+        order = self._compared(other)
+        return super().__gt__(other) if order is None else order > 0
+
+    def __ge__(self, other: Any) -> Any:
+        order = self._compared(other)
+        return super().__ge__(other) if order is None else order >= 0
 
 
 def asked_version() -> str:
@@ -27,12 +65,12 @@ def asked_version() -> str:
     """
     asked = os.environ.get("LAMELLA_MINDSPORE", "")
     if not asked:
-        return MINDSPORE_VERSION
+        return _Version(MINDSPORE_VERSION)
     found = re.fullmatch(r"2\.(\d|10)(?:\.(\d+))?", asked)
     if found is None:
         raise ValueError(f"LAMELLA_MINDSPORE must be a version of MindSpore from 2.0 to 2.10, such "
                          f"as '2.3', but is {asked!r}.")
-    return f"2.{found[1]}.{found[2] or 0}"
+    return _Version(f"2.{found[1]}.{found[2] or 0}")
 
 
 def older_than(version: str) -> bool:
@@ -43,8 +81,7 @@ def older_than(version: str) -> bool:
         >>> older_than("2.3")
         False
     """
-    asked = (int(part) for part in asked_version().split("."))
-    return tuple(asked) < tuple(int(part) for part in version.split("."))
+    return asked_version() < version
 
 
 def commit() -> str | None:

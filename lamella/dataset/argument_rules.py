@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import noted
 from .checks import in_interval, of_type
 
 RULE = re.compile(
@@ -40,7 +41,7 @@ def check_rule(name: str, rule: re.Match[str], given: dict[str, Any]) -> None:
     broken = _CHECKS[rule["rule"]](value, rule, given)
     if broken is not None:
         error, words = broken
-        raise error(f"{words} For '{name}', '{rule['argument']}' is {value!r}.")
+        raise noted(error(words), f"For '{name}', '{rule['argument']}' is {value!r}.")
 
 
 _Broken = tuple[type[Exception], str] | None

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..compat.arguments import of_mismatch
+from ..core.errors import noted
 from .argument_rules import RULE, check_rule, within
 from .checks import of_type
 
@@ -112,13 +113,13 @@ def _check(name: str, argument: str, value: Any, allowed: _Allowed) -> None:
     if not isinstance(value, kinds) or (
             isinstance(value, bool) and int in kinds and bool not in kinds):
         sentence = allowed.words or of_type(allowed.label, value, *kinds)
-        raise TypeError(f"{sentence} For '{name}', '{argument}' must be "
-                        f"{_named(kinds)}, but got {value!r}.")
+        raise noted(TypeError(sentence), f"For '{name}', '{argument}' must be {_named(kinds)}, "
+                                         f"but got {value!r}.")
     if (allowed.spans and isinstance(value, (int, float)) and not isinstance(value, bool)
             and not math.isnan(value) and not within(value, allowed.spans)):
-        raise ValueError(f"Input {allowed.spanned}is not within the required interval of "
-                         f"{allowed.spans}. For '{name}', '{argument}' must be in "
-                         f"{allowed.spans}, but got {value!r}.")
+        raise noted(ValueError(f"Input {allowed.spanned}is not within the required interval of "
+                               f"{allowed.spans}."),
+                    f"For '{name}', '{argument}' must be in {allowed.spans}, but got {value!r}.")
 
 
 def _named(kinds: tuple[type, ...]) -> str:

@@ -40,6 +40,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         hausdorff_distance loss mean_surface_distance metric occlusion_sensitivity perplexity
         precision recall roc root_mean_square_surface_distance topk
         """.split()), ("train.metrics",)),
+    "dataset.engine.graphdata": ("legacy.graph_data",),
     "nn.acc": ("boost",),
     "nn.layer.flash_attention": ("legacy.flash_attention",),
     "ops.operations._tensor_array": ("legacy.tensor_lists",),
@@ -61,6 +62,8 @@ NAMES: dict[str, dict[str, str]] = {
     "": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
     "common.api": {"ms_function": "graph:jit", "ms_class": "graph:jit_class"},
+    **dict.fromkeys(("dataset", "dataset.engine"), _of(
+        "legacy.graph_data", "GraphData OutputFormat SamplingStrategy")),
     "_c_expression": {"Tensor": "legacy.raw_tensor:Tensor"},
     "_checkparam": {"Validator": "legacy.checks:Validator", "Rel": "legacy.checks:Rel"},
     "nn": {"ResizeBilinear": "legacy.layers:ResizeBilinear"},

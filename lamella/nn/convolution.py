@@ -156,6 +156,14 @@ def _with_height(weight_init: Any, name: str) -> Any:
     return weight_init.expand_dims(2)
 
 
+def _deconv_output_length(is_valid: bool, is_same: bool, is_pad: bool, input_length: int,
+                          filter_size: int, stride_size: int, dilation_size: int,
+                          padding: int) -> int:
+    """`transposed_length` as MindSpore calls it, for layers that programs write themselves."""
+    mode = "valid" if is_valid else "same" if is_same else "pad"
+    return transposed_length(mode, input_length, filter_size, stride_size, dilation_size, padding)
+
+
 def _channels_first(data_format: Any, allowed: tuple[str, ...], name: str) -> str:
     return one_of(data_format, allowed, "data_format", name)
 

@@ -46,6 +46,12 @@ class _DynamicRNN(Cell):
     def construct(self, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
                   layers: int, has_bias: bool, bidirectional: bool,
                   sizes: list[int] | None) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
+        half = torch.float16
+        if x.dtype is half and x.is_cpu:  # computed in float32, as in `machine.halves`
+            out, last = self.construct(
+                x.float(), tuple(s.float() for s in state), [w.float() for w in weights],
+                layers, has_bias, bidirectional, sizes)
+            return out.to(half), tuple(s.to(half) for s in last)
         # the kernels have no rule for `vmap`, and those of accelerators one derivative
         if batching() and any(map(differs, (x, *state, *weights))) or (
                 not x.is_cpu and derivatives_nest()):

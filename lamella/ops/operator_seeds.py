@@ -1,13 +1,38 @@
-"""Private functions of ``ops.function.random_func`` that programs import."""
+"""Private functions of ``ops.function.random_func`` and ``common.seed`` that programs import."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..core.require import int_at_least_0
-from ..tensors.random import get_seed
+from ..tensors.random import get_seed, when_seeded
 
-__all__ = ["_get_seed", "_set_prim_op_user_data"]
+__all__ = ["_get_graph_seed", "_get_seed", "_set_prim_op_user_data"]
+
+_STEP = 533_697_028  # between the seeds of two operators of one kind, as in MindSpore
+_LARGEST = 2**31 - 1
+_made: dict[tuple[str, int], int] = {}  # how many got seeds since the global seed was set
+when_seeded(_made.clear)
+
+
+def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:
+    """Two seeds for an operator that is made now, others than those of the one made before it.
+
+    They are (0, 0), the default generator, where neither a global seed nor one of its own is set.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.set_seed(5)
+        >>> _get_graph_seed(0, "dropout"), _get_graph_seed(0, "dropout")
+        ((5, 0), (5, 533697028))
+    """
+    seed, own = get_seed(), op_seed or 0
+    if seed is None and own == 0:
+        return 0, 0
+    own = int_at_least_0(own, "seed", kernel_name)
+    count = _made[kernel_name, own] = _made.get((kernel_name, own), -1) + 1
+    whole = 0 if seed is None else seed or 87_654_321
+    return whole % _LARGEST, (own + count * _STEP) % _LARGEST
 
 
 def _get_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:

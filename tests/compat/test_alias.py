@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import textwrap
+import threading
 from types import ModuleType
 
 import numpy as np
@@ -137,6 +138,29 @@ def test_probing_for_names_works(mindspore):
     assert getattr(mindspore.nn, "no_such_name", 3) == 3
     assert importlib.util.find_spec("mindspore.no_room") is None
     assert importlib.util.find_spec("mindspore.nn") is not None
+
+
+def test_install_while_another_thread_imports():
+    done, interval = threading.Event(), sys.getswitchinterval()
+
+    def load_modules():
+        while not done.is_set():
+            for i in range(50):
+                sys.modules[f"made_up_{i}"] = ModuleType(f"made_up_{i}")
+            for i in range(50):
+                del sys.modules[f"made_up_{i}"]
+
+    thread = threading.Thread(target=load_modules)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for _ in range(50):
+            alias.install()
+            alias.uninstall()
+    finally:
+        done.set()
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 def test_install_twice_and_uninstall_twice():

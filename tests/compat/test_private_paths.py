@@ -1,15 +1,18 @@
 """Names that programs import from paths of MindSpore that aren't public."""
 
 
+import numpy as np
 import pytest
 
 import lamella as ms
 from lamella.common._stub_tensor import StubTensor
 from lamella.common.api import _pynative_executor
-from lamella.compat import arg_handler, jit_forbidden
+from lamella.compat import _c_expression, arg_handler, jit_forbidden
 from lamella.compat._c_expression import MSContext, TensorPy, ms_ctx_param
 from lamella.compat._extends import cell_attr_register
+from lamella.core import checks
 from lamella.core.settings import FAMILIES
+from lamella.nn.convolution import _deconv_output_length
 from lamella.ops import arg_dtype_cast, operator_seeds
 
 from ..zygote import run as python
@@ -31,6 +34,25 @@ def test_what_a_cell_was_made_with_is_kept_as_text():
     assert Two(1).cell_init_args == "Two[2]"
     with pytest.raises(ValueError, match="a str or a list of str"):
         cell_attr_register(attrs=3)  # type: ignore[arg-type]
+
+
+def test_numbers_of_a_seed_are_those_of_mindspore():
+    data = np.zeros((2, 3), np.float32)
+    _c_expression._random_normal(7, data, 1.0, 2.0)
+    assert data.ravel()[[0, -1]] == pytest.approx([-2.052915, 0.245526], abs=1e-6)
+    _c_expression._random_uniform(7, data, -1.0, 3.0)
+    assert data.ravel()[[0, -1]] == pytest.approx([0.924111, -0.049638], abs=1e-6)
+    _c_expression._truncated_normal(7, data, -1.0, 2.0, 0.5, 1.5)
+    assert data.ravel()[[0, -1]] == pytest.approx([0.451292, -0.197960], abs=1e-6)
+
+
+def test_the_length_of_a_transposed_convolution():
+    for mode in ("valid", "same", "pad"):
+        layer = ms.nn.Conv1dTranspose(1, 1, 3, stride=2, dilation=2, pad_mode=mode,
+                                      padding=1 if mode == "pad" else 0)
+        length = layer(ms.ops.ones((1, 1, 5))).shape[-1]
+        assert length == _deconv_output_length(
+            mode == "valid", mode == "same", mode == "pad", 5, 3, 2, 2, 2 if mode == "pad" else 0)
 
 
 def test_the_settings_as_an_object():
@@ -86,6 +108,13 @@ def test_the_seeds_of_a_random_operator():
     assert operator_seeds._get_seed(7, "dropout") == (5, 7)
     with pytest.raises(ValueError, match="For 'dropout', 'seed' must be 0 or more"):
         operator_seeds._get_seed(-1, "dropout")
+    seeds = [operator_seeds._get_graph_seed(own, "dropout") for own in (0, None, 3)]
+    assert seeds == [(5, 0), (5, 533697028), (5, 3)]  # as 2.10 gives
+    assert operator_seeds._get_graph_seed(3, "dropout") == (5, 533697031)
+    ms.set_seed(0)
+    assert operator_seeds._get_graph_seed(0, "dropout") == (87654321, 0)
+    with pytest.raises(ValueError, match="For 'dropout', 'seed' must be 0 or more"):
+        operator_seeds._get_graph_seed(-1, "dropout")
     prim = operator_seeds._set_prim_op_user_data(ms.ops.Add(), "random_cache", False)
     assert prim.random_cache is False
 
@@ -190,3 +219,19 @@ def test_environments_and_loops_of_the_compiler():
         ms.ops.ms_next(())
     with pytest.raises(TypeError, match="no loop over"):
         ms.ops.iter_converter(3)
+
+
+def test_three_lengths_or_five():
+    lengths = checks._check_3d_int_or_tuple
+    assert lengths("stride", 2, "Conv3d") == lengths("stride", (2, 2, 2), "Conv3d") == (2, 2, 2)
+    five = lengths("stride", (2, 3, 4), "Conv3d", ret_five=True, pad_value=0)
+    assert five == lengths("stride", five, "Conv3d", allow_five=True, ret_five=True,
+                           greater_zero=False) == (0, 0, 2, 3, 4)
+    assert lengths("stride", five, "Conv3d", allow_five=True, greater_zero=False) == (2, 3, 4)
+    for wrong in (0, (1, 2), five, (1, 2, True)):
+        with pytest.raises(ValueError, match="For 'Conv3d', the 'stride' should be an int of 1"):
+            lengths("stride", wrong, "Conv3d")
+    with pytest.raises(ValueError, match="should have 1 as its depth"):
+        lengths("dilation", 2, "Conv3d", third_one=True)
+    with pytest.raises(TypeError, match="For 'Conv3d', the 'stride'"):
+        lengths("stride", 2.0, "Conv3d")

@@ -141,7 +141,7 @@ def test_lists_of_weights_are_replaced_by_others_of_the_same_names():
     assert [p.name for p in net.trainable_params()] == names
     assert net.parameters_dict()["weight_ih_l0"] is new[0]
     with pytest.raises(ValueError, match="exists already"):
-        net.more = [ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")]
+        net.more = ms.ParameterTuple([ms.Parameter(ms.ops.ones(2), name="weight_hh_l0")])
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
@@ -197,3 +197,27 @@ def test_an_ensemble_of_networks():
     together = ms.vmap(nets, in_axes=None)(x)[0]
     for i, net in enumerate(nets):
         np.testing.assert_allclose(together[i].asnumpy(), net(x)[0].asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("lengths", [None, [5, 2, 4]])
+def test_float16_is_float32_rounded_once(name, lengths):
+    half, whole = (getattr(nn, name)(3, 4, 2, bidirectional=True) for _ in range(2))
+    for a, b in zip(half.get_parameters(), whole.get_parameters(), strict=True):
+        b.set_data(a.astype(ms.float16).astype(ms.float32))
+    half.to_float(ms.float16)
+    x = ms.ops.randn(5, 3, 3).astype(ms.float16)
+    sizes = None if lengths is None else ms.Tensor(lengths, ms.int32)
+    (got, last), (want, final) = (net(given, None, sizes) for net, given in (
+        (half, x), (whole, x.astype(ms.float32))))
+    pairs = [(got, want), *(zip(last, final, strict=True) if name == "LSTM" else [(last, final)])]
+    for mine, exact in pairs:
+        assert mine.dtype == ms.float16 and (mine == exact.astype(ms.float16)).all()
+
+    def gradients(net, given):
+        return ms.grad(lambda given: (net(given, None, sizes)[0].astype(ms.float32) ** 2).sum(),
+                       None, net.trainable_params())(given)
+
+    for mine, exact in zip(gradients(half, x), gradients(whole, x.astype(ms.float32)), strict=True):
+        assert mine.dtype == ms.float32
+        np.testing.assert_allclose(mine.asnumpy(), exact.asnumpy(), rtol=1e-2, atol=1e-3)

@@ -261,7 +261,8 @@ def test_compiled_inside_of_eager_transformations(around):
 
 def test_second_derivatives_are_those_of_differences():
     def f(x):
-        return ms.while_loop(lambda s: s.sum() < 90, lambda s: s * 1.3 + ops.sin(s) * x * 0.1, x).sum()
+        return ms.while_loop(lambda s: s.sum() < 90,
+                             lambda s: s * 1.3 + ops.sin(s) * x * 0.1, x).sum()
 
     x, step = Tensor(np.array([3.0, 2.0])), Tensor(np.array([1e-5, 0.0]))
     found = ms.jit(ms.hessian(f))(x)[0]

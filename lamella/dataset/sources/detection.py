@@ -218,10 +218,11 @@ class CocoDataset(FilesDataset):
         if column in ("bbox", "keypoints"):
             return np.array([m[column] for m in marked], np.float32)
         if column == "segmentation":
-            flat = [sum((list(map(float, part)) for part in m[column]), []) if isinstance(
-                m[column], list) else [float(c) for c in m[column]["counts"]] for m in marked]
-            out = np.full((len(flat), max(map(len, flat))), -1, np.float32)
-            for row, values in zip(out, flat, strict=True):
+            # a row for each polygon, of which an object may have several, or for an object's mask
+            parts = [part for m in marked for part in (
+                m[column] if isinstance(m[column], list) else [m[column]["counts"]])]
+            out = np.full((len(parts), max(map(len, parts))), -1, np.float32)
+            for row, values in zip(out, parts, strict=True):
                 row[:len(values)] = values
             return out
         return np.array([[m.get(column, 0)] for m in marked], np.uint32)

@@ -230,7 +230,8 @@ class TFRecordDataset(LinesDataset):
         if isinstance(values, list):
             if kind == "string":
                 words = np.array([v.decode() for v in values])
-                return words if about is not None and about.get("shape") else words[0]
+                shape = None if about is None else about.get("shape")
+                return words.reshape(shape) if shape else words[0]
             widest = max(map(len, values), default=0)
             values = np.frombuffer(b"".join(v.ljust(widest) for v in values),
                                    np.uint8).copy()

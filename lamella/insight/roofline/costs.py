@@ -103,10 +103,10 @@ _NAMES = {
                   "count_nonzero", "trace", "dist", "histc", "bincount"},
     "elementwise": {"add", "sub", "mul", "div", "rsub", "remainder", "floor_divide", "abs", "eq",
                     "ne", "ge", "gt", "le", "lt", "bitwise_and", "bitwise_or", "bitwise_xor",
-                    "relu", "gelu", "elu", "celu", "glu", "leaky_relu", "mish", "softplus",
-                    "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink", "threshold",
-                    "log_sigmoid_forward", "_prelu_kernel", "_masked_scale", "isnan", "isinf",
-                    "copysign", "complex", "polar", "xlogy", "binary_cross_entropy",
+                    "relu", "gelu", "activation", "elu", "celu", "glu", "leaky_relu", "mish",
+                    "softplus", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink",
+                    "threshold", "log_sigmoid_forward", "_prelu_kernel", "_masked_scale", "isnan",
+                    "isinf", "copysign", "complex", "polar", "xlogy", "binary_cross_entropy",
                     "binary_cross_entropy_with_logits"},
 }
 _KIND_OF_NAME = {name: kind for kind, names in _NAMES.items() for name in names}

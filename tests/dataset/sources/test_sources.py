@@ -145,6 +145,13 @@ def test_coco(tmp_path):
     assert rows(ds.CocoDataset(str(tmp_path), path, "Stuff"))[0]["segmentation"].shape == (1, 4)
     assert str(rows(ds.CocoDataset(str(tmp_path), path, "Captioning"))[0]["captions"][0, 0]) == (
         "an x")
+    marked["annotations"] += [{**marked["annotations"][0], "segmentation": parts} for parts in (
+        [[5, 6], [7, 8, 9]], {"counts": [1, 2], "size": [5, 5]})]
+    (tmp_path / "m.json").write_text(json.dumps(marked))
+    row = rows(ds.CocoDataset(str(tmp_path), path, "Stuff"))[0]  # a row for each polygon
+    assert row["segmentation"].tolist() == [[1, 2, 3, 4], [5, 6, -1, -1], [7, 8, 9, -1],
+                                            [1, 2, -1, -1]]
+    assert row["iscrowd"].tolist() == [[0]] * 3
     (tmp_path / "m.json").write_text("{")
     with pytest.raises(RuntimeError, match="Coco Dataset annotation file:.* load failed"):
         rows(data.copy() if hasattr(data, "copy") else ds.CocoDataset(str(tmp_path), path))

@@ -6,6 +6,8 @@ import zlib
 
 import pytest
 
+import lamella as ms
+from lamella import dataset as ds
 from lamella.dataset.sources import tfrecord
 
 
@@ -26,3 +28,20 @@ def test_compressed_files_are_unpacked_as_far_as_they_say(tmp_path):
         "<I", tfrecord._masked(b"abc"))
     path.write_bytes(zlib.compress(good * 5000))
     assert list(tfrecord.records(str(path), "ZLIB")) == [b"abc"] * 5000
+
+
+def test_words_take_the_schemas_shape(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    words = b"".join(b"\x0a\x01" + letter for letter in (b"a", b"b", b"c", b"d"))
+
+    def field(number: int, data: bytes) -> bytes:  # of a message of protobuf
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    example = field(1, field(1, field(1, b"words") + field(2, field(1, words))))
+    length = struct.pack("<Q", len(example))
+    path.write_bytes(b"".join(part + struct.pack("<I", tfrecord._masked(part))
+                              for part in (length, example)))
+    schema = ds.Schema()
+    schema.add_column("words", ms.string, [-1, 2])
+    row, = ds.TFRecordDataset(str(path), schema).create_tuple_iterator(output_numpy=True)
+    assert row[0].tolist() == [["a", "b"], ["c", "d"]]
