@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from ..core.state import state
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .piecewise import above_zero, sloped
+from .windows import number_is_open
 
 __all__ = [
     "elu", "selu", "celu", "gelu", "fast_gelu", "silu", "swiglu", "sigmoid", "inplace_sigmoid",
@@ -122,6 +124,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', "
                          f"but got {approximate!r}.")
+    if number_is_open():  # PyTorch's rule for the gradient in batches asks for the number
+        x = input._raw
+        if approximate == "none":
+            return wrap(x * (0.5 * (1 + torch.erf(x * math.sqrt(0.5)))))
+        return wrap(0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
     return wrap(F.gelu(input._raw, approximate=approximate))
 
 

@@ -13,6 +13,7 @@ from ..core.state import state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
+from .windows import number_is_open
 
 __all__ = [
     "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
@@ -77,6 +78,9 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                              f"of 'input' {input.shape}, but got {target.shape}.")
     else:
         classes = _indices(classes)
+        if number_is_open() and label_smoothing == 0.0:
+            return nll_loss(wrap(torch.log_softmax(raw, int(raw.dim() > 1))), target, weight,
+                            ignore_index, reduction)
     return wrap(F.cross_entropy(raw, classes, None if weight is None else weight._raw,
                                 ignore_index=ignore_index, reduction=reduction,
                                 label_smoothing=label_smoothing))
@@ -112,6 +116,12 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
         raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
     if weights is not None and depends(weights, state.level):
         loss = _weighted_nll(raw, classes, weights, ignore_index, reduction)
+    elif number_is_open():  # PyTorch's rule for the gradient in batches asks for the number
+        many = raw if raw.dim() > 1 else raw.unsqueeze(0)
+        loss = _weighted_nll(
+            many, classes if raw.dim() > 1 else classes.unsqueeze(0),
+            raw.new_ones(many.shape[1]) if weights is None else weights, ignore_index, reduction)
+        loss = loss if raw.dim() > 1 else loss.reshape(())
     else:
         loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
@@ -136,10 +146,19 @@ def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tenso
     kept = classes != ignore_index
     picked = torch.where(kept, classes, 0)
     share = torch.where(kept, weights[picked], 0.0)
-    losses = -share * raw.gather(1, picked.unsqueeze(1)).squeeze(1)
+    if number_is_open():  # and that of `gather` does, too
+        rows = raw.movedim(1, -1).reshape(-1, raw.shape[1])
+        chosen = rows[torch.arange(len(rows), device=raw.device), picked.reshape(-1)]
+        losses = -share * chosen.reshape(picked.shape)
+    else:
+        losses = -share * raw.gather(1, picked.unsqueeze(1)).squeeze(1)
     if reduction == "none":
         return losses
-    return losses.sum() / share.sum() if reduction == "mean" else losses.sum()
+    if reduction == "sum":
+        return losses.sum()
+    total = share.sum()
+    counts = total != 0  # if nothing does, the mean is NaN, and its gradient zero
+    return torch.where(counts, losses.sum() / torch.where(counts, total, 1.0), torch.nan)
 
 
 _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy

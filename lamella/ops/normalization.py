@@ -13,6 +13,7 @@ from ..core.state import state
 from ..core.wrappers import settled
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
+from .windows import number_is_open
 
 __all__ = ["batch_norm", "layer_norm", "group_norm", "rms_norm", "add_layer_norm", "add_rms_norm",
            "lrn"]
@@ -183,7 +184,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = Non
     """
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     raw = input._raw
-    if _composed() and tuple(raw.shape[raw.dim() - len(shape):]) == shape:
+    if (_composed() or number_is_open()) and tuple(raw.shape[raw.dim() - len(shape):]) == shape:
         return wrap(_normalized(raw, list(range(-len(shape), 0)), _raw(weight), _raw(bias), eps)[0])
     return wrap(F.layer_norm(raw, shape, _raw(weight), _raw(bias), eps))
 

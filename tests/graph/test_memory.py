@@ -172,3 +172,11 @@ def test_equal_values_of_one_recomputation_are_merged():
     graph = improve(step.graphs(x)[0].execution.graph, [x._raw])
     # the first run's, and one of the second run's
     assert sum(node.target is torch.ops.aten.exp.default for node in graph.graph.nodes) == 2
+
+
+def test_what_a_loop_keeps_is_there_once():
+    x, rows = ops.randn(64, 64), ops.zeros((40, 64), ms.float32)
+    step = ms.jit(ms.grad(lambda x: ms.scan(lambda c, r: (ops.sin(c) + r, None), x, rows)[0].sum()))
+    for _ in range(3):
+        step(x)
+    assert used(lambda: step(x))[0] < 1.4 * 40 * 64 * 64 * 4  # twice when it was stacked at the end

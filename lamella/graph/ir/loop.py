@@ -97,11 +97,12 @@ class Loop:
         steps, carried, stacks, outside = self.parts(values)
         columns: list[Any] = [[] for _ in self.kept]
         # what is kept goes to its place, if no transformation has to see that
-        at_once = bool(steps) and not any(
+        length = steps or 0
+        at_once = length > 0 and not any(
             torch.is_grad_enabled() and raw.requires_grad
             or functorch.is_functorch_wrapped_tensor(raw) for raw in values)
         if at_once:
-            columns = [empty.new_empty((steps, *empty.shape[1:])) for empty in self.kept]
+            columns = [empty.new_empty((length, *empty.shape[1:])) for empty in self.kept]
         count = 0
         while (count < steps if steps is not None
                else bool(run(self.condition, *carried, *outside)[0])):

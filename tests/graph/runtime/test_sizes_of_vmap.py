@@ -1,0 +1,70 @@
+"""Gradients of each example of batches of any size, with layers and losses: one graph."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, nn, ops
+from lamella.graph.tracing.symbolic import preparation
+
+SIZES = (5, 6, 7, 12, 9, 30, 4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _prepared():
+    preparation.begin()
+    assert preparation.finished.wait(120)
+
+
+def batches(shape=(6,), classes=3, of_classes=()):
+    draw = np.random.default_rng(3)
+    return [(Tensor(draw.standard_normal((n, *shape)).astype("float32")),
+             Tensor(draw.integers(0, classes, (n, *of_classes)).astype("int32"))) for n in SIZES]
+
+
+def check(function, calls):
+    """Compare with eager calls; the third size makes the last graph."""
+    compiled = ms.jit(function)
+    for args in calls:
+        for a, b in zip(ms.tree.leaves(compiled(*args)), ms.tree.leaves(function(*args)),
+                        strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-5)
+    report = compiled.report()
+    assert report["traces"] == 3 and report["replays"] == len(calls) - 3
+
+
+def test_private_training():
+    """Gradients of examples, each clipped, of batches that are as large as chance has it."""
+    net = nn.SequentialCell(nn.Dense(6, 8), nn.GELU(), nn.Dense(8, 3))
+    weights = net.trainable_params()
+    each = ms.vmap(ms.grad(lambda x, y: ops.cross_entropy(net(x[None]), y[None]), None, weights))
+
+    def step(x, y):
+        gradients = each(x, y)
+        norm = ops.sqrt(sum((g.reshape(g.shape[0], -1) ** 2).sum(1) for g in gradients))
+        factor = ops.minimum(1 / norm, Tensor(1.0))
+        return [(g * factor.reshape(-1, *[1] * (g.ndim - 1))).sum(0) for g in gradients]
+
+    check(step, batches())
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, y: ops.gelu(x), lambda x, y: ops.gelu(x, "tanh"),
+    lambda x, y: ops.cross_entropy(x, y),
+    lambda x, y: ops.cross_entropy(x[None], y[None], Tensor([1.0, 2.0, 3.0]), 1),
+    lambda x, y: ops.nll_loss(x[None], y[None], reduction="none"),
+    lambda x, y: ops.cross_entropy(ops.stack([x, x], 1)[None], ops.stack([y, y])[None],
+                                   reduction="sum"),
+    lambda x, y: nn.LayerNorm((3,))(x) ** 2,
+], ids="gelu tanh class weighted likelihood places norm".split())
+def test_functions(function):
+    check(ms.vmap(ms.grad(lambda x, y: function(x, y).sum())), batches((3,)))
+
+
+def test_a_class_that_there_is_not():
+    step = ms.jit(ms.vmap(ms.grad(lambda x, y: ops.cross_entropy(x[None], y[None]))))
+    for x, y in batches((3,)):
+        step(x, y)
+    with pytest.raises(RuntimeError):
+        step(x, y + 3)
