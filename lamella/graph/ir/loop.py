@@ -102,7 +102,7 @@ class Loop:
             torch.is_grad_enabled() and raw.requires_grad
             or functorch.is_functorch_wrapped_tensor(raw) for raw in values)
         if at_once:
-            columns = [empty.new_empty((length, *empty.shape[1:])) for empty in self.kept]
+            columns = [empty.new_empty([length, *empty.shape[1:]]) for empty in self.kept]
         count = 0
         while (count < steps if steps is not None
                else bool(run(self.condition, *carried, *outside)[0])):
