@@ -179,4 +179,4 @@ def test_the_gradient_of_a_weight_has_its_memory_layout(monkeypatch):
         for linear in (products.linear, torch.nn.functional.linear)]
     assert found[0].stride() == w.stride()
     for mine, its in zip(found, wanted, strict=True):
-        torch.testing.assert_close(mine, its, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(mine, its, rtol=1e-3, atol=1e-3)

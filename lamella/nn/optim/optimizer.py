@@ -180,8 +180,7 @@ class Optimizer(Cell):
         elif self.dynamic_lr:
             self.learning_rate = CellList(self.group_lr, auto_prefix=False)
         else:
-            # `group_lr` registered its Parameters, and one of them is named like this attribute
-            self.__dict__["learning_rate"] = ParameterTuple(self.group_lr)
+            self.learning_rate = ParameterTuple(self.group_lr)
         self.parameters = ParameterTuple(self.group_params)
         self.dynamic_decay_flags = tuple(isinstance(d, Cell) for d in self.group_weight_decay)
         self.decay_flags = tuple(isinstance(d, Cell) or d > 0 for d in self.group_weight_decay)

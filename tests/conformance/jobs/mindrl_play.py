@@ -9,35 +9,41 @@ PPO's network is made for six actions, as HalfCheetah's are, which needs another
 environment here has as many: the reward is high where the actions are a function of the state.
 """
 
-import sys
+from __future__ import annotations
 
-import gym
+import sys
+from typing import Any
+
 import numpy as np
 
-LENGTH, EPISODES = 64, {"dqn": 150, "ppo": 60}[sys.argv[1]]
+LENGTH, EPISODES = 64, {"dqn": 150, "ppo": 60}
 
 
-class Follow(gym.Env):
-    """States are random; the best actions are ``tanh(state @ weights)``."""
+def follow() -> Any:
+    """The class of an environment whose best actions are ``tanh(state @ weights)``."""
+    import gym
 
-    observation_space = gym.spaces.Box(-np.inf, np.inf, (17,), np.float32)
-    action_space = gym.spaces.Box(-1.0, 1.0, (6,), np.float32)
+    class Follow(gym.Env):
+        observation_space = gym.spaces.Box(-np.inf, np.inf, (17,), np.float32)
+        action_space = gym.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
-    def __init__(self, render_mode=None):
-        self.random = np.random.default_rng(3)
-        self.weights = self.random.normal(0, 0.3, (17, 6)).astype(np.float32)
+        def __init__(self, render_mode=None):
+            self.random = np.random.default_rng(3)
+            self.weights = self.random.normal(0, 0.3, (17, 6)).astype(np.float32)
 
-    def observe(self):
-        self.state = self.random.normal(0, 1, 17).astype(np.float32)
-        return self.state
+        def observe(self):
+            self.state = self.random.normal(0, 1, 17).astype(np.float32)
+            return self.state
 
-    def reset(self, *, seed=None, options=None):
-        return self.observe(), {}
+        def reset(self, *, seed=None, options=None):
+            return self.observe(), {}
 
-    def step(self, action):
-        wanted = np.tanh(self.state @ self.weights)
-        reward = -float(np.square(np.asarray(action) - wanted).mean())
-        return self.observe(), reward, False, False, {}
+        def step(self, action):
+            wanted = np.tanh(self.state @ self.weights)
+            reward = -float(np.square(np.asarray(action) - wanted).mean())
+            return self.observe(), reward, False, False, {}
+
+    return Follow
 
 
 def main() -> None:
@@ -50,9 +56,11 @@ def main() -> None:
         from mindspore_rl.algorithm.dqn.dqn_session import DQNSession
         from mindspore_rl.algorithm.dqn.dqn_trainer import DQNTrainer
 
-        DQNSession().run(class_type=DQNTrainer, episode=EPISODES)
+        DQNSession().run(class_type=DQNTrainer, episode=EPISODES[sys.argv[1]])
     else:
-        gym.register("Follow-v0", Follow, max_episode_steps=10**9)
+        import gym
+
+        gym.register("Follow-v0", follow(), max_episode_steps=10**9)
         from mindspore_rl.algorithm.ppo import config
 
         for params in (config.collect_env_params, config.eval_env_params):
@@ -64,7 +72,7 @@ def main() -> None:
         from mindspore_rl.algorithm.ppo.ppo_session import PPOSession
         from mindspore_rl.algorithm.ppo.ppo_trainer import PPOTrainer
 
-        PPOSession().run(class_type=PPOTrainer, episode=EPISODES)
+        PPOSession().run(class_type=PPOTrainer, episode=EPISODES[sys.argv[1]])
 
 
 if __name__ == "__main__":
