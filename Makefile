@@ -50,10 +50,9 @@ $(STAMP): $(DEMO_STAMP)
 demo: $(DEMO_STAMP)
 	$(BIN)/python examples/mnist_lenet.py
 
-# a quarter more processes than cores, since tests wait a quarter of their time for processes that
-# they start; WORKERS=0 runs them in this one
+# in as many processes as there are cores; WORKERS=0 runs them in this one
 test: setup
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$$(($$(getconf _NPROCESSORS_ONLN) * 5 / 4 + 1))) --dist worksteal
+	$(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .

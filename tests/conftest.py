@@ -11,7 +11,7 @@ os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with o
 # and to try whether it knows the processor's instructions
 os.environ.setdefault("AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL", "O0")
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
-if "PYTEST_XDIST_WORKER" in os.environ:  # at least as many processes as cores: a thread each
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread each
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import lamella  # noqa: E402

@@ -66,6 +66,10 @@ def note(names: set[str] | None = None, most: int = MOST, dtypes: Any = DTYPES
     """
     from torch.testing._internal.common_methods_invocations import op_db
 
+    # that module forbids to set `torch.backends`' flags, which other tests do
+    backends: Any = torch.backends.disable_global_flags
+    backends.__globals__["__allow_nonbracketed_mutation_flag"] = True
+
     noted = Noted(most)
     for operation in op_db:
         if names is not None and operation.name not in names:
