@@ -12,18 +12,18 @@ environment here has as many: the reward is high where the actions are a functio
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 
 LENGTH, EPISODES = 64, {"dqn": 150, "ppo": 60}
 
 
-def follow() -> Any:
-    """The class of an environment whose best actions are ``tanh(state @ weights)``."""
+if __name__ in ("__main__", "__mp_main__"):  # this process and those that it starts
     import gym
 
     class Follow(gym.Env):
+        """States are random; the best actions are ``tanh(state @ weights)``."""
+
         observation_space = gym.spaces.Box(-np.inf, np.inf, (17,), np.float32)
         action_space = gym.spaces.Box(-1.0, 1.0, (6,), np.float32)
 
@@ -43,8 +43,6 @@ def follow() -> Any:
             reward = -float(np.square(np.asarray(action) - wanted).mean())
             return self.observe(), reward, False, False, {}
 
-    return Follow
-
 
 def main() -> None:
     import mindspore as ms
@@ -58,9 +56,7 @@ def main() -> None:
 
         DQNSession().run(class_type=DQNTrainer, episode=EPISODES[sys.argv[1]])
     else:
-        import gym
-
-        gym.register("Follow-v0", follow(), max_episode_steps=10**9)
+        gym.register("Follow-v0", Follow, max_episode_steps=10**9)
         from mindspore_rl.algorithm.ppo import config
 
         for params in (config.collect_env_params, config.eval_env_params):
