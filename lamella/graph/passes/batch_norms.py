@@ -145,9 +145,9 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     given = [first, second, result, x, weight, mean, inverse, in_narrow, of_added]
     if not _pays(batch_norm.by_torch_backward, batch_norm.fused_backward, given):
         return False
-    new = kernel_inserted(module, place, torch.ops.lamella.batch_norm_backward.default, given,
-                    [casts[0] if in_narrow else parts[0], parts.get(1), parts.get(2),
-                     g if of_added else None])
+    new = kernel_inserted(
+        module, place, torch.ops.lamella.batch_norm_backward.default, given,
+        [casts[0] if in_narrow else parts[0], parts.get(1), parts.get(2), g if of_added else None])
     for user in casts if in_narrow else ():
         user.replace_all_uses_with(new[0])
     for number, part in parts.items():

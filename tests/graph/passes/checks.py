@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import numpy as np
+import pytest
 import torch
 from torch.fx import GraphModule
 
 import lamella as ms
 from lamella import nn
 from lamella.graph.ir.metadata import copy_of
+from lamella.graph.passes import plain
 from lamella.graph.tracing.recorder import Recorder
 
 
@@ -55,6 +58,40 @@ def check_same(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Te
             torch.testing.assert_close(b, a, rtol=tolerance, atol=tolerance)
         memory = {x.untyped_storage().data_ptr() for x in got}
         assert len(memory) == len({x.untyped_storage().data_ptr() for x in wanted})
+
+
+def take_every_form(monkeypatch: pytest.MonkeyPatch, kernel: ModuleType, rewriting: ModuleType
+                    ) -> None:
+    """Let a pass take every form, whether its kernel is faster here or not.
+
+    Args:
+        kernel: the module of the kernel in C++.
+        rewriting: the module of the pass.
+    """
+    if kernel.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+    monkeypatch.setattr(rewriting, "SMALLEST", 1)
+    monkeypatch.setattr(rewriting.known, "find", lambda *args: "fused")
+
+
+def check_fused(fuse: Callable[[GraphModule, bool], int], function: Callable,
+                inputs: Sequence[torch.Tensor], ours: Sequence[str], tolerance: float
+                ) -> GraphModule:
+    """The graph of a function once a pass has put our kernels into it, if its results agree.
+
+    Those of the same graph without our kernels, for compilers that don't know them, have to, too.
+
+    Args:
+        ours: the names of these kernels.
+    """
+    graph, better = recorded(function, *inputs), recorded(function, *inputs)
+    fuse(better, True)
+    better.recompile()
+    check_same(graph, better, inputs, tolerance)
+    its = plain(better)
+    assert count(its, *ours) == 0
+    check_same(graph, its, inputs, tolerance)
+    return better
 
 
 def used(run: Callable[[], object]) -> tuple[int, int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lamella.graph.passes import activations, plain
+from lamella.graph.passes import activations
 from lamella.graph.passes.activations import fuse_activations
 from lamella.machine import activation
 from lamella.machine.casts import wide
-from tests.graph.passes.checks import check_same, count, recorded
+from tests.graph.passes.checks import check_fused, count, take_every_form
 
 aten = torch.ops.aten
 OURS = "activation", "activation_backward"
@@ -17,11 +17,7 @@ OURS = "activation", "activation_backward"
 
 @pytest.fixture(autouse=True)
 def chosen(monkeypatch):
-    """Every form is taken, whether it is faster here or not."""
-    if activation.extension.module is None:
-        pytest.skip("no C++ compiler that can build it")
-    monkeypatch.setattr(activations, "SMALLEST", 1)
-    monkeypatch.setattr(activations.known, "find", lambda *args: "fused")
+    take_every_form(monkeypatch, activation, activations)
 
 
 def data():
@@ -30,14 +26,8 @@ def data():
 
 
 def fused(function, inputs, expected, tolerance=1e-2):
-    graph, better = recorded(function, *inputs), recorded(function, *inputs)
-    fuse_activations(better, True)
-    better.recompile()
+    better = check_fused(fuse_activations, function, inputs, OURS, tolerance)
     assert count(better, *OURS) == expected
-    check_same(graph, better, inputs, tolerance)
-    its = plain(better)
-    assert count(its, *OURS) == 0
-    check_same(graph, its, inputs, tolerance)
     return better
 
 

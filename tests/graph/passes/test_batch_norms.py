@@ -8,10 +8,10 @@ import torch
 
 import lamella as ms
 from lamella import nn, ops
-from lamella.graph.passes import batch_norms, plain
+from lamella.graph.passes import batch_norms
 from lamella.graph.passes.batch_norms import BACKWARD, FORWARD, fuse_batch_norms
 from lamella.machine import batch_norm
-from tests.graph.passes.checks import check_same, count, losses_of, recorded
+from tests.graph.passes.checks import check_fused, count, losses_of, take_every_form
 
 OURS = "batch_norm", "batch_norm_backward"
 THEIRS = "native_batch_norm", "native_batch_norm_backward"
@@ -19,11 +19,7 @@ THEIRS = "native_batch_norm", "native_batch_norm_backward"
 
 @pytest.fixture(autouse=True)
 def chosen(monkeypatch):
-    """Every form is taken, whether it is faster here or not."""
-    if batch_norm.extension.module is None:
-        pytest.skip("no C++ compiler that can build it")
-    monkeypatch.setattr(batch_norms, "SMALLEST", 1)
-    monkeypatch.setattr(batch_norms.known, "find", lambda *args: "fused")
+    take_every_form(monkeypatch, batch_norm, batch_norms)
 
 
 def wide(x):
@@ -47,15 +43,8 @@ def data(last=False, dtype=torch.bfloat16):
 
 
 def fused(function, inputs, expected, tolerance=2e-2):
-    graph = recorded(function, *inputs)
-    better = recorded(function, *inputs)
-    fuse_batch_norms(better, True)
-    better.recompile()
+    better = check_fused(fuse_batch_norms, function, inputs, OURS, tolerance)
     assert (count(better, *OURS), count(better, *THEIRS)) == expected
-    check_same(graph, better, inputs, tolerance)
-    its = plain(better)
-    assert count(its, *OURS) == 0
-    check_same(graph, its, inputs, tolerance)
     return better
 
 

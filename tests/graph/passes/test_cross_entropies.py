@@ -12,7 +12,7 @@ from lamella.graph.passes import cross_entropies, improve, plain
 from lamella.graph.passes.cross_entropies import LOSS, OF_LOGARITHMS, OF_LOSS, _measured
 from lamella.graph.passes.memory import Liveness
 from lamella.machine import cross_entropy
-from tests.graph.passes.checks import check_same, count, recorded
+from tests.graph.passes.checks import check_same, count, recorded, take_every_form
 
 aten = torch.ops.aten
 OURS = "cross_entropy", "cross_entropy_backward"
@@ -20,11 +20,7 @@ OURS = "cross_entropy", "cross_entropy_backward"
 
 @pytest.fixture(autouse=True)
 def chosen(monkeypatch):
-    """Every form is taken, whether it is faster here or not."""
-    if cross_entropy.extension.module is None:
-        pytest.skip("no C++ compiler that can build it")
-    monkeypatch.setattr(cross_entropies, "SMALLEST", 1)
-    monkeypatch.setattr(cross_entropies.known, "find", lambda *args: "fused")
+    take_every_form(monkeypatch, cross_entropy, cross_entropies)
 
 
 def data(dtype=torch.float32, rows=12, width=40):

@@ -13,7 +13,7 @@ from lamella.graph.passes import layer_norms, plain
 from lamella.graph.passes.layer_norms import BACKWARD, FORWARD, fuse_layer_norms
 from lamella.machine import layer_norm
 from lamella.machine.casts import narrow, wide
-from tests.graph.passes.checks import check_same, count, losses_of, recorded
+from tests.graph.passes.checks import check_fused, count, losses_of, take_every_form
 
 OURS = "layer_norm", "layer_norm_backward"
 THEIRS = "native_layer_norm", "native_layer_norm_backward"
@@ -22,11 +22,7 @@ FORM = [24]
 
 @pytest.fixture(autouse=True)
 def chosen(monkeypatch):
-    """Every form is taken, whether it is faster here or not."""
-    if layer_norm.extension.module is None:
-        pytest.skip("no C++ compiler that can build it")
-    monkeypatch.setattr(layer_norms, "SMALLEST", 1)
-    monkeypatch.setattr(layer_norms.known, "find", lambda *args: "fused")
+    take_every_form(monkeypatch, layer_norm, layer_norms)
 
 
 def data():
@@ -40,14 +36,8 @@ def gradients(g, x, weight, bias, mean, inverse):
 
 
 def fused(function, inputs, expected, tolerance=2e-2):
-    graph, better = recorded(function, *inputs), recorded(function, *inputs)
-    fuse_layer_norms(better, True)
-    better.recompile()
+    better = check_fused(fuse_layer_norms, function, inputs, OURS, tolerance)
     assert (count(better, *OURS), count(better, *THEIRS)) == expected
-    check_same(graph, better, inputs, tolerance)
-    its = plain(better)
-    assert count(its, *OURS) == 0
-    check_same(graph, its, inputs, tolerance)
     return better
 
 
