@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, indices_of, raw_of, raw_or_number
@@ -34,14 +35,15 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     if values.shape != positions.shape:
         raise ValueError(f"For '{where}', there must be a value for each index, but got the "
                          f"shapes {tuple(values.shape)} and {tuple(positions.shape)}.")
-    if reduce not in ("none", "add"):
-        raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
     length = raw.shape[axis] if raw.dim() else 1
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)
     longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
-    kernel = longer.scatter if reduce == "none" else longer.scatter_add
-    out = kernel(axis, positions, values)
+    if reduce == "multiply":
+        out = longer.scatter_reduce(axis, positions, values, "prod")
+    else:
+        kernel = longer.scatter if reduce == "none" else longer.scatter_add
+        out = kernel(axis, positions, values)
     return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 
 
@@ -69,6 +71,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
         [[5. 0. 6.]
          [0. 0. 0.]]
     """
+    one_of(reduction, ("none", "add"), "reduction", "tensor_scatter_elements")
     return _placed(input_x, axis, indices, updates, reduction, "tensor_scatter_elements")
 
 
@@ -335,10 +338,17 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: Any) -> 
     return _segmented(x, segment_ids, num_segments, "unsorted_segment_prod", lambda _: 1, "prod")
 
 
-def _tensor_scatter(self: Tensor, axis: Any = None, index: Any = None, src: Any = None, *,
-                    dim: Any = None, value: Any = None) -> Tensor:
-    """`ops.scatter`; the axis also goes by the name ``dim``, a number for `src` by ``value``."""
-    return scatter(self, dim if axis is None else axis, index, value if src is None else src)
+def _tensor_scatter(self: Tensor, axis: Any = None, index: Any = None, src: Any = None,
+                    reduce: str = "none", *, dim: Any = None, value: Any = None) -> Tensor:
+    """`ops.scatter`; the axis also goes by the name ``dim``, a number for `src` by ``value``.
+
+    `reduce` may be ``"add"`` or ``"multiply"``, to combine with what is there.
+    """
+    axis = dim if axis is None else axis
+    if isinstance(axis, Tensor):
+        axis = as_int(axis, "Tensor.scatter", "dim")
+    one_of(reduce, ("none", "add", "multiply"), "reduce", "Tensor.scatter")
+    return _placed(self, axis, index, value if src is None else src, reduce, "Tensor.scatter")
 
 
 def _tensor_scatter_add(self: Tensor, *args: Any, **named: Any) -> Tensor:
