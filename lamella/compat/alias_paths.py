@@ -155,6 +155,7 @@ _PLACES: dict[str, str] = {
         experimental.optim.radam experimental.optim.rmsprop experimental.optim.rprop
         experimental.optim.sgd""",
     "hal": "hal.device hal.event hal.memory hal.stream",
+    "tensors.contiguous_tensors": "hal.contiguous_tensors_handle",
     "runtime": """
         runtime.device runtime.event runtime.executor runtime.memory runtime.stream""",
     "nn.probability.distribution": """
