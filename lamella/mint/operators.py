@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import mint, ops
-from ..ops.primitive import Primitive, primitive
+from ..ops.primitive import primitive
 from ..ops.primitives.attention import FlashAttentionScore
 from ..tensors.random import Generator
 from ..tensors.tensor import Tensor
@@ -70,7 +70,53 @@ def _nll_loss(logits: Tensor, labels: Tensor, weight: Any, reduction: str,
     return ops.NLLLoss(reduction, ignore_index)(logits, labels, weight)
 
 
+def _log_sigmoid(input: Tensor) -> tuple[Tensor, Tensor]:
+    """The result, and what MindSpore's kernel keeps for the gradient."""
+    return _F.logsigmoid(input), mint.exp(-mint.abs(input))
+
+
+def _put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    return input.index_put_(indices, values, accumulate)
+
+
+def _slice(input: Tensor, dim: int, start: int, end: int, step: int) -> Tensor:
+    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
+
+
+def _linspace(start: Any, end: Any, steps: Any, dtype: Any = None) -> Tensor:
+    return mint.linspace(start, end, steps, dtype=dtype)
+
+
+def _unique(input: Tensor, sorted: bool = True, return_inverse: bool = False,
+            return_counts: bool = False) -> tuple[Tensor, ...]:
+    """All three results, whatever is asked for."""
+    return mint.unique(input, sorted, True, True)
+
+
+def _unique_along(input: Tensor, sorted: bool, return_inverse: bool, dim: int
+                  ) -> tuple[Tensor, ...]:
+    return mint.unique(input, sorted, True, True, dim)
+
+
+def _upsampled(x: Tensor, output_size: Any = None, scales: Any = None,
+               align_corners: bool = False) -> Tensor:
+    return _F.interpolate(x, output_size, scales, "bilinear", align_corners)
+
+
 _F = mint.nn.functional
+
+# classes of the generated modules whose objects take all arguments when they are called
+_CLASSES: dict[str, Callable[..., Any]] = {
+    "AvgPool2D": _F.avg_pool2d, "Embedding": _F.embedding, "ExpandDimsView": mint.unsqueeze,
+    "InnerIndex": lambda input, indices: input.index(indices), "InnerInplaceIndexPut": _put,
+    "InnerNonZero": lambda input: mint.nonzero(input).T, "LinSpaceExt": _linspace,
+    "LogSigmoid": _log_sigmoid,
+    "NewOnes": lambda input, size, dtype=None: input.new_ones(size, dtype=dtype),
+    "NewZeros": lambda input, size, dtype=None: input.new_zeros(size, dtype=dtype),
+    "ScatterAddExt": mint.scatter_add, "SliceExtView": _slice, "Unique2": _unique,
+    "UniqueDim": _unique_along, "UpsampleBilinear2D": _upsampled,
+    "XLogYScalarOther": mint.xlogy, "XLogYScalarSelf": mint.xlogy,
+}
 
 # what a generated module calls an object, without its ending -> its class's name, what it computes
 _OPERATORS: dict[str, tuple[str, Callable[..., Any]]] = {
@@ -118,11 +164,13 @@ _OPERATORS: dict[str, tuple[str, Callable[..., Any]]] = {
     "unique_consecutive_impl": ("UniqueConsecutive", mint.unique_consecutive),
 }
 
-__all__ = [*_OPERATORS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_OPERATORS, *_CLASSES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> Primitive:
-    """An operator, made when it is first named."""
+def __getattr__(name: str) -> Any:
+    """An operator or a class of operators, made when it is first named."""
+    if name in _CLASSES:
+        return globals().setdefault(name, primitive(name, _CLASSES[name]))
     if name not in _OPERATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     kind, function = _OPERATORS[name]

@@ -5,7 +5,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, mint, ops
-from lamella.mint import operators
+from lamella.mint import extended, operators
 from lamella.ops.primitive import Primitive
 from lamella.ops.primitives.attention import FlashAttentionScore
 
@@ -83,8 +83,59 @@ def test_what_they_draw_is_the_seeds():
     assert (left == kept).all() and 60 < kept.sum() < 140
 
 
+PLANE = Tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
+CLASSES = [
+    ("AvgPool2D", (PLANE, 2, 1), lambda: Tensor([[[[1.5]]]])),
+    ("Embedding", (ONE, M), lambda: M[ONE]),
+    ("ExpandDimsView", (M, 1), lambda: M.unsqueeze(1)),
+    ("InnerIndex", (M, [ONE, ONE]), lambda: M[1, 1].reshape(1)),
+    ("InnerInplaceIndexPut", (ops.zeros(3), [ONE], ops.ones(1)), lambda: Tensor([0.0, 1.0, 0.0])),
+    ("InnerNonZero", (Tensor([[0, 4], [5, 0]]),), lambda: Tensor([[0, 1], [1, 0]])),
+    ("LinSpaceExt", (0, 1, 3), lambda: Tensor([0.0, 0.5, 1.0])),
+    ("LogSigmoid", (M,), lambda: (ops.logsigmoid(M), ops.exp(-ops.abs(M)))),
+    ("NewOnes", (M, (2,)), lambda: ops.ones(2)),
+    ("NewZeros", (M, (2,), ms.int32), lambda: ops.zeros(2, ms.int32)),
+    ("ScatterAddExt", (ops.zeros(3), 0, Tensor([1, 1]), ops.ones(2)),
+     lambda: Tensor([0.0, 2.0, 0.0])),
+    ("SliceExtView", (X, -1, 1, 6, 2), lambda: X[..., 1:6:2]),
+    ("Unique2", (Tensor([3, 1, 3]),), lambda: (Tensor([1, 3]), Tensor([1, 0, 1]), Tensor([1, 2]))),
+    ("UniqueDim", (Tensor([[3], [1], [3]]), True, True, 0),
+     lambda: (Tensor([[1], [3]]), Tensor([1, 0, 1]), Tensor([1, 2]))),
+    ("UpsampleBilinear2D", (PLANE, (3, 3), None, True),
+     lambda: Tensor([[[[0.0, 0.5, 1.0], [1.0, 1.5, 2.0], [2.0, 2.5, 3.0]]]])),
+    ("XLogYScalarOther", (M, 3.0), lambda: M * np.log(np.float32(3))),
+    ("XLogYScalarSelf", (2.0, X.abs()), lambda: 2.0 * X.abs().log()),
+]
+
+
+@pytest.mark.parametrize("name, args, wanted", CLASSES, ids=[c[0] for c in CLASSES])
+def test_classes(name, args, wanted):
+    kind = getattr(operators, name)
+    assert issubclass(kind, Primitive) and kind is getattr(operators, name)
+    for one, other in zip(flat(kind()(*args)), flat(wanted()), strict=True):
+        assert one.dtype is other.dtype
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+
+
+def test_functions_by_their_names_among_ops():
+    view = extended.transpose_ext_view(X, 0, 1)
+    assert view.shape == (4, 2, 6) and extended.kthvalue(M, 1)[0].shape == (3,)
+    assert extended.add_ext(Tensor([1]), Tensor([2]), 3).tolist() == [7]
+    assert extended.index(M, [ONE, ONE]).tolist() == [M[1, 1].tolist()]
+    assert extended.inplace_hardtanh(Tensor([2.0, -0.5])).tolist() == [1.0, -0.5]
+    np.testing.assert_allclose(extended.inplace_elu(X.copy(), 2.0).asnumpy(),
+                               F.elu(X, 2.0).asnumpy())
+    assert extended.new_ones(M, (2,)).tolist() == [1, 1]
+    assert extended.new_zeros(M, 2, dtype=ms.int32).dtype is ms.int32
+    drawn = extended.uniform_ext(X, 3.0, 4.0)
+    assert drawn.shape == X.shape and drawn.min() >= 3 and drawn.max() < 4
+    assert extended.linalg_norm(M) == mint.linalg.norm(M)
+    for name in dir(extended):
+        assert callable(getattr(extended, name))
+
+
 def test_every_name_has_an_object():
     for name in operators.__all__:
-        assert repr(getattr(operators, name)).startswith("Prim[")
+        assert name[0].isupper() or repr(getattr(operators, name)).startswith("Prim[")
     with pytest.raises(AttributeError, match="no attribute 'nothing_op'"):
         _ = operators.nothing_op
