@@ -1,10 +1,17 @@
 """Makes `tests.contracts` importable; every test has the same seed and no cache folder."""
 
 import os
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+if sys.dont_write_bytecode:  # else each process that a test starts compiles the package's files
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
 os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with other tests
 # these take the C++ compiler two thirds of its time: to optimize what calls Inductor's kernels,
