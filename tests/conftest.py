@@ -1,5 +1,6 @@
 """Makes `tests.contracts` importable; every test has the same seed and no cache folder."""
 
+import gc
 import os
 import sys
 import threading
@@ -25,6 +26,8 @@ import lamella  # noqa: E402
 from lamella.core.threads import own  # noqa: E402
 
 if "PYTEST_XDIST_WORKER" in os.environ:
+    import hypothesis  # noqa: F401  (before what it looks for is frozen, below)
+
     # else a thread imports them during some test, and two threads can't use Python 3.11's `ast`
     import torch._dynamo.source
     import torch._subclasses.fake_tensor
@@ -42,6 +45,19 @@ if DEVICE:
 
     lamella.set_device(DEVICE)  # for Tensors that test files make when they are imported
     torch.backends.cudnn.allow_tf32 = False  # results are compared with the CPU's
+
+
+_modules = 0  # how many were imported when the collector was last told of what stays
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_stays_is_not_collected():
+    """Else each full collection looks through all tests and all that is imported: for a second."""
+    global _modules
+    if "PYTEST_XDIST_WORKER" in os.environ and len(sys.modules) > _modules + 20:
+        _modules = len(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)
