@@ -47,8 +47,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "cross_entropies": ("fuse_cross_entropies",), "batch_norms": ("fuse_batch_norms",),
     "layer_norms": ("fuse_layer_norms",), "activations": ("fuse_activations",),
     "halves": ("halves",), "pools": ("pools",), "channels_last": ("pools", "channels last"),
-    "convolutions": ("products",), "winograd": ("winograd",), "windows": ("windows",),
-    "rows": ("rows",)}
+    "convolutions": ("products",), "winograd": ("winograd",), "windows": ("windows",)}
 UNTRIED = "pools, before trials"
 
 
