@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from ..core.cuts import depends
 from ..core.errors import op
-from ..core.state import state
+from ..core.state import is_plain_run, state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
@@ -162,6 +162,32 @@ def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tenso
 
 
 _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's kernels number them
+
+
+class _TwoClasses(torch.autograd.Function):
+    """`binary_cross_entropy` by kernels that take whole vectors; its gradient is PyTorch's."""
+
+    @staticmethod
+    def forward(ctx: Any, p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+        ctx.save_for_backward(p, y)
+        ctx.reduction = reduction
+        other = torch.rsub(p, 1).add_(_TINY).log_()
+        found = other.lerp_(torch.add(p, _TINY).log_(), y)
+        return (found if not reduction else found.mean() if reduction == 1 else found.sum()).neg_()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        p, y = ctx.saved_tensors
+        return torch.ops.aten.binary_cross_entropy_backward.default(
+            gradient, p, y, None, ctx.reduction), None, None
+
+
+def _is_fast(p: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the loss may be computed outside of PyTorch's kernel, and checked afterwards."""
+    return (p.dtype is y.dtype and p.dtype in (torch.float32, torch.float64) and p.is_cpu
+            and y.is_cpu and not y.requires_grad and is_plain_run()
+            and not torch.is_autocast_enabled("cpu"))
 
 
 @op
@@ -191,6 +217,11 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
     if p.shape != y.shape:
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
+    if weight is None and _is_fast(p, y):
+        loss = _TwoClasses.apply(p, y, _REDUCTIONS[reduction])
+        if torch.isnan(loss if reduction != "none" else loss.sum()):
+            F.binary_cross_entropy(p, y, reduction="none")  # which refuses what is no probability
+        return wrap(loss)
     loss = F.binary_cross_entropy(p, y, reduction="none")
     # PyTorch cuts each logarithm at -100; its derivative is MindSpore's
     exact = -(y * torch.log(p + _TINY) + (1 - y) * torch.log(1 - p + _TINY))

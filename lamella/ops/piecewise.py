@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.state import state
+from ..core.tape import TapeFunction
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .clip import clamped
@@ -29,7 +30,7 @@ __all__ = [
 aten: Any = torch.ops.aten
 
 
-class _Sloped(torch.autograd.Function):
+class _Sloped(TapeFunction):
     """An elementwise kernel whose derivative is written out as a function of the input."""
 
     generate_vmap_rule = True
