@@ -20,4 +20,5 @@ class TapeFunction(torch.autograd.Function):
         """The results, tied to the tape."""
         if torch._C._are_functorch_transforms_active():
             return super().apply(*args)
-        return super(torch.autograd.Function, cls).apply(*unwrap_dead_wrappers(args))
+        plain: Any = super(torch.autograd.Function, cls)
+        return plain.apply(*unwrap_dead_wrappers(args))

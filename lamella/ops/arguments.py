@@ -138,7 +138,7 @@ def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
 
 
 def kernel_checks(*raws: torch.Tensor) -> bool:
-    """Whether a kernel may be called first, and negative indices counted from the front if it fails.
+    """Whether a kernel may be called first, and negative indices be changed only if it fails.
 
     The kernels of CPUs refuse an index that isn't in [0, n). A graph holds what is right for any.
     """

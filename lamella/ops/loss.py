@@ -165,6 +165,11 @@ _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entrop
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's kernels number them
 
 
+def _two_classes(p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+    found = torch.rsub(p, 1).add_(_TINY).log_().lerp_(torch.add(p, _TINY).log_(), y)
+    return (found if not reduction else found.mean() if reduction == 1 else found.sum()).neg_()
+
+
 class _TwoClasses(torch.autograd.Function):
     """`binary_cross_entropy` by kernels that take whole vectors; its gradient is PyTorch's."""
 
@@ -172,9 +177,7 @@ class _TwoClasses(torch.autograd.Function):
     def forward(ctx: Any, p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
         ctx.save_for_backward(p, y)
         ctx.reduction = reduction
-        other = torch.rsub(p, 1).add_(_TINY).log_()
-        found = other.lerp_(torch.add(p, _TINY).log_(), y)
-        return (found if not reduction else found.mean() if reduction == 1 else found.sum()).neg_()
+        return _two_classes(p, y, reduction)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
@@ -184,10 +187,13 @@ class _TwoClasses(torch.autograd.Function):
 
 
 def _is_fast(p: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether the loss may be computed outside of PyTorch's kernel, and checked afterwards."""
-    return (p.dtype is y.dtype and p.dtype in (torch.float32, torch.float64) and p.is_cpu
-            and y.is_cpu and not y.requires_grad and is_plain_run()
-            and not torch.is_autocast_enabled("cpu"))
+    """Whether the loss may be computed without PyTorch's kernel, which refuses other numbers."""
+    if not (p.dtype is y.dtype and p.dtype in (torch.float32, torch.float64) and p.is_cpu
+            and y.is_cpu and not y.requires_grad and is_plain_run() and type(p) is torch.Tensor
+            and p.numel() and not torch.is_autocast_enabled("cpu")):
+        return False
+    least, most = torch.aminmax(p.detach())
+    return least.item() >= 0 and most.item() <= 1
 
 
 @op
@@ -218,10 +224,8 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
     if weight is None and _is_fast(p, y):
-        loss = _TwoClasses.apply(p, y, _REDUCTIONS[reduction])
-        if torch.isnan(loss if reduction != "none" else loss.sum()):
-            F.binary_cross_entropy(p, y, reduction="none")  # which refuses what is no probability
-        return wrap(loss)
+        kernel = _TwoClasses.apply if p.requires_grad else _two_classes
+        return wrap(kernel(p, y, _REDUCTIONS[reduction]))
     loss = F.binary_cross_entropy(p, y, reduction="none")
     # PyTorch cuts each logarithm at -100; its derivative is MindSpore's
     exact = -(y * torch.log(p + _TINY) + (1 - y) * torch.log(1 - p + _TINY))
