@@ -101,8 +101,14 @@ def _direct_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
     return (found[1], found[0]) if c.of_input else (found[1],)
 
 
+def _is_wide(c: Convolution) -> bool:
+    """Whether sums of parts, and what is transformed, are rounded to float32 and not to 16 bits."""
+    return c.x.dtype is torch.float32
+
+
 def _is_small_window(c: Convolution) -> bool:
-    return c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and min(c.weight.shape[:2]) >= 16
+    return (_is_wide(c) and c.weight.shape[2:] == (3, 3) and c.stride == (1, 1)
+            and min(c.weight.shape[:2]) >= 16)
 
 
 def _transformed(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
@@ -171,8 +177,8 @@ def _with_input(c: Convolution, of_weight: torch.Tensor, gradient: torch.Tensor,
 WAYS: dict[str, Way] = {
     "torch": Way(lambda c: True, _nothing, _direct, _direct_backward),
     "winograd": Way(_is_small_window, _transformed, _winograd, _winograd_backward, True),
-    "windows": Way(lambda c: _is_moderate(c) and c.weight.shape[1] <= 16, _windows, _written_out,
-                   _written_out_backward),
+    "windows": Way(lambda c: _is_wide(c) and _is_moderate(c) and c.weight.shape[1] <= 16, _windows,
+                   _written_out, _written_out_backward),
     "rows": Way(_is_moderate, _nothing, _direct, _rows_backward),
 }
 
@@ -244,7 +250,8 @@ def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_i
     stride, padding, dilation, transposed, _, groups = how
     metas = [meta_of(n) for n in (*node.args[:2], source, node, gradient)]
     if transposed or groups != 1 or any(
-            f is None or len(f.shape) != 4 or f.dtype is not torch.float32
+            f is None or len(f.shape) != 4 or f.dtype not in (torch.float32, torch.bfloat16)
+            or f.dtype is not metas[0].dtype  # type: ignore[union-attr]
             or f.device.type != "cpu" for f in metas) or any(d != 1 for d in dilation):
         return None
     x, weight, kept, y, _ = metas
@@ -257,7 +264,8 @@ def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_i
 
 def _key(c: Convolution) -> Key:
     return (*c.x.shape, *c.weight.shape, *c.stride, *c.padding, c.x.stride[1] == 1,
-            c.weight.stride[1] == 1, c.kept.stride[1] == 1, c.of_input, torch.get_num_threads())
+            c.weight.stride[1] == 1, c.kept.stride[1] == 1, c.of_input, torch.get_num_threads(),
+            *([] if c.x.dtype is torch.float32 else [str(c.x.dtype)]))
 
 
 def fastest(c: Convolution) -> str:

@@ -129,6 +129,17 @@ def test_other_convolutions_stay(function, monkeypatch):
     assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
 
 
+def test_in_bfloat16_only_by_products_that_round_once(monkeypatch):
+    def function(*given):
+        given = [x.detach().requires_grad_() for x in given]
+        return torch.autograd.grad(F.conv2d(*given, padding=1).square().sum(), given)
+
+    inputs = [torch.randn(2, 16, 9, 9).bfloat16(), torch.randn(16, 16, 3, 3).bfloat16()]
+    assert rewritten(function, inputs, monkeypatch, ["winograd", "windows"])[1] is None
+    graph, found = rewritten(function, inputs, monkeypatch, ["rows"])
+    assert found is not None and count(graph, "mm") == 0 and count(found, "mm") == 1
+
+
 def _gradient(convolution, x, w, **how):
     w = w.detach().requires_grad_()
     return torch.autograd.grad(convolution(x, w, **how).sum(), w)
