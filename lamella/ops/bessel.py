@@ -93,18 +93,10 @@ def i0(input: Tensor) -> Tensor:
     return wrap(torch.special.i0(input._raw))
 
 
+@documented_like(i0)
 @op
 def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
-
-    Args:
-        x: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -114,13 +106,10 @@ def bessel_i0(x: Tensor) -> Tensor:
     return wrap(torch.special.i0(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i0e(x: Tensor) -> Tensor:
     """`bessel_i0` times e^-|x|.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -130,13 +119,10 @@ def bessel_i0e(x: Tensor) -> Tensor:
     return wrap(torch.special.i0e(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -146,13 +132,10 @@ def bessel_i1(x: Tensor) -> Tensor:
     return wrap(torch.special.i1(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i1e(x: Tensor) -> Tensor:
     """`bessel_i1` times e^-|x|.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -162,13 +145,10 @@ def bessel_i1e(x: Tensor) -> Tensor:
     return wrap(torch.special.i1e(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -178,13 +158,10 @@ def bessel_j0(x: Tensor) -> Tensor:
     return wrap(_bessel("j0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -194,13 +171,10 @@ def bessel_j1(x: Tensor) -> Tensor:
     return wrap(_bessel("j1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -210,13 +184,10 @@ def bessel_y0(x: Tensor) -> Tensor:
     return wrap(_bessel("y0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -226,13 +197,10 @@ def bessel_y1(x: Tensor) -> Tensor:
     return wrap(_bessel("y1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -242,13 +210,10 @@ def bessel_k0(x: Tensor) -> Tensor:
     return wrap(_bessel("k0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -258,13 +223,10 @@ def bessel_k1(x: Tensor) -> Tensor:
     return wrap(_bessel("k1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k0e(x: Tensor) -> Tensor:
     """`bessel_k0` times e^x.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -274,13 +236,10 @@ def bessel_k0e(x: Tensor) -> Tensor:
     return wrap(_bessel("k0e", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k1e(x: Tensor) -> Tensor:
     """`bessel_k1` times e^x.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms

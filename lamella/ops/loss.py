@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core.cuts import depends
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import is_plain_run, state
 from ..tensors.promotion import promote
@@ -86,6 +87,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 label_smoothing=label_smoothing))
 
 
+@documented_like(cross_entropy)
 @op
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
              ignore_index: int = -100, reduction: str = "mean",
@@ -99,10 +101,6 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
 
     Returns:
         Tensor: a scalar, or of the shape of `target` for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown, or shapes don't fit.
-        RuntimeError: if a class is outside of [0, C).
 
     Examples:
         >>> import lamella as ms
@@ -265,6 +263,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
         pos_weight=None if pos_weight is None else pos_weight._raw).to(target._raw.dtype))
 
 
+@documented_like(binary_cross_entropy)
 @op
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The Kullback-Leibler divergence y (log y - x) of log probabilities x and probabilities y.
@@ -276,12 +275,6 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
         labels: probabilities, of that shape.
         reduction: ``'mean'``, ``'sum'``, ``'none'`` or ``'batchmean'``: the sum over the length of
             the first dimension.
-
-    Returns:
-        Tensor: a scalar, or of the shape of `logits` for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown or shapes differ.
 
     Examples:
         >>> import lamella as ms

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.state import state
@@ -242,15 +243,10 @@ def _hardswish_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return aten.hardswish_backward(gradient, x * (1 - torch.finfo(x.dtype).eps / 2))
 
 
+@documented_like(hardsigmoid)
 @op
 def hardswish(input: Tensor) -> Tensor:
     """x times `hardsigmoid` of x; the derivative at -3 and 3 is that of the middle piece.
-
-    Args:
-        input: any shape, floating or integers.
-
-    Returns:
-        Tensor of the shape and type of `input`.
 
     Examples:
         >>> import lamella as ms
