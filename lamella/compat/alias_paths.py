@@ -27,6 +27,7 @@ _PLACES: dict[str, str] = {
     "ops.primitives.generator_state,ops,ops.primitive,":
         "ops.auto_generate.gen_ops_prim ops.operations._inner_ops",
     "parallel.local_norm": "ops._grad_experimental ops._grad_experimental.grad_comm_ops",
+    "ops.bprop_registry": "ops._grad ops._grad.grad_base ops._grad_experimental.grad_base",
     "ops": """
         ops.functional ops.functional_overload ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
