@@ -410,6 +410,8 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
         [[0.05744425 0.11973753]]
     """
     a, b = _halves("glu", x._raw, axis)
+    if a.dtype in (torch.float32, torch.float64):
+        return wrap(F.glu(x._raw, axis))
     return wrap(a * torch.sigmoid(b))
 
 

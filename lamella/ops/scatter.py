@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,15 @@ import torch
 from ..core.errors import op
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, as_ints, axis_in, indices_of, raw_of, raw_or_number
+from .arguments import (
+    as_int,
+    as_ints,
+    axis_in,
+    indices_of,
+    kernel_checks,
+    raw_of,
+    raw_or_number,
+)
 from .assign import store
 from .scatter_nd import scattered_rows
 
@@ -27,7 +36,6 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     raw = raw_of(x, where)
     axis = axis_in(axis, max(raw.dim(), 1), where)
     positions = indices_of(index, where, "index")
-    positions = torch.where(positions < 0, positions + raw.shape[axis], positions)
     values = raw_or_number(src, raw).to(raw.dtype)
     if not isinstance(src, Tensor) or (values.dim() == 0 and positions.dim()):
         values = values.expand(positions.shape)
@@ -37,6 +45,11 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     if reduce not in ("none", "add"):
         raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
     length = raw.shape[axis] if raw.dim() else 1
+    if kernel_checks(raw, positions, values):
+        kernel = raw.scatter if reduce == "none" else raw.scatter_add
+        with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, length)
+            return wrap(kernel(axis, positions, values))
+    positions = torch.where(positions < 0, positions + length, positions)
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)
     longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
