@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +14,15 @@ from ..core.errors import op
 from ..core.require import one_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, as_ints, axis_in, indices_of, raw_of, raw_or_number
+from .arguments import (
+    as_int,
+    as_ints,
+    axis_in,
+    indices_of,
+    kernel_checks,
+    raw_of,
+    raw_or_number,
+)
 from .assign import store
 from .scatter_nd import scattered_rows
 
@@ -24,26 +34,30 @@ __all__ = [
 ]
 
 
+_KERNELS: dict[str, Callable[..., torch.Tensor]] = {
+    "none": torch.Tensor.scatter, "add": torch.Tensor.scatter_add,
+    "multiply": functools.partial(torch.Tensor.scatter_reduce, reduce="prod")}
+
+
 def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) -> Tensor:
     raw = raw_of(x, where)
     axis = axis_in(axis, max(raw.dim(), 1), where)
     positions = indices_of(index, where, "index")
-    positions = torch.where(positions < 0, positions + raw.shape[axis], positions)
     values = raw_or_number(src, raw).to(raw.dtype)
     if not isinstance(src, Tensor) or (values.dim() == 0 and positions.dim()):
         values = values.expand(positions.shape)
     if values.shape != positions.shape:
         raise ValueError(f"For '{where}', there must be a value for each index, but got the "
                          f"shapes {tuple(values.shape)} and {tuple(positions.shape)}.")
-    length = raw.shape[axis] if raw.dim() else 1
+    length, kernel = raw.shape[axis] if raw.dim() else 1, _KERNELS[reduce]
+    if kernel_checks(raw, positions, values):
+        with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, length)
+            return wrap(kernel(raw, axis, positions, values))
+    positions = torch.where(positions < 0, positions + length, positions)
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)
     longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
-    if reduce == "multiply":
-        out = longer.scatter_reduce(axis, positions, values, "prod")
-    else:
-        kernel = longer.scatter if reduce == "none" else longer.scatter_add
-        out = kernel(axis, positions, values)
+    out = kernel(longer, axis, positions, values)
     return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 
 

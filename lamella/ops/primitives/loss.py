@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ...core.errors import op
+from ...core.tape import TapeFunction
 from ...tensors.tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
@@ -43,7 +44,7 @@ def softmax_cross_entropy(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tenso
     return wrap(loss), wrap(torch.softmax(x.detach(), -1) - y.detach())
 
 
-class _DenseCrossEntropy(torch.autograd.Function):
+class _DenseCrossEntropy(TapeFunction):
     """Its derivative is softmax(x) - y as in MindSpore, also where y doesn't sum to one."""
 
     generate_vmap_rule = True
