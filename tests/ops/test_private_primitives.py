@@ -112,7 +112,7 @@ def test_gradients_of_a_batch():
     ("SparseSegmentSum()(R(3), T([0, 1]), T([1, 0]))", ValueError, "must ascend"),
     ("SparseSegmentSum()(R(3), T([0, 3]), T([0, 1]))", ValueError, r"in \[0, 3\)"),
     ("RangeV2(2)(T(0), T(3), T(1))", ValueError, "at most 'maxlen'"),
-    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", ValueError, "'features' must have"),
+    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", RuntimeError, "'features' must have"),
 ])
 def test_wrong_calls(call, kind, text):
     with pytest.raises(kind, match=text):
@@ -177,6 +177,7 @@ def test_the_gradient_of_lstm():
 @pytest.mark.parametrize("call, kind, text", [
     ("PSROIPooling(1.0, 2.5, 2)", TypeError, "'group_size' must be an int"),
     ("PSROIPooling(-1.0, 2, 2)", ValueError, "'spatial_scale' must be above 0"),
+    ("PSROIPoolingGrad([3, 3], 1.0, 2, 2)", TypeError, "'input_size' must be an int or a tuple"),
     ("PSROIPoolingGrad((0, 3), 1.0, 2, 2)", ValueError, "'input_size' must be above 0"),
     ("Uniform(1, 2.0)", TypeError, "'minval' must be a float"),
     ("DenseToDenseSetOperation('xor')(T([[1]]), T([[1]]))", ValueError, "'set_operation'"),
@@ -187,7 +188,7 @@ def test_the_gradient_of_lstm():
      "3 row pointers"),
     ("SparseToDenseV2()(T([[1], [0]]), T([3]), T([1, 2]), T(0))", ValueError, "row-major order"),
     ("SolveTriangular()(R(2, 3, 3), R(3, 1))", ValueError, "all dimensions"),
-], ids=range(11))
+], ids=range(12))
 def test_wrong_attributes_and_tensors(call, kind, text):
     with pytest.raises(kind, match=text):
         eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
