@@ -143,6 +143,26 @@ def test_networks_with_packed_weights(found):
         np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-5)
 
 
+def test_layers_and_directions_take_their_own_weights_one_after_the_other():
+    draw = np.random.default_rng(0)
+    matrices = [draw.normal(size=6 * (width + 2)) for width in (3, 3, 4, 4)]
+    biases = [draw.normal(size=12) for _ in matrices]
+    x, h = draw.normal(size=(5, 2, 3)), draw.normal(size=(4, 2, 2))
+    whole = CLASSES["GRUV2"](3, 2, 2, True, True, 0.0)
+    out, last, *_ = whole(*(T(a.astype("f4")) for a in (x, h, np.concatenate(matrices + biases))))
+    for layer, width in enumerate((3, 4)):
+        one, sides = CLASSES["GRUV2"](width, 2, 1, True, False, 0.0), []
+        for side in range(2):
+            number = 2 * layer + side
+            w = np.concatenate([matrices[number], biases[number]])
+            found = one(*(T(a.astype("f4")) for a in (x[::-1] if side else x, h[number:number + 1],
+                                                      w)))[0].asnumpy()
+            np.testing.assert_allclose(last[number].asnumpy(), found[-1], atol=1e-5)
+            sides.append(found[::-1] if side else found)
+        x = np.concatenate(sides, -1)
+    np.testing.assert_allclose(out.asnumpy(), x, atol=1e-5)
+
+
 def test_the_gradient_of_lstm():
     lstm, c = ops.LSTM(3, 2, 1, True, False, 0.0), R(1, 2, 2)
     x, h, w = R(4, 2, 3), R(1, 2, 2), R(56, 1, 1)
