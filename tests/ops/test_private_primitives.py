@@ -217,3 +217,10 @@ def test_gradients_reach_the_values_of_sparse_tensors():
     check_op(lambda v: CLASSES["SparseSoftmax"]()(places, v, T([2, 3])),
              lambda v: np.concatenate([np.exp(v[:2]) / np.exp(v[:2]).sum(), [1.0]]),
              [np.array([0.3, -0.2, 0.5])])
+
+
+def test_sums_of_sequences():
+    total = CLASSES["SequenceAddN"]()
+    assert total((1, 2, 3)) == 6 and total([T([1]), T([2])]).tolist() == [3]
+    with pytest.raises((TypeError, ValueError)):
+        total(())
