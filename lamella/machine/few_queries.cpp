@@ -5,7 +5,7 @@
 // read once; scores, their softmax and the sums are in float32, and only the result is rounded.
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <Python.h>
 #include <torch/library.h>
 
@@ -116,13 +116,13 @@ void attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const
       for (int64_t r = 0; r < queries; ++r) {
         const float share = totals[r] == 0.f ? 0.f : 1.f / totals[r];
         T* result = to + b * out.stride(0) + h * out.stride(1) + r * out.stride(2);
-        for (int64_t d = 0; d < width; ++d) result[d] = narrow<T>(sums[r * width + d] * share);
+        for (int64_t d = 0; d < width; ++d) result[d * out.stride(3)] = narrow<T>(sums[r * width + d] * share);
       }
     }
   });
 }
 
-// (B, heads, queries, width), in memory with the queries before the heads.
+// (B, heads, queries, width), in memory as the queries.
 at::Tensor few_queries(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                        const Given& mask, double scale) {
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && k.sizes() == v.sizes() && k.size(0) == q.size(0) &&
@@ -133,7 +133,7 @@ at::Tensor few_queries(const at::Tensor& q, const at::Tensor& k, const at::Tenso
               "few_queries: q, k and v must be (B, heads, length, width) in float32 or bfloat16");
   TORCH_CHECK(!mask || (mask->is_cpu() && (is_narrow(*mask) || mask->scalar_type() == at::kFloat)),
               "few_queries: mask must be float32 or bfloat16");
-  auto out = at::empty({q.size(0), q.size(2), q.size(1), q.size(3)}, q.options()).transpose(1, 2);
+  auto out = at::empty_like(q);
   at::Tensor every;
   if (mask) every = mask->expand({q.size(0), q.size(1), q.size(2), k.size(2)});
   const Mask by{mask ? &every : nullptr};

@@ -54,6 +54,18 @@ def test_results_are_as_exact_as_pytorch_s(sizes, dtype):
             least, 2 * (wanted - exact).abs().max() / size)
 
 
+@pytest.mark.parametrize("form", ["heads first", "queries first", "part", "one query"])
+def test_results_lie_in_memory_as_pytorch_s(form):
+    _, k, v = given(2, 3, 1, 40, 16, torch.float32)
+    q = {"heads first": torch.randn(2, 3, 4, 16), "queries first": torch.randn(2, 4, 3, 16),
+         "part": torch.randn(2, 4, 9, 16)[:, :, 3:6].transpose(1, 2),
+         "one query": torch.randn(2, 48).view(2, 3, 1, 16)}[form]
+    q = q.transpose(1, 2) if form == "queries first" else q
+    found, wanted = (f(q, k, v, None, 0.3) for f in (few_queries.by_queries, few_queries.by_torch))
+    assert found.stride() == wanted.stride()
+    torch.testing.assert_close(found, wanted)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_any_number_of_threads(threads):
     q, k, v = given(2, 7, 1, 2000, 32, torch.float32)

@@ -31,9 +31,11 @@ TYPES = (torch.float32, torch.bfloat16)
 SMALLEST = 2**14  # weights of attention that are worth timing
 LARGEST = 2**22  # and of what is timed; a larger batch takes proportionally longer
 ROUNDS, PATIENCE = 7, 0.5  # the most rounds of timing one shape; seconds
+BUDGET = 0.5  # seconds of timing few queries in a process before graphs are hot, as few rows are
 
 known = Measured("attention", ("torch", "heads"))
 by_queries = Measured("few_queries", ("torch", "fused"))
+_spent = 0.0
 
 
 def route_attention(graph: Graph, measure: bool) -> int:
@@ -86,22 +88,27 @@ def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
     assert q is not None and k is not None and v is not None
     if not 0 < q.shape[2] <= few_queries.MOST or k.shape != v.shape or k.size < SMALLEST:
         return False
-    if k.shape[:2] != q.shape[:2] or k.shape[3] != q.shape[3] or k.stride[3] != 1 or (
-            v.stride[3] != 1 or k.dtype is not q.dtype or v.dtype is not q.dtype):
+    if k.shape[:2] != q.shape[:2] or k.shape[3] != q.shape[3] or any(
+            m.stride[3] != 1 or m.dtype is not q.dtype for m in (q, k, v)):
         return False
     few_queries.extension.request()
     if few_queries.extension.load() is None:
         return False
 
     def measured(_: Key) -> str:
+        global _spent
+        begin = time.perf_counter()
         with torch.no_grad(), torch.random.fork_rng([]):
             given = [m.scratch() for m in (q, k, v)]
-            return faster(few_queries.by_torch, few_queries.by_queries,
-                          [*given, None if its is None else its.scratch(), scale])
+            found = faster(few_queries.by_torch, few_queries.by_queries,
+                           [*given, None if its is None else its.scratch(), scale])
+        _spent += time.perf_counter() - begin
+        return found
 
     masked = "" if its is None else str(its.dtype)
     name = by_queries.find((*q.shape, k.shape[2], *k.stride[:3], str(q.dtype), masked,
-                            torch.get_num_threads()), measured if measure else None)
+                            torch.get_num_threads()),
+                           measured if measure or _spent < BUDGET else None)
     if name != "fused":
         return False
     with graph.inserting_before(node):
