@@ -34,8 +34,7 @@ from .workloads import WORKLOADS
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 STEPS = ("mlp", "lenet", "lstm", "gpt", "resnet", "gpt-bf16", "resnet-bf16")
-MORE = ("gpt-bf16", "resnet-bf16")  # if they are asked for
-BY_NAME = {w.name: w for w in WORKLOADS if w.name in STEPS + MORE}
+BY_NAME = {w.name: w for w in WORKLOADS if w.name in STEPS}
 ROUNDS, PATIENCE = 60, 15.0  # of taking turns: rounds at the most, seconds
 FEWEST = 9
 
