@@ -122,6 +122,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         >>> print(ms.ops.gelu(ms.Tensor([0.0, 0.5, 1.0])))
         [0.         0.34573123 0.8413447 ]
     """
+    if not isinstance(approximate, str):
+        raise TypeError(f"For 'gelu', 'approximate' must be a str, but got {approximate!r}.")
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', "
                          f"but got {approximate!r}.")
@@ -410,6 +412,8 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
         [[0.05744425 0.11973753]]
     """
     a, b = _halves("glu", x._raw, axis)
+    if a.dtype in (torch.float32, torch.float64):
+        return wrap(F.glu(x._raw, axis))
     return wrap(a * torch.sigmoid(b))
 
 

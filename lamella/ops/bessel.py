@@ -9,6 +9,7 @@ import torch
 
 from ..core.docstrings import documented_like
 from ..core.errors import op
+from ..core.tape import TapeFunction
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import floating
 
@@ -16,7 +17,7 @@ __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "b
            "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "i0"]
 
 
-class _Bessel(torch.autograd.Function):
+class _Bessel(TapeFunction):
     """A kernel of PyTorch that has no derivative, with one made of kernels like it."""
 
     generate_vmap_rule = True

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from ..core.cuts import depends
 from ..core.docstrings import documented_like
 from ..core.errors import op
-from ..core.state import state
+from ..core.state import is_plain_run, state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
@@ -160,6 +160,38 @@ def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tenso
 
 
 _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's kernels number them
+
+
+def _two_classes(p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+    found = torch.rsub(p, 1).add_(_TINY).log_().lerp_(torch.add(p, _TINY).log_(), y)
+    return (found if not reduction else found.mean() if reduction == 1 else found.sum()).neg_()
+
+
+class _TwoClasses(torch.autograd.Function):
+    """`binary_cross_entropy` by kernels that take whole vectors; its gradient is PyTorch's."""
+
+    @staticmethod
+    def forward(ctx: Any, p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+        ctx.save_for_backward(p, y)
+        ctx.reduction = reduction
+        return _two_classes(p, y, reduction)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        p, y = ctx.saved_tensors
+        return torch.ops.aten.binary_cross_entropy_backward.default(
+            gradient, p, y, None, ctx.reduction), None, None
+
+
+def _is_fast(p: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the loss may be computed without PyTorch's kernel, which refuses other numbers."""
+    if not (p.dtype is y.dtype and p.dtype in (torch.float32, torch.float64) and p.is_cpu
+            and y.is_cpu and not y.requires_grad and is_plain_run() and type(p) is torch.Tensor
+            and p.numel() and not torch.is_autocast_enabled("cpu")):
+        return False
+    least, most = torch.aminmax(p.detach())
+    return least.item() >= 0 and most.item() <= 1
 
 
 @op
@@ -189,6 +221,9 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
     if p.shape != y.shape:
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
+    if weight is None and _is_fast(p, y):
+        kernel = _TwoClasses.apply if p.requires_grad else _two_classes
+        return wrap(kernel(p, y, _REDUCTIONS[reduction]))
     loss = F.binary_cross_entropy(p, y, reduction="none")
     # PyTorch cuts each logarithm at -100; its derivative is MindSpore's
     exact = -(y * torch.log(p + _TINY) + (1 - y) * torch.log(1 - p + _TINY))

@@ -8,6 +8,7 @@ import torch
 
 from ..core.docstrings import documented_like
 from ..core.errors import op
+from ..core.tape import TapeFunction
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, require, typed
@@ -17,7 +18,7 @@ __all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "m
            "polygamma", "zeta"]
 
 
-class _Igamma(torch.autograd.Function):
+class _Igamma(TapeFunction):
     """`torch.special.gammainc` with a gradient for the first argument, which PyTorch lacks."""
 
     generate_vmap_rule = True
@@ -41,7 +42,7 @@ class _Igamma(torch.autograd.Function):
         return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
 
 
-class _Betainc(torch.autograd.Function):
+class _Betainc(TapeFunction):
     """The regularized incomplete beta function; as in MindSpore only `x` has a gradient."""
 
     generate_vmap_rule = True
