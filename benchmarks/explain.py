@@ -46,7 +46,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "recomputation": ("recompute_casts",), "routes": ("route",), "attention": ("route_attention",),
     "cross_entropies": ("fuse_cross_entropies",), "batch_norms": ("fuse_batch_norms",),
     "layer_norms": ("fuse_layer_norms",), "activations": ("fuse_activations",),
-    "halves": ("halves",), "pools": ("pools",), "channels_last": ("pools", "channels last"),
+    "halves": ("halves",), "channels_last": ("channels last",),
     "convolutions": ("products",), "winograd": ("winograd",), "windows": ("windows",)}
 UNTRIED = "pools, before trials"
 

@@ -18,9 +18,9 @@ from torch.fx import Graph, Node
 from ...machine import attention, few_queries
 from ...machine.measured import Key, Measured
 from ...machine.products import available
-from ...machine.timing import GAIN
+from ...machine.timing import fastest_of
 from ..ir.metadata import meta_of
-from .fusing import faster
+from .fusing import faster, made_of
 
 aten = torch.ops.aten
 FORWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu.default
@@ -99,9 +99,8 @@ def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
         global _spent
         begin = time.perf_counter()
         with torch.no_grad(), torch.random.fork_rng([]):
-            given = [m.scratch() for m in (q, k, v)]
             found = faster(few_queries.by_torch, few_queries.by_queries,
-                           [*given, None if its is None else its.scratch(), scale])
+                           made_of([q, k, v, its, scale]))
         _spent += time.perf_counter() - begin
         return found
 
@@ -178,12 +177,4 @@ def _measured(key: Key) -> str:
         wanted, found = (run() for run in ways.values())
         if [x.stride() for x in wanted] != [x.stride() for x in found]:
             return "torch"
-        best, start = dict.fromkeys(ways, float("inf")), time.perf_counter()
-        for number in range(ROUNDS):
-            for name, run in ways.items():
-                begin = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - begin)
-            if number and time.perf_counter() - start > PATIENCE:
-                break
-    return "heads" if best["heads"] < GAIN * best["torch"] else "torch"
+        return fastest_of(ways, ROUNDS, PATIENCE)
