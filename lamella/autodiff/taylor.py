@@ -25,7 +25,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     The path has the derivatives `series` at the point `primals`; the result has those of `fn` on
     it. With first derivatives of one and others of zero they are the derivatives by the input
-    itself. Orders beyond the first cost about three times as much each.
+    itself. In a compiled function all orders are computed at once, as Taylor series (Griewank and
+    Walther, "Evaluating Derivatives", 2008, chapter 13), if `fn` only computes and has no rules of
+    its own; else by nested derivatives, where each order costs about three times as much.
 
     Args:
         fn: a function or Cell of Tensors.

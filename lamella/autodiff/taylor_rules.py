@@ -20,9 +20,9 @@ Series = list[Any]  # of tensors, or None for zeros
 Nested = Callable[[Callable[..., Any], list[Series]], list[Series]]
 
 _LINEAR = frozenset((
-    "t", "permute", "transpose", "unsqueeze", "squeeze", "expand", "select", "slice", "clone", "alias",
-    "sum", "mean", "neg", "cumsum", "flip", "roll", "diagonal", "repeat", "index_select", "gather",
-    "index", "_to_copy", "unbind", "split", "split_with_sizes", "tril", "triu", "trace"))
+    "t", "permute", "transpose", "unsqueeze", "squeeze", "expand", "select", "slice", "clone",
+    "alias", "sum", "mean", "neg", "cumsum", "flip", "roll", "diagonal", "repeat", "index_select",
+    "gather", "index", "_to_copy", "unbind", "split", "split_with_sizes", "tril", "triu", "trace"))
 _RESHAPES = frozenset(("view", "_unsafe_view", "_reshape_alias"))
 _CONSTANT = frozenset((
     "detach", "zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones",
@@ -89,10 +89,13 @@ def _starts(value: Any) -> Any:
 
 def _linear(func: Any, args: tuple, kwargs: dict) -> Any:
     """A function that is linear in its first argument, and may give several results."""
-    rows = [None if raw is None else func(raw, *args[1:], **kwargs) for raw in args[0].series]
+    rows: list[Any] = [None if raw is None else func(raw, *args[1:], **kwargs)
+                       for raw in args[0].series]
     if isinstance(rows[0], torch.Tensor):
         return Moving(rows) if differentiable(rows[0]) else rows[0]
-    return [Moving([None if row is None else row[i] for row in rows]) for i in range(len(rows[0]))]
+    several = zip(*[rows[0] if row is None else row for row in rows], strict=True)
+    return [Moving([None if row is None else raw for row, raw in zip(rows, column, strict=True)])
+            for column in several]
 
 
 def _by_nested(func: Any, args: tuple, kwargs: dict, nested: Nested) -> Any:

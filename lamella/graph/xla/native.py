@@ -51,7 +51,7 @@ class Native(MachineCode):
         self._taken: list[int] = []  # the inputs that are no constants
         self._is_refused = not client.available()
         self._text = text if not self._is_refused and cache.cache_folder() is not None else ""
-        self._room = room_for(graph.graph.nodes)
+        self._room = room_for(list(graph.graph.nodes))
         super().__init__(self._name())
 
     def _name(self) -> str | None:

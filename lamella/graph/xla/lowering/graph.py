@@ -13,8 +13,8 @@ from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
 
-# of XLA: nothing may be computed less exactly than by PyTorch's kernels; and small operations run in
-# turn, since to wait for another thread takes longer than they do
+# of XLA: nothing may be computed less exactly than by PyTorch's kernels, and operations run in
+# turn, since to wait for another thread takes longer than many of them
 OPTIONS: dict[str, str | bool] = {
     "xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
     "xla_allow_excess_precision": False,
