@@ -80,7 +80,8 @@ def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
     with _quiet(trace.recorder.watch):
         try:
             if batching() or forward_ad._current_level >= 0 or level is not None and (
-                    level.outer is not None and (level.reverse or level.forward)):
+                    trace.recorder.level is level  # of a function that is transformed afterwards
+                    or level.outer is not None and (level.reverse or level.forward)):
                 return _transformed(trace, reach, loop)
             return _taped(trace, reach, loop)
         except Unlike:
