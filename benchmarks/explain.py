@@ -33,18 +33,21 @@ from .workload import Workload
 from .workloads import WORKLOADS
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-STEPS = ("mlp", "lenet", "lstm", "gpt", "resnet")
+STEPS = ("mlp", "lenet", "lstm", "gpt", "resnet", "gpt-bf16", "resnet-bf16")
 BY_NAME = {w.name: w for w in WORKLOADS if w.name in STEPS}
 ROUNDS, PATIENCE = 60, 15.0  # of taking turns: rounds at the most, seconds
 FEWEST = 9
 
-# what stands in for a pass that is left out: its name in `lamella.graph.passes.order`, or words in
-# the names of the attempts that it makes
+# what stands in for a pass that is left out: its name in `lamella.graph.passes.order`, words in
+# the names of the attempts that it makes, or an algorithm of convolutions
 PASSES: dict[str, tuple[str, ...]] = {
     "common_subexpressions": ("eliminate_common_subexpressions",), "constants": ("fold",),
-    "peephole": ("peephole",), "relus": ("relu_after_pools",),
-    "routes": ("route",), "halves": ("halves",), "channels_last": ("pools", "channels last"),
-    "convolutions": ("products",)}
+    "peephole": ("peephole",), "relus": ("relu_after_pools",), "parts": ("join_parts",),
+    "recomputation": ("recompute_casts",), "routes": ("route",), "attention": ("route_attention",),
+    "cross_entropies": ("fuse_cross_entropies",), "batch_norms": ("fuse_batch_norms",),
+    "layer_norms": ("fuse_layer_norms",), "activations": ("fuse_activations",),
+    "halves": ("halves",), "channels_last": ("channels last",),
+    "convolutions": ("products",), "winograd": ("winograd",), "windows": ("windows",)}
 UNTRIED = "pools, before trials"
 
 
@@ -116,9 +119,12 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
 
     Which attempts pay is as was `decided` for the graph with all passes, unless they change.
     """
-    from lamella.graph.passes import order
+    from lamella.graph.passes import convolutions, order
+    from lamella.machine.measured import Measured
 
-    attempted = any(word in name for word in words for name in order.ATTEMPTS)
+    ways = {name: way for name, way in convolutions.WAYS.items() if name not in words}
+    attempted = len(ways) < len(convolutions.WAYS) or any(
+        word in name for word in words for name in order.ATTEMPTS)
 
     class Decided(order.Decisions):
         def __init__(self, *args: Any):
@@ -138,6 +144,10 @@ def left_out(*words: str, decided: dict[str, bool] | None = None) -> Iterator[No
         attempts = {name: attempt for name, attempt in order.ATTEMPTS.items()
                     if not any(word in name for word in words)}
         stack.enter_context(mock.patch.object(order, "ATTEMPTS", attempts))
+        if len(ways) < len(convolutions.WAYS):
+            stack.enter_context(mock.patch.object(convolutions, "WAYS", ways))
+            fewer = Measured("-".join(words), ways)
+            stack.enter_context(mock.patch.object(convolutions, "known", fewer))
         stack.enter_context(mock.patch.object(order, "Decisions", Decided))
         yield
 
@@ -281,7 +291,7 @@ def page_with(page: str, name: str, text: str) -> str:
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__)
-    parser.add_argument("--only", action="append", choices=STEPS,
+    parser.add_argument("--only", action="append", choices=BY_NAME,
                         help="just this step (again for more); docs/performance.md stays")
     parser.add_argument("--settling", type=float, default=300.0,
                         help="seconds that a step gets to find its fastest form")

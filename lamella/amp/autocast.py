@@ -18,6 +18,7 @@ from .. import ops
 from ..core import context, log
 from ..core import dtype as mstype
 from ..core.require import of_type
+from ..machine import batch_norm
 from ..nn.cell import Cell
 
 __all__ = ["AMP_AUTO_BLACK_LIST", "AMP_AUTO_WHITE_LIST", "AMP_PRIM_ARG_TABLE", "AmpDecorator",
@@ -195,6 +196,9 @@ class _SensitiveInFloat32(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        if func is torch.native_batch_norm and not kwargs and (
+                found := batch_norm.in_float32(*args)) is not None:
+            return found
         if getattr(func, "__name__", "") in self.names:
             args = [_raised(a) for a in args]
             kwargs = {key: _raised(value) for key, value in kwargs.items()}

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ..core.state import state
+from ..core.tape import TapeFunction
 from ..core.wrappers import functorch, physical
 from .engine import Raws, backpropagate, vjp
 from .level import Level, batching, current, entered, pushes
@@ -77,7 +78,7 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     return [next(tied) if differentiable(out) else out for out in cut]
 
 
-class _Node(torch.autograd.Function):
+class _Node(TapeFunction):
     """Values that have been computed, and the rule by which they depend on the inputs."""
 
     generate_vmap_rule = True

@@ -142,6 +142,11 @@ def _calculate_fan_in_and_fan_out(shape: Sequence[int]) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+def _calculate_in_and_out(arr: Any) -> tuple[int, int]:
+    """The same of an array: MindSpore's older name for it."""
+    return _calculate_fan_in_and_fan_out(arr.shape)
+
+
 def _calculate_correct_fan(shape: Sequence[int], mode: str) -> int:
     """The number of inputs (``"fan_in"``) or outputs (``"fan_out"``) of a unit."""
     if mode.lower() not in ("fan_in", "fan_out"):

@@ -27,6 +27,7 @@ from .drawing import (
     _calculate_correct_fan,
     _calculate_fan_in_and_fan_out,
     _calculate_gain,
+    _calculate_in_and_out,
     _init_random_normal,
     _init_random_uniform,
     _init_truncated_normal,

@@ -18,6 +18,7 @@ from typing import Any
 import torch.distributed as dist
 
 from ..core import context
+from ..core.docstrings import documented_like
 from .backends import (
     HCCL_WORLD_COMM_GROUP,
     MCCL_WORLD_COMM_GROUP,
@@ -247,31 +248,17 @@ def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     return group_of(group, "get_rank").rank if GlobalComm.INITED else number("RANK_ID")
 
 
+@documented_like(get_rank)
 def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """The number of a group's processes.
-
-    Args:
-        group: the group's name.
-
-    Raises:
-        TypeError: if `group` is no str.
-        RuntimeError: if there is no such group.
-    """
+    """The number of a group's processes."""
     _check_name("get_group_size", group)
     return (group_of(group, "get_group_size").size if GlobalComm.INITED
             else number("RANK_SIZE", default=1))
 
 
+@documented_like(get_rank)
 def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """This process's place among those of a group on this machine.
-
-    Args:
-        group: the group's name.
-
-    Raises:
-        TypeError: if `group` is no str.
-        RuntimeError: if there is no such group.
-    """
+    """This process's place among those of a group on this machine."""
     _check_name("get_local_rank", group)
     if not GlobalComm.INITED:
         return number("LOCAL_RANK")
@@ -279,16 +266,9 @@ def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     return here.index(world_rank()) if world_rank() in here else -1
 
 
+@documented_like(get_rank)
 def get_local_rank_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """The number of a group's processes on this machine.
-
-    Args:
-        group: the group's name.
-
-    Raises:
-        TypeError: if `group` is no str.
-        RuntimeError: if there is no such group.
-    """
+    """The number of a group's processes on this machine."""
     _check_name("get_local_rank_size", group)
     if not GlobalComm.INITED:
         return number("LOCAL_RANK_SIZE", default=1)
@@ -370,16 +350,9 @@ def get_process_group_ranks(group: str = HCCL_WORLD_COMM_GROUP) -> list[int]:
     return list(group_of(group, "get_process_group_ranks").ranks)
 
 
+@documented_like(get_process_group_ranks)
 def get_comm_name(group: str = HCCL_WORLD_COMM_GROUP) -> str:
-    """The name by which the communication library knows a group: its own, here.
-
-    Args:
-        group: the group's name.
-
-    Raises:
-        TypeError: if `group` is no str.
-        RuntimeError: before `init`, or if there is no such group.
-    """
+    """The name by which the communication library knows a group: its own, here."""
     _check_name("get_comm_name", group)
     _check_ready("get_comm_name")
     return group_of(group, "get_comm_name").name

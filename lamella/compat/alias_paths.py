@@ -22,10 +22,12 @@ _PLACES: dict[str, str] = {
         nn.wrap.grad_reducer nn.wrap.loss_scale""",
     "nn.wrap,nn,nn.wrap.micro_batch": "nn.wrap.cell_wrapper",
     "train._utils,train.redundancy,train": "train._utils",
+    "train.profiler": "profiler.common profiler.common.constant",
     "train.node_strategy": "train.node_strategy_pb2",
     "ops.primitives.generator_state,ops,ops.primitive,":
         "ops.auto_generate.gen_ops_prim ops.operations._inner_ops",
     "parallel.local_norm": "ops._grad_experimental ops._grad_experimental.grad_comm_ops",
+    "ops.bprop_registry": "ops._grad ops._grad.grad_base ops._grad_experimental.grad_base",
     "ops": """
         ops.functional ops.functional_overload ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
@@ -37,7 +39,7 @@ _PLACES: dict[str, str] = {
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
     "ops,ops.operator_seeds": "ops.function.random_func",
     ",common,ops.operator_seeds": "common.seed",
-    "mint.distributed.in_place": "ops.communication",
+    "mint.distributed.in_place": "ops.communication ops.function.comm_func",
     "parallel.distributed": "parallel.distributed.distributed_data_parallel",
     "ops,ops.attention,ops.attention_parts": "ops.function.nn_func",
     "ops,ops.primitive,": """
@@ -136,7 +138,8 @@ _PLACES: dict[str, str] = {
     "dataset,dataset.iterators": "dataset.engine.iterators",
     "dataset.config": "dataset.core dataset.core.config",
     "_c_dataengine": "dataset.core.datatypes",
-    "dataset.vision": "dataset.vision.transforms dataset.transforms.vision",
+    "dataset.vision": "dataset.transforms.vision",
+    "dataset.vision,dataset.transforms.operation": "dataset.vision.transforms",
     "dataset.audio.enums,dataset.audio": "dataset.audio.utils dataset.audio.transforms",
     "dataset.transforms": "dataset.transforms.transforms",
     "dataset.browsing": "dataset.utils",
@@ -155,6 +158,7 @@ _PLACES: dict[str, str] = {
         experimental.optim.radam experimental.optim.rmsprop experimental.optim.rprop
         experimental.optim.sgd""",
     "hal": "hal.device hal.event hal.memory hal.stream",
+    "tensors.contiguous_tensors": "hal.contiguous_tensors_handle",
     "runtime": """
         runtime.device runtime.event runtime.executor runtime.memory runtime.stream""",
     "nn.probability.distribution": """
@@ -208,7 +212,11 @@ LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
        if "ops.primitive" in places and places[-1] == ""},
     **dict.fromkeys(("ops.operations._map_tensor_ops", "ops.operations._grad_ops"),
                     (*_PRIMITIVES, "experimental.map_parameter")),
-    "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state")}
+    "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state",
+                          "mint.operators")}
+for _path in ("gen_ops_prim", "pyboost_inner_prim"):
+    _path = f"ops.auto_generate.{_path}"
+    LATER[_path] = (*LATER.get(_path, ()), "mint.operators")
 
 # Functions that MindSpore shows where it has a file of the same name.
 FUNCTIONS = frozenset(

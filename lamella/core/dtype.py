@@ -281,6 +281,20 @@ def dtype_to_pytype(type_: Type) -> type:
     raise TypeError(f"For 'dtype_to_pytype', no Python type stands for {type_!r}.")
 
 
+def type_size_in_bytes(dtype: Type) -> builtins.int:
+    """How many bytes a number of this type takes; 0 for types without numbers.
+
+    Examples:
+        >>> import lamella as ms
+        >>> ms.common.dtype.type_size_in_bytes(ms.complex64)
+        8
+    """
+    if not isinstance(dtype, Type):
+        raise TypeError(f"For 'type_size_in_bytes', 'dtype' must be a data type, "
+                        f"but got {dtype!r}.")
+    return dtype.itemsize if isinstance(dtype, Number) else 0
+
+
 def pytype_to_dtype(obj: Any) -> Type:
     """The data type for a Python or NumPy type.
 

@@ -128,6 +128,18 @@ def default_generators(kind: str) -> list[torch.Generator]:
     return [default_generator(torch.device(kind, i)) for i in range(count(kind))]
 
 
+def seed_all(seed: int) -> None:
+    """Seed PyTorch's default generators, those of devices that are used later included.
+
+    ``torch.manual_seed`` notes for each kind of accelerator from where it was called, which takes
+    a hundred times as long as to seed a CPU; so not where PyTorch was built for none.
+    """
+    if torch.accelerator.current_accelerator() is None and module_of(own_kind()) is None:
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
+
+
 def pins(device: torch.device) -> bool:
     """Whether copies to a device are faster, and go on by themselves, from pinned memory."""
     return device.type not in ("cpu", "mps")

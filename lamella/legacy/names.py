@@ -31,7 +31,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "dataset.transforms.vision.c_transforms": ("legacy.vision_c", "dataset.vision"),
     "dataset.transforms.vision.py_transforms": ("legacy.vision_py", "dataset.vision"),
     "dataset.transforms.c_transforms": ("dataset.transforms",),
-    "dataset.transforms.py_transforms": ("legacy.transforms_py", "dataset.transforms"),
+    "dataset.transforms.py_transforms": (
+        "legacy.transforms_py", "dataset.transforms", "dataset.transforms.transforms"),
     "dataset.text.c_transforms": ("dataset.text",),
     "dataset.text.py_transforms": ("dataset.text",),
     "profiler.profiling": ("profiler",),

@@ -8,9 +8,11 @@ two, where the result of ReLU is positive.
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 import torch
 
+from ..core.state import is_plain_run
 from .casts import narrow, wide
 from .extension import Extension
 
@@ -65,3 +67,49 @@ def fused_backward(grad: torch.Tensor, other: Some, result: Some, x: torch.Tenso
     """As `by_torch_backward`. The extension must be there."""
     return torch.ops.lamella.batch_norm_backward.default(grad, other, result, x, weight, mean,
                                                          inverse, in_narrow, of_added)
+
+
+LARGE = 2**14  # elements for which memory counts, and not what a call costs
+
+
+def in_float32(x: torch.Tensor, weight: Some, bias: Some, *running: Any
+               ) -> tuple[torch.Tensor, ...] | None:
+    """`torch.native_batch_norm` of bfloat16 in float32, without a copy of x in that type.
+
+    None where PyTorch's kernels have to do it; what is needed is built when that is first asked.
+    """
+    mean, var, training, _, eps = running
+    if (x.dtype is not torch.bfloat16 or type(x) is not torch.Tensor or not x.is_cpu
+            or x.numel() < LARGE or mean is not None or var is not None or not training
+            or not is_plain_run() or not x.is_contiguous() or 1 in x.shape[1:]):
+        return None
+    if any(v is not None and (v.dtype is not torch.float32 or not v.is_contiguous())
+           for v in (weight, bias)):
+        return None
+    extension.request()
+    if extension.load() is None:
+        return None
+    return _InFloat32.apply(x, weight, bias, eps)  # type: ignore[return-value]
+
+
+class _InFloat32(torch.autograd.Function):
+    """The kernel on the tape. The gradient's own gradient is that of PyTorch's kernels."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, weight: Some, bias: Some, eps: float) -> Any:
+        y, _, mean, inverse = fused(x, weight, bias, None, eps, False, True, False)
+        ctx.save_for_backward(x, weight, mean, inverse)
+        ctx.mark_non_differentiable(mean, inverse)
+        return y, mean, inverse
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        x, weight, mean, inverse = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        if torch.is_grad_enabled():
+            found = by_torch_backward(gradient, None, None, x, weight, mean, inverse, True, False)
+        else:
+            found = fused_backward(gradient, None, None, x, weight, mean, inverse, True, False)
+        needed = ctx.needs_input_grad
+        return (*(g if wanted else None for g, wanted in zip(found, needed[:3], strict=False)),
+                None)

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 _lock = threading.RLock()  # a finalizer may record, too
 _paused: list[int] = []  # the threads that need a pause, once for each of their blocks
 _collects = False  # whether the end of the last pause switches collection on again
+_frozen = False  # whether the program has frozen objects, as far as is known
 
 
 def pause() -> None:
@@ -61,11 +62,14 @@ def not_collecting() -> Iterator[None]:
 
     What was made counts as old afterwards: it doesn't make a collection due.
     """
+    global _frozen
     pause()
     try:
         yield
     finally:
-        if not gc.get_freeze_count():  # what the program has frozen stays frozen
+        # what the program has frozen stays frozen; they are counted once, which takes long for many
+        _frozen = _frozen or gc.get_freeze_count() > 0
+        if not _frozen:
             gc.freeze()
             gc.unfreeze()
         resume()

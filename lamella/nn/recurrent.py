@@ -87,6 +87,29 @@ _ENGINES = {engine._mode: engine for engine in (
     _DynamicRNNTanh, _DynamicRNNRelu, _DynamicGRUCPUGPU, _DynamicLSTMCPUGPU)}
 
 
+class _DynamicRNNBase(Cell):
+    """One layer over a sequence, with the weights as inputs; programs build layers of their own
+    upon it. `x` has shape (T, N, C), a state (N, hidden_size)."""
+
+    def __init__(self, mode: str):
+        super().__init__()
+        if mode not in _ENGINES:
+            raise ValueError(f"For '_DynamicRNNBase', 'mode' must be one of {list(_ENGINES)}, "
+                             f"but got {mode!r}.")
+        self.is_lstm = mode == "LSTM"
+        self.rnn = _ENGINES[mode]()
+
+    def construct(self, x: Tensor, h: Any, seq_length: Tensor | None, w_ih: Tensor, w_hh: Tensor,
+                  b_ih: Tensor | None, b_hh: Tensor | None) -> tuple:
+        weights = [w._raw.to(x._raw.dtype) for w in (w_ih, w_hh, b_ih, b_hh) if w is not None]
+        state = tuple(part._raw[None].contiguous() for part in (h if self.is_lstm else (h,)))
+        sizes = None if seq_length is None else [
+            min(int(n), x.shape[0]) for n in seq_length.asnumpy()]
+        out, last = self.rnn(x._raw, state, weights, 1, b_ih is not None, False, sizes)
+        final = tuple(wrap(part[0]) for part in last)
+        return wrap(out), final if self.is_lstm else final[0]
+
+
 def _run_packed(kernel: Any, x: torch.Tensor, state: tuple[torch.Tensor, ...], weights: list,
                 layers: int, has_bias: bool, bidirectional: bool, sizes: list[int]) -> tuple:
     """Run sequences of the lengths `sizes`: outputs behind an end are 0, states stop there."""

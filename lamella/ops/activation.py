@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core import dtype as mstype
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import state
 from ..tensors.inplace import in_place
@@ -121,6 +122,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         >>> print(ms.ops.gelu(ms.Tensor([0.0, 0.5, 1.0])))
         [0.         0.34573123 0.8413447 ]
     """
+    if not isinstance(approximate, str):
+        raise TypeError(f"For 'gelu', 'approximate' must be a str, but got {approximate!r}.")
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', "
                          f"but got {approximate!r}.")
@@ -150,15 +153,10 @@ def fast_gelu(x: Tensor) -> Tensor:
     return wrap(x._raw * torch.sigmoid(1.702 * x._raw))
 
 
+@documented_like(fast_gelu)
 @op
 def silu(input: Tensor) -> Tensor:
     """x sigmoid(x), also known as swish.
-
-    Args:
-        input: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -347,15 +345,10 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     return wrap(F.softplus(input._raw, beta, threshold))
 
 
+@documented_like(fast_gelu)
 @op
 def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|).
-
-    Args:
-        x: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -365,15 +358,10 @@ def softsign(x: Tensor) -> Tensor:
     return wrap(F.softsign(x._raw))
 
 
+@documented_like(fast_gelu)
 @op
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x).
-
-    Args:
-        input: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -383,15 +371,10 @@ def tanhshrink(input: Tensor) -> Tensor:
     return wrap(input._raw - torch.tanh(input._raw))
 
 
+@documented_like(fast_gelu)
 @op
 def mish(x: Tensor) -> Tensor:
     """x tanh(softplus(x)) (Misra, 2019, Mish: A Self Regularized Neural Activation Function).
-
-    Args:
-        x: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -404,15 +387,10 @@ def mish(x: Tensor) -> Tensor:
     return wrap(F.mish(raw))
 
 
+@documented_like(fast_gelu)
 @op
 def logsigmoid(x: Tensor) -> Tensor:
     """log(1 / (1 + e^-x)), computed without overflow.
-
-    Args:
-        x: any shape, floating.
-
-    Returns:
-        Tensor of the shape and type of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -423,19 +401,10 @@ def logsigmoid(x: Tensor) -> Tensor:
     return wrap(-torch.log1p(torch.exp(-raw)) if raw.is_complex() else F.logsigmoid(raw))
 
 
+@documented_like(swiglu)
 @op
 def glu(x: Tensor, axis: int = -1) -> Tensor:
     """The first half of `x` along `axis` times the sigmoid of the second (Dauphin et al., 2017).
-
-    Args:
-        x: floating, of even length along `axis`.
-        axis: the dimension to halve.
-
-    Returns:
-        Tensor of half the length along `axis`.
-
-    Raises:
-        ValueError: if the length along `axis` is odd.
 
     Examples:
         >>> import lamella as ms
@@ -443,6 +412,8 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
         [[0.05744425 0.11973753]]
     """
     a, b = _halves("glu", x._raw, axis)
+    if a.dtype in (torch.float32, torch.float64):
+        return wrap(F.glu(x._raw, axis))
     return wrap(a * torch.sigmoid(b))
 
 

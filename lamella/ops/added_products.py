@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..machine import products
@@ -76,6 +77,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
     return wrap(beta * input._raw + alpha * products.any_matmul(a, b))
 
 
+@documented_like(addmm)
 @op
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
            alpha: float = 1) -> Tensor:
@@ -87,12 +89,6 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1,
         batch2: shape (B, M, R).
         beta: factor of `input`.
         alpha: factor of the product.
-
-    Returns:
-        Tensor of shape (N, R)
-
-    Raises:
-        ValueError: if the shapes don't fit.
 
     Examples:
         >>> import lamella as ms

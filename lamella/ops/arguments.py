@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..core.dtype import is_integer, to_raw
-from ..core.state import numbers
+from ..core.state import is_plain_run, numbers
 from ..core.wrappers import of_all_examples
 from ..tensors.tensor import as_raw
 
@@ -135,6 +135,14 @@ def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
         raise TypeError(f"For '{where}', '{name}' must be integers, "
                         f"but got a Tensor of {raw.dtype}.")
     return raw.long()
+
+
+def kernel_checks(*raws: torch.Tensor) -> bool:
+    """Whether a kernel may be called first, and negative indices be changed only if it fails.
+
+    The kernels of CPUs refuse an index that isn't in [0, n). A graph holds what is right for any.
+    """
+    return is_plain_run() and all([type(raw) is torch.Tensor and raw.is_cpu for raw in raws])
 
 
 def require(holds: bool, error: Callable[[str], Exception], message: str) -> None:

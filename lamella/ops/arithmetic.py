@@ -54,9 +54,6 @@ tensor_add = add
 def sub(input: Tensor, other: Tensor | float) -> Tensor:
     """Difference of two tensors.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.sub(ms.Tensor([1, 2]), ms.Tensor([0.5, 1.0])))
@@ -69,6 +66,7 @@ def sub(input: Tensor, other: Tensor | float) -> Tensor:
 tensor_sub = sub
 
 
+@documented_like(add)
 @op
 def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
     """`input` - `alpha` * `other`.
@@ -77,12 +75,6 @@ def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tenso
         input: a Tensor or a number.
         other: a Tensor that broadcasts with the first one, or a number.
         alpha: factor of `other`.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -99,9 +91,6 @@ def subtract(input: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tenso
 @op
 def mul(input: Tensor, other: Tensor | float) -> Tensor:
     """Product of two tensors, element by element.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -143,15 +132,10 @@ def neg(input: Tensor) -> Tensor:
 negative = neg
 
 
+@documented_like(neg)
 @op
 def positive(input: Tensor) -> Tensor:
     """The tensor itself.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Raises:
         TypeError: if `input` is not a Tensor.
@@ -164,18 +148,13 @@ def positive(input: Tensor) -> Tensor:
     return wrap(input._raw.view_as(input._raw))
 
 
+@documented_like(positive)
 @op
 def abs(input: Tensor) -> Tensor:
     """Magnitude of each element; its gradient at 0 is 0.
 
-    Args:
-        input: any shape.
-
     Returns:
         Tensor of the shape and type of `input`, complex ones too
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -191,18 +170,10 @@ def abs(input: Tensor) -> Tensor:
 absolute = abs
 
 
+@documented_like(positive)
 @op
 def sign(input: Tensor) -> Tensor:
     """The sign of each element, as -1, 0 or 1; complex ones are divided by their magnitude.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -216,18 +187,13 @@ def sign(input: Tensor) -> Tensor:
 sgn = sign
 
 
+@documented_like(positive)
 @op
 def signbit(input: Tensor) -> Tensor:
     """Whether the sign bit of each element is set; that of -0.0 is.
 
-    Args:
-        input: any shape.
-
     Returns:
         Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -237,18 +203,10 @@ def signbit(input: Tensor) -> Tensor:
     return wrap(torch.signbit(input._raw))
 
 
+@documented_like(positive)
 @op
 def square(input: Tensor) -> Tensor:
     """Square of each element.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -258,18 +216,13 @@ def square(input: Tensor) -> Tensor:
     return wrap(torch.square(input._raw))
 
 
+@documented_like(positive)
 @op
 def sqrt(x: Tensor) -> Tensor:
     """Square root of each element; that of a negative one is nan.
 
     Args:
         x: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -279,18 +232,10 @@ def sqrt(x: Tensor) -> Tensor:
     return wrap(torch.sqrt(x._raw))
 
 
+@documented_like(sqrt)
 @op
 def rsqrt(input: Tensor) -> Tensor:
     """One over the square root of each element.
-
-    Args:
-        input: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -300,13 +245,10 @@ def rsqrt(input: Tensor) -> Tensor:
     return wrap(torch.rsqrt(input._raw))
 
 
-@documented_like(rsqrt)
+@documented_like(sqrt)
 @op
 def reciprocal(input: Tensor) -> Tensor:
     """One over each element.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -316,18 +258,10 @@ def reciprocal(input: Tensor) -> Tensor:
     return wrap(torch.reciprocal(input._raw))
 
 
+@documented_like(positive)
 @op
 def inv(x: Tensor) -> Tensor:
     """One over each element, in the type of `x`: integers stay whole.
-
-    Args:
-        x: any shape.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -337,6 +271,7 @@ def inv(x: Tensor) -> Tensor:
     return wrap(torch.reciprocal(x._raw).to(x._raw.dtype))
 
 
+@documented_like(add)
 @op
 def pow(input: Tensor, exponent: Tensor | float) -> Tensor:
     """`input` to the power of `exponent`.
@@ -344,12 +279,6 @@ def pow(input: Tensor, exponent: Tensor | float) -> Tensor:
     Args:
         input: any shape.
         exponent: a Tensor that broadcasts with the base, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -9,6 +9,7 @@ import torch
 
 from ..core.docstrings import documented_like
 from ..core.errors import op
+from ..core.tape import TapeFunction
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .operands import floating
 
@@ -16,7 +17,7 @@ __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "b
            "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "i0"]
 
 
-class _Bessel(torch.autograd.Function):
+class _Bessel(TapeFunction):
     """A kernel of PyTorch that has no derivative, with one made of kernels like it."""
 
     generate_vmap_rule = True
@@ -92,18 +93,10 @@ def i0(input: Tensor) -> Tensor:
     return wrap(torch.special.i0(input._raw))
 
 
+@documented_like(i0)
 @op
 def bessel_i0(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
-
-    Args:
-        x: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -113,13 +106,10 @@ def bessel_i0(x: Tensor) -> Tensor:
     return wrap(torch.special.i0(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i0e(x: Tensor) -> Tensor:
     """`bessel_i0` times e^-|x|.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -129,13 +119,10 @@ def bessel_i0e(x: Tensor) -> Tensor:
     return wrap(torch.special.i0e(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i1(x: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -145,13 +132,10 @@ def bessel_i1(x: Tensor) -> Tensor:
     return wrap(torch.special.i1(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_i1e(x: Tensor) -> Tensor:
     """`bessel_i1` times e^-|x|.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -161,13 +145,10 @@ def bessel_i1e(x: Tensor) -> Tensor:
     return wrap(torch.special.i1e(x._raw))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_j0(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -177,13 +158,10 @@ def bessel_j0(x: Tensor) -> Tensor:
     return wrap(_bessel("j0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_j1(x: Tensor) -> Tensor:
     """The Bessel function of the first kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -193,13 +171,10 @@ def bessel_j1(x: Tensor) -> Tensor:
     return wrap(_bessel("j1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_y0(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -209,13 +184,10 @@ def bessel_y0(x: Tensor) -> Tensor:
     return wrap(_bessel("y0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_y1(x: Tensor) -> Tensor:
     """The Bessel function of the second kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -225,13 +197,10 @@ def bessel_y1(x: Tensor) -> Tensor:
     return wrap(_bessel("y1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k0(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -241,13 +210,10 @@ def bessel_k0(x: Tensor) -> Tensor:
     return wrap(_bessel("k0", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k1(x: Tensor) -> Tensor:
     """The modified Bessel function of the second kind of order 1.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -257,13 +223,10 @@ def bessel_k1(x: Tensor) -> Tensor:
     return wrap(_bessel("k1", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k0e(x: Tensor) -> Tensor:
     """`bessel_k0` times e^x.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -273,13 +236,10 @@ def bessel_k0e(x: Tensor) -> Tensor:
     return wrap(_bessel("k0e", x))
 
 
-@documented_like(bessel_i0)
+@documented_like(i0)
 @op
 def bessel_k1e(x: Tensor) -> Tensor:
     """`bessel_k1` times e^x.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms

@@ -57,9 +57,6 @@ def bitwise_and(input: Tensor, other: Tensor | float) -> Tensor:
 def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in either number.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.bitwise_or(ms.Tensor([12, 10]), 6))
@@ -72,9 +69,6 @@ def bitwise_or(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """The bits set in exactly one of the numbers.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -89,9 +83,6 @@ def bitwise_xor(input: Tensor, other: Tensor | float) -> Tensor:
 def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` shifted to the left by `other` bits, modulo the width of the type.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.bitwise_left_shift(ms.Tensor([1, 3]), 2))
@@ -104,9 +95,6 @@ def bitwise_left_shift(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def bitwise_right_shift(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` shifted to the right by `other` bits, modulo the width of the type; the sign stays.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms

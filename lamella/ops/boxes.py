@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import numbers
 from ..tensors.tensor import Tensor, wrap
@@ -117,6 +118,7 @@ def bounding_box_encode(anchor_box: Tensor, groundtruth_box: Tensor,
     return wrap((codes - codes.new_tensor(means)) / codes.new_tensor(stds))
 
 
+@documented_like(bounding_box_encode)
 @op
 def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
                         means: Any = (0.0, 0.0, 0.0, 0.0), stds: Any = (1.0, 1.0, 1.0, 1.0),
@@ -129,12 +131,6 @@ def bounding_box_decode(anchor_box: Tensor, deltas: Tensor, max_shape: Any,
         max_shape: (height, width) of the image that boxes are cut to.
         means, stds: as in encoding.
         wh_ratio_clip: the log scales are kept within ± log of this.
-
-    Returns:
-        Tensor of shape (n, 4).
-
-    Raises:
-        ValueError: if a shape is wrong.
 
     Examples:
         >>> import lamella as ms

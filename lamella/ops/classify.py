@@ -38,9 +38,6 @@ def isnan(input: Tensor) -> Tensor:
 def isinf(input: Tensor) -> Tensor:
     """Whether elements are infinite.
 
-    Returns:
-        Bool Tensor of the shape of `input`
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.isinf(ms.Tensor([1.0, float("-inf")])))
@@ -53,9 +50,6 @@ def isinf(input: Tensor) -> Tensor:
 @op
 def isfinite(input: Tensor) -> Tensor:
     """Whether elements are neither infinite nor nan.
-
-    Returns:
-        Bool Tensor of the shape of `input`
 
     Examples:
         >>> import lamella as ms
@@ -70,9 +64,6 @@ def isfinite(input: Tensor) -> Tensor:
 def isposinf(input: Tensor) -> Tensor:
     """Whether elements are positive infinity.
 
-    Returns:
-        Bool Tensor of the shape of `input`
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.isposinf(ms.Tensor([float("inf"), float("-inf")])))
@@ -86,9 +77,6 @@ def isposinf(input: Tensor) -> Tensor:
 def isneginf(input: Tensor) -> Tensor:
     """Whether elements are negative infinity.
 
-    Returns:
-        Bool Tensor of the shape of `input`
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.isneginf(ms.Tensor([float("inf"), float("-inf")])))
@@ -101,9 +89,6 @@ def isneginf(input: Tensor) -> Tensor:
 @op
 def isreal(input: Tensor) -> Tensor:
     """Whether elements have no imaginary part.
-
-    Returns:
-        Bool Tensor of the shape of `input`
 
     Examples:
         >>> import lamella as ms
@@ -129,13 +114,10 @@ def is_floating_point(input: Tensor) -> bool:
     return input._raw.is_floating_point()
 
 
-@documented_like(isnan)
+@documented_like(is_floating_point)
 @op
 def is_complex(input: Tensor) -> bool:
     """Whether the type of `input` is complex.
-
-    Returns:
-        bool
 
     Examples:
         >>> import lamella as ms

@@ -48,6 +48,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
     return wrap(torch.addcmul(input._raw, tensor1._raw, tensor2._raw, value=value))
 
 
+@documented_like(addcmul)
 @op
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | float = 1) -> Tensor:
     """`input` + `value` * `tensor1` / `tensor2`.
@@ -57,12 +58,6 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
         tensor1: the numerator.
         tensor2: the denominator.
         value: a number or a Tensor.
-
-    Returns:
-        Tensor of the shape that all broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -76,6 +71,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
     return wrap(torch.addcdiv(input._raw, tensor1._raw, tensor2._raw, value=value))
 
 
+@documented_like(addcmul)
 @op
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """`input` + `weight` * (`end` - `input`): linear interpolation.
@@ -84,12 +80,6 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         input: any shape.
         end: the tensor at weight 1.
         weight: a number, or a Tensor that broadcasts with both.
-
-    Returns:
-        Tensor of the shape that all broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -162,19 +152,10 @@ def hypot(input: Tensor, other: Tensor | float) -> Tensor:
 _BRAIN = torch.bfloat16
 
 
+@documented_like(hypot)
 @op
 def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     """The magnitude of `x` with the sign of `other`.
-
-    Args:
-        x: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -192,13 +173,10 @@ def copysign(x: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.copysign(raw, float(sign)))  # unsigned types don't hold -1
 
 
-@documented_like(copysign)
+@documented_like(hypot)
 @op
 def ldexp(x: Tensor, other: Tensor | float) -> Tensor:
     """`x` * 2^`other`.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -225,9 +203,6 @@ def _with_float32(input: Any, other: Any) -> tuple[Any, Any]:
 def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
     """`input` * log(`other`), and 0 where `input` is 0.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.xlogy(ms.Tensor([2.0, 0.0]), ms.Tensor([1.0, 0.0])))
@@ -244,9 +219,6 @@ def xlogy(input: Tensor, other: Tensor | float) -> Tensor:
 def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
     """log(e^`input` + e^`other`), without overflow in between.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.logaddexp(ms.Tensor([1.0, 1000.0]), ms.Tensor([1.0, 1000.0])))
@@ -259,9 +231,6 @@ def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
     """log2(2^`input` + 2^`other`), without overflow in between.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -298,9 +267,6 @@ def heaviside(input: Tensor, values: Tensor | float) -> Tensor:
 @op
 def nextafter(input: Tensor, other: Tensor | float) -> Tensor:
     """The next number after `input` that its type can hold, in the direction of `other`.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms

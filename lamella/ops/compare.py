@@ -47,9 +47,6 @@ eq = equal
 def not_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether two elements differ.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.not_equal(ms.Tensor([1, 2]), 2))
@@ -65,9 +62,6 @@ ne = not_equal
 @op
 def less(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are less.
-
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
 
     Examples:
         >>> import lamella as ms
@@ -86,9 +80,6 @@ tensor_lt = less
 def less_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are less or equal.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.less_equal(ms.Tensor([1, 2]), 1))
@@ -105,9 +96,6 @@ tensor_le = less_equal
 @op
 def greater(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are greater.
-
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
 
     Examples:
         >>> import lamella as ms
@@ -126,9 +114,6 @@ tensor_gt = greater
 def greater_equal(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether elements of the first are greater or equal.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.greater_equal(ms.Tensor([1, 2]), 2))
@@ -146,9 +131,6 @@ tensor_ge = greater_equal
 def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether both elements are true; numbers other than 0 are.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.logical_and(ms.Tensor([True, True]), ms.Tensor([True, False])))
@@ -162,9 +144,6 @@ def logical_and(input: Tensor, other: Tensor | float) -> Tensor:
 def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether one of two elements is true; numbers other than 0 are.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.logical_or(ms.Tensor([True, False]), ms.Tensor([False, False])))
@@ -177,9 +156,6 @@ def logical_or(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def logical_xor(input: Tensor, other: Tensor | float) -> Tensor:
     """Whether exactly one of two elements is true; numbers other than 0 are.
-
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
 
     Examples:
         >>> import lamella as ms
@@ -210,6 +186,7 @@ def logical_not(input: Tensor) -> Tensor:
     return wrap(torch.logical_not(input._raw))
 
 
+@documented_like(equal)
 @op
 def isclose(input: Tensor, other: Tensor | float, rtol: float = 1e-05,
             atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -222,12 +199,6 @@ def isclose(input: Tensor, other: Tensor | float, rtol: float = 1e-05,
         atol: the absolute tolerance.
         equal_nan: whether two nan count as close.
 
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.isclose(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 2.1])))
@@ -236,6 +207,7 @@ def isclose(input: Tensor, other: Tensor | float, rtol: float = 1e-05,
     return wrap(torch.isclose(*both(input, other), rtol, atol, equal_nan))
 
 
+@documented_like(equal)
 @op
 def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
     """Whether two elements differ by less than `tolerance`.
@@ -244,12 +216,6 @@ def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
         x: any shape.
         y: a Tensor that broadcasts with `x`, or a number.
         tolerance: the least difference that counts.
-
-    Returns:
-        Bool Tensor of the shape that the two broadcast to
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -39,9 +39,6 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary part of each element; 0 for real ones.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.imag(ms.Tensor([1 + 2j])))
@@ -56,9 +53,6 @@ def imag(input: Tensor) -> Tensor:
 def conj(input: Tensor) -> Tensor:
     """Each element with its imaginary part negated.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.conj(ms.Tensor([1 + 2j])))
@@ -71,9 +65,6 @@ def conj(input: Tensor) -> Tensor:
 @op
 def angle(input: Tensor) -> Tensor:
     """The argument of each complex number, in radians.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms

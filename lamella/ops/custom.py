@@ -68,7 +68,7 @@ def _array(value: Any) -> Any:
     return value.asnumpy() if isinstance(value, Tensor) else value
 
 
-class _Ruled:
+class Ruled:
     """A function with a backward rule, as `Cell.bprop` has it."""
 
     def __init__(self, function: Callable[..., Any], rule: Callable[..., Any]):
@@ -130,7 +130,7 @@ class Custom(Primitive):
         self.bprop, self.reg_info = bprop, reg_info
         self.add_prim_attr("func_name", getattr(func, "__name__", type(func).__name__))
         self.add_prim_attr("func_type", func_type)
-        self._ruled = None if bprop is None else _Ruled(self._run, bprop)
+        self._ruled = None if bprop is None else Ruled(self._run, bprop)
 
     def __call__(self, *args: Any) -> Any:
         return self._run(*args) if self._ruled is None else call_with_bprop(self._ruled, args, {})
@@ -195,7 +195,7 @@ class Morph(Primitive):
             if not callable(value) and not (name == "bprop_fn" and value is None):
                 raise TypeError(f"For 'Morph', '{name}' must be a function, but got {value!r}.")
         self.fn, self.bprop_fn = fn, bprop_fn
-        self._ruled = None if bprop_fn is None else _Ruled(fn, bprop_fn)
+        self._ruled = None if bprop_fn is None else Ruled(fn, bprop_fn)
 
     def __call__(self, *args: Any) -> Any:
         return self.fn(*args) if self._ruled is None else call_with_bprop(self._ruled, args, {})

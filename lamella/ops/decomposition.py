@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -193,6 +194,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return wrap(torch.cholesky_solve(input._raw, input2._raw, upper))
 
 
+@documented_like(cholesky_solve)
 @op
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """The solution x of a x = `b`, from the LU factors of a.
@@ -201,12 +203,6 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         b: shape (..., N, M).
         LU_data: the factors, shape (..., N, N).
         LU_pivots: the rows exchanged, counted from 1, shape (..., N).
-
-    Returns:
-        Tensor of the shape of `b`
-
-    Raises:
-        ValueError: if the shapes don't fit.
 
     Examples:
         >>> import lamella as ms
@@ -277,6 +273,7 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     return wrap(packed), wrap(tau)
 
 
+@documented_like(cholesky_solve)
 @op
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The orthonormal q from what `geqrf` gives.
@@ -284,12 +281,6 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     Args:
         input: the packed matrices, shape (..., N, M).
         input2: the factors, shape (..., K).
-
-    Returns:
-        Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if the shapes don't fit.
 
     Examples:
         >>> import lamella as ms

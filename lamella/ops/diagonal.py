@@ -31,6 +31,8 @@ def diag(input: Tensor) -> Tensor:
     raw = raw_of(input, "diag")
     if raw.dim() == 0:
         raise ValueError("For 'diag', 'input' must have 1 dimension or more, but got shape ().")
+    if raw.dim() == 1:
+        return wrap(raw.diag())
     return wrap(raw.reshape(-1).diag().reshape(*raw.shape, *raw.shape))
 
 

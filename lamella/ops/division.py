@@ -118,9 +118,6 @@ tensor_floordiv = floor_divide
 def remainder(input: Tensor, other: Tensor | float) -> Tensor:
     """What is left of `input` after floor division by `other`; it has the sign of `other`.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.remainder(ms.Tensor([7.0, -7.0]), 3))
@@ -129,21 +126,12 @@ def remainder(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(floor_remainder(*sides(input, other)))
 
 
+@documented_like(floor_divide)
 @op
 def floor_mod(x: Tensor, y: Tensor | float) -> Tensor:
     """What is left of `x` after floor division by `y`; it has the sign of `y`.
 
     As `remainder`; integers by 0 leave the least number of int32 and int64, and 0 otherwise.
-
-    Args:
-        x: any shape.
-        y: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms
@@ -162,9 +150,6 @@ tensor_mod = floor_mod
 def fmod(input: Tensor, other: Tensor | float) -> Tensor:
     """What is left of `input` after division by `other` rounded towards 0; it has the sign of
     `input`.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -201,9 +186,6 @@ def truncate_div(x: Tensor, y: Tensor) -> Tensor:
 def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
     """What is left of `x` after division by `y` rounded towards 0; it has the sign of `x`.
 
-    Returns:
-        Tensor of the shape of `x`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.truncate_mod(ms.Tensor([7, -7]), 3))
@@ -216,9 +198,6 @@ def truncate_mod(x: Tensor, y: Tensor) -> Tensor:
 @op
 def tensor_div(x: Tensor, y: Tensor) -> Tensor:
     """Quotient of two tensors in their own type: integers stay whole, rounded towards 0.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -253,9 +232,6 @@ def _divisor(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def gcd(input: Tensor, other: Tensor | float) -> Tensor:
     """Greatest common divisor of integers.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.gcd(ms.Tensor([12, 18]), ms.Tensor([8, 27])))
@@ -269,9 +245,6 @@ def gcd(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def lcm(input: Tensor, other: Tensor | float) -> Tensor:
     """Least common multiple of integers.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -288,9 +261,6 @@ def lcm(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def xdivy(x: Tensor, y: Tensor) -> Tensor:
     """`x` / `y`, and 0 where `x` is 0, whatever `y` is.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms

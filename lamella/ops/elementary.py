@@ -50,9 +50,6 @@ tensor_exp = exp
 def expm1(input: Tensor) -> Tensor:
     """exp(x) - 1, accurate near 0.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.expm1(ms.Tensor([0.0, 1.0])))
@@ -69,9 +66,6 @@ tensor_expm1 = expm1
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of each element.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.exp2(ms.Tensor([0.0, 3.0])))
@@ -86,9 +80,6 @@ def exp2(input: Tensor) -> Tensor:
 def log(input: Tensor) -> Tensor:
     """Natural logarithm; -inf at 0, nan below.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.log(ms.Tensor([1.0, 2.0])))
@@ -101,9 +92,6 @@ def log(input: Tensor) -> Tensor:
 @op
 def log1p(input: Tensor) -> Tensor:
     """log(1 + x), accurate near 0.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -118,9 +106,6 @@ def log1p(input: Tensor) -> Tensor:
 def log2(input: Tensor) -> Tensor:
     """Logarithm to base 2.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.log2(ms.Tensor([1.0, 8.0])))
@@ -134,9 +119,6 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """Logarithm to base 10.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.log10(ms.Tensor([1.0, 100.0])))
@@ -145,6 +127,7 @@ def log10(input: Tensor) -> Tensor:
     return wrap(torch.log10(input._raw))
 
 
+@documented_like(exp)
 @op
 def logit(input: Tensor, eps: Any = None) -> Tensor:
     """log(x / (1 - x)), the inverse of the sigmoid.
@@ -152,12 +135,6 @@ def logit(input: Tensor, eps: Any = None) -> Tensor:
     Args:
         input: probabilities.
         eps: if given, elements are first clamped to [eps, 1 - eps].
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -167,18 +144,13 @@ def logit(input: Tensor, eps: Any = None) -> Tensor:
     return wrap(torch.logit(input._raw, eps))
 
 
+@documented_like(exp)
 @op
 def ceil(input: Tensor) -> Tensor:
     """The least integer not below each element.
 
     Args:
         input: any shape.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -193,9 +165,6 @@ def ceil(input: Tensor) -> Tensor:
 def floor(input: Tensor) -> Tensor:
     """The largest integer not above each element.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.floor(ms.Tensor([1.1, -1.1])))
@@ -209,9 +178,6 @@ def floor(input: Tensor) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """Each element without its fraction.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.trunc(ms.Tensor([1.7, -1.7])))
@@ -220,18 +186,10 @@ def trunc(input: Tensor) -> Tensor:
     return wrap(_rounded(torch.trunc, input._raw))
 
 
+@documented_like(ceil)
 @op
 def frac(x: Tensor) -> Tensor:
     """The fraction of each element, with its sign.
-
-    Args:
-        x: any shape.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -242,6 +200,7 @@ def frac(x: Tensor) -> Tensor:
         x._raw, dtype=torch.int64 if x._raw.dtype is torch.bool else None))
 
 
+@documented_like(exp)
 @op
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, of two the even one.
@@ -249,12 +208,6 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     Args:
         input: any shape.
         decimals: how many decimal places to keep; a negative number rounds to tens, hundreds, ....
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -267,6 +220,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
                 else torch.round(input._raw, decimals=decimals))
 
 
+@documented_like(exp)
 @op
 def nan_to_num(input: Tensor, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Tensor:
     """Each element, with other values in place of nan and the infinities.
@@ -277,12 +231,6 @@ def nan_to_num(input: Tensor, nan: Any = None, posinf: Any = None, neginf: Any =
         posinf: in place of inf; default: the largest value of the type.
         neginf: in place of -inf; default: the least value of the type.
 
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.nan_to_num(ms.Tensor([1.0, float("nan")]), 7.0))
@@ -291,13 +239,10 @@ def nan_to_num(input: Tensor, nan: Any = None, posinf: Any = None, neginf: Any =
     return wrap(torch.nan_to_num(input._raw, nan, posinf, neginf))
 
 
-@documented_like(frac)
+@documented_like(ceil)
 @op
 def eps(x: Tensor) -> Tensor:
     """For each element, the distance from 1 to the next number of its type.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from ..core.dtype import is_integer
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
-from .arguments import as_int, indices_of
+from .arguments import as_int, indices_of, kernel_checks
 
 __all__ = ["embedding", "one_hot", "intopk"]
 
@@ -103,8 +104,14 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
         raise ValueError(f"For 'one_hot', 'depth' must be 0 or more, but got {depth}.")
     if not -1 <= axis <= raw.dim():
         raise ValueError(f"For 'one_hot', 'axis' must be in [-1, {raw.dim()}], but got {axis}.")
-    classes = torch.arange(depth, dtype=raw.dtype, device=raw.device)
     axis = raw.dim() if axis == -1 else axis
+    if kernel_checks(raw) and isinstance(on_value, (int, float)) and isinstance(
+            off_value, (int, float)):
+        dtype = torch.int64 if isinstance(on_value + off_value, int) else torch.float32
+        out = torch.full((*raw.shape[:axis], depth, *raw.shape[axis:]), off_value, dtype=dtype)
+        with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, depth)
+            return wrap(out.scatter_(axis, raw.long().unsqueeze(axis), on_value))
+    classes = torch.arange(depth, dtype=raw.dtype, device=raw.device)
     hits = raw.unsqueeze(axis) == classes.view(-1, *(1,) * (raw.dim() - axis))
     on, off = (_value(v, raw) for v in (on_value, off_value))
     return wrap(torch.where(hits, on, off))

@@ -88,9 +88,6 @@ def minimum(input: Tensor, other: Tensor | float) -> Tensor:
     """The smaller of two elements, nan if either is; where they are equal each side gets half
     of the gradient.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.minimum(ms.Tensor([1.0, 5.0]), 2))
@@ -104,9 +101,6 @@ def minimum(input: Tensor, other: Tensor | float) -> Tensor:
 def fmax(input: Tensor, other: Tensor | float) -> Tensor:
     """The larger of two elements, the other one where one is nan; where they are equal the
     first side gets all of the gradient.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -124,9 +118,6 @@ def fmax(input: Tensor, other: Tensor | float) -> Tensor:
 def fmin(input: Tensor, other: Tensor | float) -> Tensor:
     """The smaller of two elements, the other one where one is nan; where they are equal the
     first side gets all of the gradient.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms
@@ -169,6 +160,7 @@ def max(input: Tensor, axis: Any = None, keepdims: bool = False, *,
     return _extremum("max", torch.max, torch.amax, input, axis, keepdims, initial, where)
 
 
+@documented_like(max)
 @op
 def min(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         initial: Any = None, where: Any = None) -> tuple[Tensor, Tensor]:
@@ -183,13 +175,6 @@ def min(input: Tensor, axis: Any = None, keepdims: bool = False, *,
         keepdims: whether reduced axes stay, with length 1.
         initial: a value that takes part as if it were an element.
         where: booleans that pick the elements that count; needs `initial`.
-
-    Returns:
-        (values, indices of int64)
-
-    Raises:
-        TypeError: if `axis` is not an int.
-        ValueError: if there is no such axis, or the tensor is empty.
 
     Examples:
         >>> import lamella as ms
@@ -232,9 +217,6 @@ def amin(input: Tensor, axis: Any = None, keepdims: bool = False, *,
          initial: Any = None, where: Any = None) -> Tensor:
     """The smallest elements over axes; equal ones share the gradient.
 
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.amin(ms.Tensor([[1.0, 3.0], [4.0, 2.0]]), 1))
@@ -244,6 +226,7 @@ def amin(input: Tensor, axis: Any = None, keepdims: bool = False, *,
     return wrap(torch.amin(raw, axes(axis, raw), keepdims))
 
 
+@documented_like(amax)
 @op
 def reduce_max(x: Tensor, axis: Any = ()) -> Tensor:
     """The largest elements over axes.
@@ -251,12 +234,6 @@ def reduce_max(x: Tensor, axis: Any = ()) -> Tensor:
     Args:
         x: any shape.
         axis: the axis or axes to reduce; None or () stands for all.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -270,9 +247,6 @@ def reduce_max(x: Tensor, axis: Any = ()) -> Tensor:
 @op
 def reduce_min(x: Tensor, axis: Any = ()) -> Tensor:
     """The smallest elements over axes.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
 
     Examples:
         >>> import lamella as ms
@@ -305,20 +279,13 @@ def argmax(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return _arg("argmax", torch.argmax, input, dim, keepdim)
 
 
+@documented_like(argmax)
 @op
 def argmin(input: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Where the smallest element along an axis is, the first of equal ones.
 
-    Args:
-        input: any shape.
-        axis: the axis; None: the index into the flattened tensor.
-        keepdims: whether the axis stays, with length 1.
-
     Returns:
         Int32 Tensor, Int64 of a number
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms

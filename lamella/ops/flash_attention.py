@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
 from .attention import scaled_dot_product
@@ -193,6 +194,7 @@ def _refuse(name: str, given: dict[str, Any]) -> None:
                              f"here; put what it says into the attention mask.")
 
 
+@documented_like(flash_attention_score)
 @op
 def prompt_flash_attention(query: Tensor, key: Tensor, value: Tensor,
                            attn_mask: Tensor | None = None, actual_seq_lengths: Any = None,
@@ -213,12 +215,6 @@ def prompt_flash_attention(query: Tensor, key: Tensor, value: Tensor,
         pre_tokens, next_tokens, input_layout, sparse_mode: as `flash_attention_score`.
         inner_precise: accepted for MindSpore's sake; the others, lengths and scales of quantized
             inputs, must be None.
-
-    Returns:
-        Tensor of the shape of `query`.
-
-    Raises:
-        ValueError: if an argument is out of range or not supported.
 
     Examples:
         >>> import lamella as ms

@@ -67,9 +67,6 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 
-    Returns:
-        complex Tensor
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.ifft(ms.Tensor([3.0, -1.0])))
@@ -82,9 +79,6 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @op
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """`fft` of real numbers: the half of it that says all.
-
-    Returns:
-        complex Tensor
 
     Examples:
         >>> import lamella as ms
@@ -110,13 +104,10 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     return transform(torch.fft.irfft, input, n, dim, norm)
 
 
-@documented_like(fft)
+@documented_like(irfft)
 @op
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform, real, of numbers of which the half of a Hermitian-symmetric row is given.
-
-    Returns:
-        real Tensor
 
     Examples:
         >>> import lamella as ms
@@ -130,9 +121,6 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 @op
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`.
-
-    Returns:
-        complex Tensor
 
     Examples:
         >>> import lamella as ms
@@ -168,9 +156,6 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 @op
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`.
-
-    Returns:
-        Tensor of the shape of `input`
 
     Examples:
         >>> import lamella as ms

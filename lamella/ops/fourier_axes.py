@@ -48,9 +48,6 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
 def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `fft2`.
 
-    Returns:
-        complex Tensor
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.ifft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -64,9 +61,6 @@ def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
 @op
 def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """`fft2` of real numbers: the half of it that says all.
-
-    Returns:
-        complex Tensor
 
     Examples:
         >>> import lamella as ms
@@ -94,13 +88,10 @@ def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
     return transform(torch.fft.irfft2, input, s, tuple(dim), norm)
 
 
-@documented_like(fft2)
+@documented_like(irfft2)
 @op
 def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """`hfft` along the last of two axes, after `fft` along the others.
-
-    Returns:
-        real Tensor
 
     Examples:
         >>> import lamella as ms
@@ -116,9 +107,6 @@ def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = 
 def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
     """The inverse of `hfft2`.
 
-    Returns:
-        complex Tensor
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.ihfft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -128,6 +116,7 @@ def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None =
     return transform(torch.fft.ihfft2, input, s, tuple(dim), norm)
 
 
+@documented_like(fft2)
 @op
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along several axes.
@@ -138,12 +127,6 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
         dim: the axes; default: the last ones that `s` has lengths for, or all.
         norm: ``"backward"`` (default), ``"ortho"`` or ``"forward"``: where to divide by the
             lengths.
-
-    Returns:
-        complex Tensor
-
-    Raises:
-        ValueError: if there are no such axes.
 
     Examples:
         >>> import lamella as ms
@@ -159,9 +142,6 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `fftn`.
 
-    Returns:
-        complex Tensor
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.ifftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
@@ -175,9 +155,6 @@ def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
 @op
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`fftn` of real numbers: the half of it that says all.
-
-    Returns:
-        complex Tensor
 
     Examples:
         >>> import lamella as ms
@@ -205,13 +182,10 @@ def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
     return transform(torch.fft.irfftn, input, s, axes_of(dim), norm)
 
 
-@documented_like(fftn)
+@documented_like(irfftn)
 @op
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`hfft` along the last of several axes, after `fft` along the others.
-
-    Returns:
-        real Tensor
 
     Examples:
         >>> import lamella as ms
@@ -226,9 +200,6 @@ def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
 @op
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`.
-
-    Returns:
-        complex Tensor
 
     Examples:
         >>> import lamella as ms

@@ -5,6 +5,7 @@ PyTorch's kernels check the indices on the CPU, as MindSpore's do.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 
 from ..core.errors import describe, op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .arguments import as_int, axis_in, indices_of, raw_of
+from .arguments import as_int, axis_in, indices_of, kernel_checks, raw_of
 
 __all__ = ["gather", "gather_d", "gather_elements", "gather_nd", "index_select", "take"]
 
@@ -70,6 +71,9 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
 
 def _slices(raw: torch.Tensor, axis: int, positions: torch.Tensor, where: str) -> torch.Tensor:
     length = raw.shape[axis]
+    if kernel_checks(raw, positions):
+        with contextlib.suppress(IndexError, RuntimeError):  # of an index that isn't in [0, length)
+            return raw.index_select(axis, positions)
     try:
         return raw.index_select(axis, _from_front(positions, length))
     except (IndexError, RuntimeError) as error:  # which, depends on the axis and the device
@@ -99,6 +103,9 @@ def _elements(x: Any, dim: Any, index: Any, where: str) -> Tensor:
     raw, positions = raw_of(x, where), indices_of(index, where, "index")
     axis = axis_in(dim, raw.dim(), where, "dim")
     length = raw.shape[axis] if raw.dim() else 1
+    if kernel_checks(raw, positions):
+        with contextlib.suppress(RuntimeError):
+            return wrap(raw.gather(axis, positions))
     try:
         return wrap(raw.gather(axis, _from_front(positions, length)))
     except RuntimeError as error:
@@ -254,7 +261,7 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")
     out = _slices(raw, along, positions.reshape(-1), "Tensor.take")
-    return wrap(out.reshape(*raw.shape[:along], *positions.shape, *raw.shape[along + 1:]))
+    return wrap(out.reshape((*raw.shape[:along], *positions.shape, *raw.shape[along + 1:])))
 
 
 tensor_methods(gather=_tensor_gather, gather_elements=gather_elements, gather_nd=gather_nd,

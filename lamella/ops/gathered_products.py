@@ -8,6 +8,7 @@ import torch
 
 from ..communication import rules
 from ..communication.groups import Group, group_of
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.require import one_of
 from ..tensors.tensor import Tensor, wrap
@@ -73,6 +74,7 @@ def all_gather_matmul(input: Tensor, x2: Tensor, group: str, world_size: int, *,
     return wrap(rows @ right), wrap(rows if gather_output else rows.new_zeros(0))
 
 
+@documented_like(all_gather_matmul)
 @op
 def matmul_reduce_scatter(input: Tensor, x2: Tensor, group: str, world_size: int, *,
                           reduce_op: str = "sum", bias: Any = None, comm_turn: int = 0,
@@ -91,10 +93,6 @@ def matmul_reduce_scatter(input: Tensor, x2: Tensor, group: str, world_size: int
 
     Returns:
         Tensor of shape (m / world_size, n).
-
-    Raises:
-        TypeError: if types differ.
-        ValueError: if shapes, the group or an option don't fit.
 
     Examples:
         >>> import lamella as ms

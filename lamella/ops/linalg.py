@@ -90,9 +90,6 @@ log_matrix_determinant = slogdet
 def logdet(input: Tensor) -> Tensor:
     """Logarithm of the determinant of square matrices; nan where it is negative.
 
-    Returns:
-        Tensor of shape (...)
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.logdet(ms.Tensor([[4.0, 1.0], [2.0, 3.0]])))
@@ -173,6 +170,7 @@ def inverse(input: Tensor) -> Tensor:
     return wrap(torch.linalg.inv(input._raw))
 
 
+@documented_like(adjoint)
 @op
 def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
     """Moore-Penrose pseudo-inverse of matrices.
@@ -182,12 +180,6 @@ def pinv(x: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fal
         atol: singular values up to this count as 0.
         rtol: the same, relative to the largest one.
         hermitian: whether the matrices equal their conjugate transposes.
-
-    Returns:
-        Tensor of shape (..., M, N)
-
-    Raises:
-        ValueError: if `x` has less than two dimensions.
 
     Examples:
         >>> import lamella as ms

@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 
 from ..core.cuts import depends
+from ..core.docstrings import documented_like
 from ..core.errors import op
-from ..core.state import state
+from ..core.state import is_plain_run, state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
@@ -86,6 +87,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 label_smoothing=label_smoothing))
 
 
+@documented_like(cross_entropy)
 @op
 def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
              ignore_index: int = -100, reduction: str = "mean",
@@ -99,10 +101,6 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
 
     Returns:
         Tensor: a scalar, or of the shape of `target` for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown, or shapes don't fit.
-        RuntimeError: if a class is outside of [0, C).
 
     Examples:
         >>> import lamella as ms
@@ -162,6 +160,38 @@ def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tenso
 
 
 _TINY = 1e-12  # MindSpore adds it inside both logarithms of binary_cross_entropy
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}  # as PyTorch's kernels number them
+
+
+def _two_classes(p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+    found = torch.rsub(p, 1).add_(_TINY).log_().lerp_(torch.add(p, _TINY).log_(), y)
+    return (found if not reduction else found.mean() if reduction == 1 else found.sum()).neg_()
+
+
+class _TwoClasses(torch.autograd.Function):
+    """`binary_cross_entropy` by kernels that take whole vectors; its gradient is PyTorch's."""
+
+    @staticmethod
+    def forward(ctx: Any, p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
+        ctx.save_for_backward(p, y)
+        ctx.reduction = reduction
+        return _two_classes(p, y, reduction)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
+        p, y = ctx.saved_tensors
+        return torch.ops.aten.binary_cross_entropy_backward.default(
+            gradient, p, y, None, ctx.reduction), None, None
+
+
+def _is_fast(p: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether the loss may be computed without PyTorch's kernel, which refuses other numbers."""
+    if not (p.dtype is y.dtype and p.dtype in (torch.float32, torch.float64) and p.is_cpu
+            and y.is_cpu and not y.requires_grad and is_plain_run() and type(p) is torch.Tensor
+            and p.numel() and not torch.is_autocast_enabled("cpu")):
+        return False
+    least, most = torch.aminmax(p.detach())
+    return least.item() >= 0 and most.item() <= 1
 
 
 @op
@@ -191,6 +221,9 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
     if p.shape != y.shape:
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
+    if weight is None and _is_fast(p, y):
+        kernel = _TwoClasses.apply if p.requires_grad else _two_classes
+        return wrap(kernel(p, y, _REDUCTIONS[reduction]))
     loss = F.binary_cross_entropy(p, y, reduction="none")
     # PyTorch cuts each logarithm at -100; its derivative is MindSpore's
     exact = -(y * torch.log(p + _TINY) + (1 - y) * torch.log(1 - p + _TINY))
@@ -230,6 +263,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
         pos_weight=None if pos_weight is None else pos_weight._raw).to(target._raw.dtype))
 
 
+@documented_like(binary_cross_entropy)
 @op
 def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
     """The Kullback-Leibler divergence y (log y - x) of log probabilities x and probabilities y.
@@ -241,12 +275,6 @@ def kl_div(logits: Tensor, labels: Tensor, reduction: str = "mean") -> Tensor:
         labels: probabilities, of that shape.
         reduction: ``'mean'``, ``'sum'``, ``'none'`` or ``'batchmean'``: the sum over the length of
             the first dimension.
-
-    Returns:
-        Tensor: a scalar, or of the shape of `logits` for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown or shapes differ.
 
     Examples:
         >>> import lamella as ms

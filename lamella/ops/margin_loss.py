@@ -82,9 +82,6 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The absolute differences.
 
-    Returns:
-        Tensor: a scalar, or of the broadcast shape for ``'none'``.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.l1_loss(ms.Tensor([1.0, 2.0]), ms.Tensor([1.0, 4.0])))
@@ -288,6 +285,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                                       swap, reduction=reduction))
 
 
+@documented_like(margin_ranking_loss)
 @op
 def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0,
                          reduction: str = "mean") -> Tensor:
@@ -298,12 +296,6 @@ def hinge_embedding_loss(inputs: Tensor, targets: Tensor, margin: float = 1.0,
         targets: 1 or -1, of that shape.
         margin: how far dissimilar ones should be.
         reduction: ``'mean'``, ``'sum'`` or ``'none'``.
-
-    Returns:
-        Tensor: a scalar, or of the shape of `inputs` for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown.
 
     Examples:
         >>> import lamella as ms
@@ -376,6 +368,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
                                          reduction=reduction))
 
 
+@documented_like(triplet_margin_loss)
 @op
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 reduction: str = "mean") -> Tensor:
@@ -386,12 +379,6 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
         target: 0 or 1, of that shape.
         weight: a weight a class.
         reduction: ``'mean'``, ``'sum'`` or ``'none'``.
-
-    Returns:
-        Tensor: a scalar, or of shape (N,) for ``'none'``.
-
-    Raises:
-        ValueError: if `reduction` is unknown.
 
     Examples:
         >>> import lamella as ms

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.dtype import to_raw
 from ..core.errors import op
 from ..machine import products
@@ -116,6 +117,7 @@ def vector_norm(x: Tensor, ord: Any = 2, axis: Any = None, keepdims: bool = Fals
     return wrap(torch.linalg.vector_norm(raw, ord, axes(axis, raw), keepdims).to(raw.dtype))
 
 
+@documented_like(norm)
 @op
 def matrix_norm(A: Tensor, ord: Any = 'fro', axis: Any = (-2, -1),
                 keepdims: bool = False, *, dtype: Any = None) -> Tensor:
@@ -127,12 +129,6 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', axis: Any = (-2, -1),
         axis: the two axes of the matrices.
         keepdims: whether reduced axes stay, with length 1.
         dtype: the type to compute in and return.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such norm or axis.
 
     Examples:
         >>> import lamella as ms

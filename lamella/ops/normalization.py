@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import state
 from ..core.wrappers import settled
@@ -290,6 +291,7 @@ def rms_norm(x: Tensor, gamma: Tensor, epsilon: float = 1e-6) -> tuple[Tensor, T
     return wrap(out), wrap(rstd)
 
 
+@documented_like(batch_norm)
 @partial(op, name="rms_norm")
 def root_mean_square_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
                           eps: float | None = None) -> Tensor:
@@ -300,12 +302,6 @@ def root_mean_square_norm(input: Tensor, normalized_shape: Any, weight: Tensor |
         normalized_shape: the lengths of the last dimensions, a tuple, a list, or an int for one.
         weight: shape `normalized_shape`; None: ones.
         eps: added to the mean of squares; None: the smallest number of the type that changes 1.
-
-    Returns:
-        Tensor of the shape and type of `input`.
-
-    Raises:
-        ValueError: if shapes don't fit.
 
     Examples:
         >>> import lamella as ms

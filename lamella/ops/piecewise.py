@@ -14,9 +14,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..core.state import state
+from ..core.tape import TapeFunction
+from ..machine import kinks
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .clip import clamped
@@ -29,7 +32,7 @@ __all__ = [
 aten: Any = torch.ops.aten
 
 
-class _Sloped(torch.autograd.Function):
+class _Sloped(TapeFunction):
     """An elementwise kernel whose derivative is written out as a function of the input."""
 
     generate_vmap_rule = True
@@ -183,6 +186,10 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
         return torch.where(x > 0, x.new_ones(()), left)
 
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        if kinks.suits(gradient, x):
+            middle = (1.0 + alpha) / 2
+            return kinks.backward(gradient, x, 0.0, 0.0,
+                                  (alpha, middle, 0.0, alpha, middle, 1.0, alpha))
         # the kernel takes 0 for one side or the other; elsewhere the mean of equals is exact
         left = aten.leaky_relu_backward(gradient, x, alpha, False)
         return (left + aten.leaky_relu_backward(gradient, above_zero(x), alpha, False)) * 0.5
@@ -230,19 +237,16 @@ def _hardswish_slope(x: torch.Tensor) -> torch.Tensor:
 
 
 def _hardswish_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    if kinks.suits(gradient, x):
+        return kinks.backward(gradient, x, -3.0, 3.0, (0.0, -0.5, 1 / 3, 0.5, 1.5, 1.0, math.nan))
     # at the bounds themselves PyTorch's kernels differ from version to version: one unit inwards
     return aten.hardswish_backward(gradient, x * (1 - torch.finfo(x.dtype).eps / 2))
 
 
+@documented_like(hardsigmoid)
 @op
 def hardswish(input: Tensor) -> Tensor:
     """x times `hardsigmoid` of x; the derivative at -3 and 3 is that of the middle piece.
-
-    Args:
-        input: any shape, floating or integers.
-
-    Returns:
-        Tensor of the shape and type of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -287,6 +291,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         return 1 - ((x <= low) | (x >= high)).to(x.dtype) / 2 - outside.to(x.dtype) / 2
 
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        if kinks.suits(gradient, x):
+            return kinks.backward(gradient, x, low, high, (0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0))
         # the kernel takes 0 at the bounds; 1 if they are the next numbers outside
         inside = aten.hardtanh_backward(gradient, x, low, high)
         wider = aten.hardtanh_backward(gradient, x, below, above)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ..core.adapters import adapted
+from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import describe, op
 from ..machine import products
@@ -93,6 +94,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return wrap(products.mm(input._raw, mat2._raw))
 
 
+@documented_like(mm)
 @op
 def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Product of each pair of matrices of two batches.
@@ -103,10 +105,6 @@ def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
 
     Returns:
         Tensor of shape (*B, N, R)
-
-    Raises:
-        TypeError: if the types differ.
-        ValueError: if the shapes don't fit.
 
     Examples:
         >>> import lamella as ms

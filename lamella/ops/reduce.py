@@ -83,6 +83,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
 
 
+@documented_like(sum)
 @op
 def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """Mean over axes; of integers it is whole, rounded towards 0.
@@ -91,12 +92,6 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         x: any shape.
         axis: the axis or axes to reduce; None or () stands for all.
         keep_dims: whether reduced axes stay, with length 1.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -112,6 +107,7 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     return wrap(torch.div(total, count, rounding_mode="trunc").to(raw.dtype))
 
 
+@documented_like(sum)
 @op
 def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = None) -> Tensor:
     """Product over axes.
@@ -121,12 +117,6 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
         axis: the axis or axes to reduce; None or () stands for all.
         keep_dims: whether reduced axes stay, with length 1.
         dtype: the type to multiply in and return; default: that of `input`, int64 for integers.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -140,20 +130,13 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
     return wrap(_prod(factors, axes(axis, raw), keep_dims).to(kind))
 
 
+@documented_like(mean)
 @op
 def all(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     """Whether all elements over the axes are true; numbers other than 0 are.
 
-    Args:
-        input: any shape.
-        axis: the axis or axes to reduce; None or () stands for all.
-        keep_dims: whether reduced axes stay, with length 1.
-
     Returns:
         Bool Tensor without the reduced axes, or with length 1 there
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -179,6 +162,7 @@ def any(input: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
     return wrap(torch.any(input._raw, axes(axis, input._raw), keep_dims))
 
 
+@documented_like(sum)
 @op
 def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any = int32) -> Tensor:
     """How many elements are not 0.
@@ -189,12 +173,6 @@ def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any
         keep_dims: whether reduced axes stay, with length 1.
         dtype: the type of the counts.
 
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.count_nonzero(ms.Tensor([[0, 1], [2, 3]]), 0))
@@ -204,20 +182,10 @@ def count_nonzero(x: Tensor, axis: Any = (), keep_dims: bool = False, dtype: Any
     return wrap(torch.sum(raw, axes(axis, raw), keep_dims, dtype=to_raw(dtype, "count_nonzero")))
 
 
+@documented_like(mean)
 @op
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """log of the sum of e^x over axes, without overflow in between.
-
-    Args:
-        input: any shape.
-        dim: the axis or axes to reduce; None or () stands for all.
-        keepdim: whether reduced axes stay, with length 1.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -228,6 +196,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     return wrap(torch.logsumexp(raw, axes(dim, raw), keepdim))
 
 
+@documented_like(sum)
 @op
 def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: Any = None) -> Tensor:
     """Sum over axes, with nan counted as 0.
@@ -237,12 +206,6 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
         axis: the axis or axes to reduce; None or () stands for all.
         keepdims: whether reduced axes stay, with length 1.
         dtype: the type to compute in and return; default: that of the input.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -260,9 +223,6 @@ def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
             dtype: Any = None) -> Tensor:
     """Mean over axes of the elements that are not nan.
 
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.nanmean(ms.Tensor([1.0, float("nan"), 2.0])))
@@ -275,6 +235,7 @@ def nanmean(input: Tensor, axis: Any = None, keepdims: bool = False, *,
     return wrap(torch.nanmean(raw, axes(axis, raw), keepdims, dtype=kind_or(dtype, None, "dtype")))
 
 
+@documented_like(sum)
 @op
 def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
     """Sum over axes, in the type of `x`; of booleans, whether any is true.
@@ -282,12 +243,6 @@ def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
     Args:
         x: any shape.
         axis: the axis or axes to reduce; None or () stands for all.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms
@@ -301,9 +256,6 @@ def reduce_sum(x: Tensor, axis: Any = ()) -> Tensor:
 @op
 def reduce_mean(x: Tensor, axis: Any = ()) -> Tensor:
     """Mean over axes, in the type of `x`.
-
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
 
     Examples:
         >>> import lamella as ms

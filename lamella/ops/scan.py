@@ -42,6 +42,7 @@ def cumsum(x: Tensor, axis: Any, dtype: Any = None) -> Tensor:
     return wrap(torch.cumsum(raw, as_int(axis, "cumsum"), dtype=kind))
 
 
+@documented_like(cumsum)
 @op
 def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
     """Products of the elements up to each one along an axis.
@@ -50,12 +51,6 @@ def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
         input: any shape.
         dim: the axis, an int.
         dtype: the type to multiply in and return; default: that of `input`, int64 for integers.
-
-    Returns:
-        Tensor of the shape of `input`
-
-    Raises:
-        ValueError: if there is no such axis.
 
     Examples:
         >>> import lamella as ms

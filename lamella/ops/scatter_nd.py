@@ -81,6 +81,7 @@ def _stored(x: Any, indices: Any, updates: Any, how: str, where: str, rows: bool
                                                where), where)
 
 
+@documented_like(scattered_rows)
 @op
 def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
     """Zeros of the given shape with `updates` added at the positions in the rows of `indices`.
@@ -89,10 +90,6 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
         indices: integers, of shape ``(..., k)``.
         updates: of shape ``indices.shape[:-1] + shape[k:]``.
         shape: a tuple of ints.
-
-    Raises:
-        ValueError: if the shapes do not fit.
-        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms
@@ -108,6 +105,7 @@ def scatter_nd(indices: Tensor, updates: Tensor, shape: Any) -> Tensor:
                                "scatter_nd"))
 
 
+@documented_like(scattered_rows)
 @op
 def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """A copy of `input_x` with rows `updates` at the positions of `indices`.
@@ -116,10 +114,6 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
         input_x: any shape.
         indices: integers, of shape ``(..., k)``.
         updates: of shape ``indices.shape[:-1] + input_x.shape[k:]``.
-
-    Raises:
-        ValueError: if the shapes do not fit.
-        RuntimeError: if an index is out of range.
 
     Examples:
         >>> import lamella as ms

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.require import one_of, positive_int
 from ..tensors.tensor import Tensor, wrap
@@ -162,6 +163,7 @@ def lightning_indexer(query: Tensor, key: Tensor, weights: Tensor, *,
     return wrap(places.joined(chosen, query._raw, -1)), wrap(values)
 
 
+@documented_like(lightning_indexer)
 @op
 def sparse_flash_attention(query: Tensor, key: Tensor, value: Tensor, sparse_indices: Tensor,
                            scale_value: float, *, block_table: Tensor | None = None,
@@ -190,10 +192,6 @@ def sparse_flash_attention(query: Tensor, key: Tensor, value: Tensor, sparse_ind
     Returns:
         The attention in the shape of `query`, and maxima and sums, (B, N2, S1, N1 / N2) or
         (N2, T1, N1 / N2); without `return_softmax_lse` of no elements.
-
-    Raises:
-        RuntimeError: if shapes or lengths don't fit.
-        ValueError: if an option isn't there.
 
     Examples:
         >>> import lamella as ms

@@ -8,6 +8,7 @@ import torch
 
 from ..core.docstrings import documented_like
 from ..core.errors import op
+from ..core.tape import TapeFunction
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, require, typed
@@ -17,7 +18,7 @@ __all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "m
            "polygamma", "zeta"]
 
 
-class _Igamma(torch.autograd.Function):
+class _Igamma(TapeFunction):
     """`torch.special.gammainc` with a gradient for the first argument, which PyTorch lacks."""
 
     generate_vmap_rule = True
@@ -41,7 +42,7 @@ class _Igamma(torch.autograd.Function):
         return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
 
 
-class _Betainc(torch.autograd.Function):
+class _Betainc(TapeFunction):
     """The regularized incomplete beta function; as in MindSpore only `x` has a gradient."""
 
     generate_vmap_rule = True
@@ -147,9 +148,6 @@ def erf(input: Tensor) -> Tensor:
 def erfc(input: Tensor) -> Tensor:
     """1 - erf(x), accurate for large x.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.erfc(ms.Tensor([0.0, 1.0])))
@@ -162,9 +160,6 @@ def erfc(input: Tensor) -> Tensor:
 @op
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of the error function on (-1, 1).
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -179,9 +174,6 @@ def erfinv(input: Tensor) -> Tensor:
 def lgamma(input: Tensor) -> Tensor:
     """Logarithm of the magnitude of the gamma function.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.lgamma(ms.Tensor([0.5, 5.0])))
@@ -195,9 +187,6 @@ def lgamma(input: Tensor) -> Tensor:
 def digamma(input: Tensor) -> Tensor:
     """Derivative of `lgamma`.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.digamma(ms.Tensor([1.0, 2.0])))
@@ -206,6 +195,7 @@ def digamma(input: Tensor) -> Tensor:
     return wrap(torch.digamma(input._raw))
 
 
+@documented_like(erf)
 @op
 def polygamma(n: Any, input: Tensor) -> Tensor:
     """The `n`-th derivative of `digamma`.
@@ -213,12 +203,6 @@ def polygamma(n: Any, input: Tensor) -> Tensor:
     Args:
         n: the order, an int or a Tensor of one.
         input: any shape.
-
-    Returns:
-        Tensor of the shape of `n`.
-
-    Raises:
-        TypeError: if `n` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -288,9 +272,6 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
     Its derivative in x is x^(a-1) e^-x / gamma(a); that in a has no closed form and is a
     central difference of fourth order in double precision.
 
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.igamma(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
@@ -303,9 +284,6 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
 @op
 def igammac(input: Tensor, other: Tensor | float) -> Tensor:
     """The regularized upper incomplete gamma function, 1 - `igamma`.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
 
     Examples:
         >>> import lamella as ms

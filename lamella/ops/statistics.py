@@ -84,9 +84,6 @@ def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) 
 
     As in MindSpore the gradient is nan where all elements are equal.
 
-    Returns:
-        Tensor without the reduced axes, or with length 1 there.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.std(ms.Tensor([1.0, 2.0, 4.0]), ddof=1))
@@ -159,9 +156,6 @@ def median(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tenso
 def nanmedian(input: Tensor, axis: Any = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The median along an axis of the elements that are not nan, and where it is.
 
-    Returns:
-        (medians, indices of int64)
-
     Examples:
         >>> import lamella as ms
         >>> print(*ms.ops.nanmedian(ms.Tensor([3.0, float("nan"), 2.0, 4.0])))
@@ -203,10 +197,6 @@ def quantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) ->
 @op
 def nanquantile(input: Tensor, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """`quantile` of the elements that are not nan.
-
-    Returns:
-        Tensor without the reduced axis, or with length 1 there; for several parts, with a new
-        first dimension for them
 
     Examples:
         >>> import lamella as ms

@@ -41,9 +41,6 @@ def sin(input: Tensor) -> Tensor:
 def cos(input: Tensor) -> Tensor:
     """Cosine of each element, in radians.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.cos(ms.Tensor([0.0, 1.0])))
@@ -56,9 +53,6 @@ def cos(input: Tensor) -> Tensor:
 @op
 def tan(input: Tensor) -> Tensor:
     """Tangent of each element, in radians.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -73,9 +67,6 @@ def tan(input: Tensor) -> Tensor:
 def asin(input: Tensor) -> Tensor:
     """The angle whose sine each element is; nan outside [-1, 1].
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.asin(ms.Tensor([0.0, 1.0])))
@@ -88,9 +79,6 @@ def asin(input: Tensor) -> Tensor:
 @op
 def acos(input: Tensor) -> Tensor:
     """The angle whose cosine each element is; nan outside [-1, 1].
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -108,9 +96,6 @@ arccos = acos
 def atan(input: Tensor) -> Tensor:
     """The angle whose tangent each element is.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.atan(ms.Tensor([0.0, 1.0])))
@@ -122,18 +107,10 @@ def atan(input: Tensor) -> Tensor:
 arctan = atan
 
 
+@documented_like(sin)
 @op
 def arcsin(x: Tensor) -> Tensor:
     """The angle whose sine each element is; nan outside [-1, 1].
-
-    Args:
-        x: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `x`.
-
-    Raises:
-        TypeError: if `x` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -173,9 +150,6 @@ arctan2 = atan2
 def sinh(input: Tensor) -> Tensor:
     """Hyperbolic sine.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.sinh(ms.Tensor([0.0, 1.0])))
@@ -189,9 +163,6 @@ def sinh(input: Tensor) -> Tensor:
 def cosh(input: Tensor) -> Tensor:
     """Hyperbolic cosine.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.cosh(ms.Tensor([0.0, 1.0])))
@@ -204,9 +175,6 @@ def cosh(input: Tensor) -> Tensor:
 @op
 def asinh(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine.
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -224,9 +192,6 @@ arcsinh = asinh
 def acosh(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine; nan below 1.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.acosh(ms.Tensor([1.0, 2.0])))
@@ -242,9 +207,6 @@ arccosh = acosh
 @op
 def atanh(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent; nan outside [-1, 1].
-
-    Returns:
-        Tensor of the shape of `input`.
 
     Examples:
         >>> import lamella as ms
@@ -262,9 +224,6 @@ arctanh = atanh
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0.
 
-    Returns:
-        Tensor of the shape of `input`.
-
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.sinc(ms.Tensor([0.0, 0.5])))
@@ -280,13 +239,10 @@ def sinc(input: Tensor) -> Tensor:
     return wrap(torch.where(near, series, far.sin() / far))
 
 
-@documented_like(arcsin)
+@documented_like(sin)
 @op
 def deg2rad(x: Tensor) -> Tensor:
     """Radians from degrees.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms
@@ -296,13 +252,10 @@ def deg2rad(x: Tensor) -> Tensor:
     return wrap(torch.deg2rad(x._raw))
 
 
-@documented_like(arcsin)
+@documented_like(sin)
 @op
 def rad2deg(x: Tensor) -> Tensor:
     """Degrees from radians.
-
-    Returns:
-        Tensor of the shape of `x`.
 
     Examples:
         >>> import lamella as ms

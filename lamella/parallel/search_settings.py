@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.docstrings import documented_like
 from ..core.settings import Settings
 
 __all__ = ["get_algo_parameters", "get_ps_context", "reset_algo_parameters", "reset_ps_context",
@@ -95,13 +96,9 @@ def reset_ps_context() -> None:
     _server.clear()
 
 
+@documented_like(set_algo_parameters)
 def set_cost_model_context(**kwargs: Any) -> None:
-    """Keep parameters of the costs by which MindSpore searches for strategies.
-
-    Raises:
-        ValueError: for a name that MindSpore doesn't have.
-        TypeError: for a value of the wrong type.
-    """
+    """Keep parameters of the costs by which MindSpore searches for strategies."""
     _set(_costs, kwargs)
 
 

@@ -79,7 +79,7 @@ def set_seed(seed: int) -> None:
         _settings["seed"] = seed
         for (_, *own), stream in _streams.items():  # graphs hold these very generators
             stream.manual_seed(_mixed(seed, *own))
-        torch.manual_seed(seed)
+        kinds.seed_all(seed)
         random.seed(seed)
         np.random.seed(seed)
         for listener in _listeners:
@@ -342,7 +342,7 @@ class Generator:
             raise ValueError(f"For 'manual_seed', 'seed' must be an int of 64 bits, "
                              f"but got {seed}.")
         if self._own is None:
-            torch.manual_seed(seed)
+            kinds.seed_all(seed)
         else:
             self._own.manual_seed(seed)
         return self

@@ -91,6 +91,7 @@ def test_variance_scaling_keeps_its_variance():
     ((4, 3), (3, 4)), ((8, 3, 5), (15, 40)), ((8, 3, 5, 7), (105, 280)), ((2, 3, 1, 1, 2), (6, 4))])
 def test_fans(shape, fans):
     assert room._calculate_fan_in_and_fan_out(shape) == fans
+    assert room._calculate_in_and_out(np.zeros(shape)) == fans
     assert room._calculate_correct_fan(shape, "fan_in") == fans[0]
     assert room._calculate_correct_fan(shape, "FAN_OUT") == fans[1]
     assert abs(made(XavierUniform(), shape)).max() <= math.sqrt(6 / sum(fans))

@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).with_name("disagreeing.py")
 
 @pytest.fixture(scope="module")
 def found():
-    return [json.loads(out) for out in run_world(SCRIPT, 2)]
+    return [json.loads(out) for out in run_world(SCRIPT, 2, LAMELLA_WAIT_NOTICE="0.5")]
 
 
 def line_of(text):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..worlds import ROOT, run_world, start_world
-from ..zygote import run as python
+from ..zygote import Started
 from .faulty import LOST, STEPS
 
 SCRIPT = Path(__file__).with_name("faulty.py")
@@ -15,6 +15,20 @@ SCRIPT = Path(__file__).with_name("faulty.py")
 
 def losses(out):
     return [line for line in out.splitlines() if line.startswith("loss")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hanging(tmp_path_factory):
+    """msrun, one of whose processes hangs; PyTorch kills that after 30 s, while other tests run."""
+    folder = tmp_path_factory.mktemp("hanging")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
+    launcher = Started(
+        "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",
+        f"--log_dir={folder}", SCRIPT, folder, "SIGSTOP",
+        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+    yield launcher, folder
+    launcher.kill()
+    launcher.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +59,13 @@ def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp
         assert again == [those[LOST:STEPS] for those in undisturbed]
 
 
-def test_no_process_is_left_when_one_hangs(tmp_path):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    done = python(
-        "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",
-        f"--log_dir={tmp_path}", SCRIPT, tmp_path, "SIGSTOP", timeout=900,
-        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
-             "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "1"})
-    assert done.returncode == 1
-    assert "process 0 ended with status 1" in done.stderr and "exchange" in done.stderr
+def test_no_process_is_left_when_one_hangs(hanging):
+    launcher, folder = hanging
+    _, said = launcher.communicate(timeout=900)
+    assert launcher.returncode == 1
+    assert "process 0 ended with status 1" in said and "exchange" in said
     left = [path.parent for path in Path("/proc").glob("[0-9]*/cmdline")
-            if str(tmp_path).encode() in _read(path)]
+            if str(folder).encode() in _read(path)]
     assert not left
 
 

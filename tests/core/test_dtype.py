@@ -69,6 +69,13 @@ def test_inexact_and_integer_types():
     assert integers == set(NAMES) - inexact - {"bool"}
 
 
+def test_bytes_of_a_number():
+    assert [ms.common.dtype.type_size_in_bytes(t) for t in (
+        ms.float32, ms.bool_, ms.bfloat16, ms.string)] == [4, 1, 2, 0]
+    with pytest.raises(TypeError, match="must be a data type"):
+        ms.common.dtype.type_size_in_bytes("int8")
+
+
 def test_names_of_python_types():
     assert (ms.bool, ms.int, ms.float) == (ms.bool_, ms.int32, ms.float32)
     assert isinstance(ms.tensor_type, ms.TensorType)

@@ -26,3 +26,14 @@ def test_devices_of_a_kind(module, found, monkeypatch):
     assert kinds.count("npu") == found
     assert kinds.first_kind() == ("npu" if found else None)
     assert kinds.count("cpu") == 1
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["CPU alone", "a backend"])
+def test_seeds_reach_the_devices_that_there_may_be(is_there, monkeypatch):
+    seeds = []
+    monkeypatch.setattr(kinds.torch, "manual_seed", seeds.append)
+    monkeypatch.setattr(kinds.torch.accelerator, "current_accelerator", lambda: None)
+    monkeypatch.setattr(kinds, "module_of", lambda kind: SimpleNamespace() if is_there else None)
+    kinds.seed_all(2**64 - 1)
+    assert seeds == ([2**64 - 1] if is_there else [])
+    assert is_there or kinds.torch.default_generator.initial_seed() == 2**64 - 1

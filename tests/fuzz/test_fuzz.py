@@ -74,14 +74,14 @@ def test_examples_of_docstrings_are_found() -> None:
 
 @pytest.mark.parametrize("seed", [11])
 def test_many_calls(seed: int) -> None:
-    report = run(2000, seed=seed)
+    report = run(1000, seed=seed)
     text = "\n".join(report.lines())
     assert not report.counts[judge.CRASH] and not report.counts[judge.HANG], text
-    assert report.calls == 2000
-    assert report.counts[judge.FINE] > 500 and report.counts[judge.CLEAR] > 500, text
+    assert report.calls == 1000
+    assert report.counts[judge.FINE] > 250 and report.counts[judge.CLEAR] > 250, text
     # what a few calls allow of what `make fuzz` counts
     shown = sum(report.counts[kind] for kind in (judge.KERNEL, judge.RAW, judge.INSIDE))
-    assert shown < 40, text
+    assert shown < 25, text
 
 
 def test_faults_are_survived(tmp_path) -> None:  # noqa: ANN001

@@ -19,6 +19,7 @@ from lamella.machine import (
     extension,
     few_rows,
     int8_rows,
+    kinks,
     layer_norm,
     memory,
 )
@@ -26,7 +27,7 @@ from lamella.machine import (
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
               few_rows.extension, attention.extension, batch_norm.extension,
               cross_entropy.extension, int8_rows.extension, layer_norm.extension,
-              activation.extension,
+              activation.extension, kinks.extension,
               *([client.extension] if client.available() else []))
 
 

@@ -4,14 +4,20 @@ import gc
 
 import pytest
 
+from lamella.machine import collector
 from lamella.machine.collector import not_collecting
 
 
 @pytest.fixture(autouse=True)
-def _collecting():
-    before = gc.isenabled()
+def _collecting(monkeypatch):
+    """As in a program that hasn't frozen anything: these tests' process may have."""
+    monkeypatch.setattr(collector, "_frozen", False)
+    before, had_frozen = gc.isenabled(), gc.get_freeze_count() > 0
+    gc.unfreeze()
     gc.enable()
     yield
+    if had_frozen:
+        gc.freeze()
     if not before:
         gc.disable()
 
@@ -56,5 +62,19 @@ def test_what_the_program_has_frozen_stays_frozen():
         with not_collecting():
             pass
         assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+
+def test_frozen_objects_are_counted_once(monkeypatch):
+    """It takes as long as there are many."""
+    counts, count = [], gc.get_freeze_count
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(count()) or counts[-1])
+    gc.freeze()
+    try:
+        for _ in range(3):
+            with not_collecting():
+                pass
+        assert len(counts) == 1 and counts[0]
     finally:
         gc.unfreeze()

@@ -14,6 +14,12 @@ WINDOWS = [(2, None, 0, 1, False), (3, 2, 1, 1, False), ((3, 2), (2, 3), (1, 0),
            (3, 1, 1, 2, False)]
 
 
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch):
+    """The processor has them, whichever it is."""
+    monkeypatch.setattr(planes, "VECTORS", True)
+
+
 def given(seed=0, shape=SHAPE):
     x = torch.randn(shape, generator=torch.Generator().manual_seed(seed)).round(decimals=1)
     x[0, 3, 5, 7], x[1, 2, 0, 0] = torch.nan, torch.inf
@@ -49,6 +55,12 @@ def test_small_planes_and_other_layouts_are_left_to_pytorch():
     for x in (small, last):
         out = planes.max_pool2d(x.requires_grad_(), 2)
         assert type(out.grad_fn).__name__ == "MaxPool2DWithIndicesBackward0"
+
+
+def test_processors_without_vectors_keep_pytorch_s_kernel(monkeypatch):
+    monkeypatch.setattr(planes, "VECTORS", False)
+    out = planes.max_pool2d(given().requires_grad_(), 2)
+    assert type(out.grad_fn).__name__ == "MaxPool2DWithIndicesBackward0"
 
 
 def test_transformations():

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 import lamella as ms
-from lamella import nn
+from lamella import Tensor, nn
+from lamella.nn.recurrent import _DynamicRNNBase
 
 
 def take(mine, theirs):
@@ -221,3 +222,23 @@ def test_float16_is_float32_rounded_once(name, lengths):
     for mine, exact in zip(gradients(half, x), gradients(whole, x.astype(ms.float32)), strict=True):
         assert mine.dtype == ms.float32
         np.testing.assert_allclose(mine.asnumpy(), exact.asnumpy(), rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("mode, layer", [("LSTM", nn.LSTM), ("GRU", nn.GRU), ("RNN_TANH", nn.RNN)])
+@pytest.mark.parametrize("lengths", [None, [2, 4, 1]])
+def test_a_layer_whose_weights_are_inputs(mode, layer, lengths):
+    net = layer(3, 5)
+    x = Tensor(np.random.default_rng(0).normal(size=(4, 3, 3)).astype(np.float32))
+    start = ms.ops.ones((1, 3, 5)) * 0.1
+    state = (start, start) if mode == "LSTM" else start
+    sizes = None if lengths is None else Tensor(lengths, ms.int32)
+    want, last = net(x, state, sizes)
+    weights = [p.value() for p in net.get_parameters()]
+    inner = (start[0], start[0]) if mode == "LSTM" else start[0]
+    out, final = _DynamicRNNBase(mode)(x, inner, sizes, *weights)
+    np.testing.assert_array_equal(out.asnumpy(), want.asnumpy())
+    pairs = zip(final, last, strict=True) if mode == "LSTM" else [(final, last)]
+    for found, expected in pairs:
+        np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy()[0])
+    with pytest.raises(ValueError, match="'mode' must be one of"):
+        _DynamicRNNBase("QRNN")

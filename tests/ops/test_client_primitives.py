@@ -6,6 +6,8 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.ops.primitives.gradients import SwigluGrad
+from lamella.ops.primitives.gradients_layers import FlashAttentionScoreGrad
 
 from ..contracts import check_op
 
@@ -176,6 +178,27 @@ def test_flash_attention_score():
     out = ops.FlashAttentionScore(2, scale_value=0.5, sparse_mode=2)(q, k, v)
     assert len(out) == 4
     close(out[3], ops.flash_attention_score(q, k, v, 2, scalar_value=0.5, sparse_mode=2).asnumpy())
+
+
+def test_gradients_of_attention_and_swiglu():
+    q, k, v, dy = (Tensor(rng.normal(size=(2, 3, 8)).astype(np.float32)) for _ in range(4))
+    shift = Tensor(rng.normal(size=(2, 2, 3, 3)).astype(np.float32))
+
+    def attention(q, k, v, shift):
+        return (ops.flash_attention_score(q, k, v, 2, shift, scalar_value=0.5, sparse_mode=2)
+                * dy).sum()
+
+    want = ms.grad(attention, (0, 1, 2, 3))(q, k, v, shift)
+    grad = FlashAttentionScoreGrad(2, scale_value=0.5, sparse_mode=2)
+    for found, expected in zip(grad(q, k, v, dy, shift), want, strict=True):
+        close(found, expected.asnumpy())
+    assert len(grad(q, k, v, dy)) == 4
+    x, dout = (Tensor(rng.normal(size=(4, n)).astype(np.float32)) for n in (6, 3))
+    close(SwigluGrad()(dout, x),
+          ms.grad(lambda t: (ops.swiglu(t) * dout).sum())(x).asnumpy())
+    across = Tensor(rng.normal(size=(2, 6)).astype(np.float32))
+    close(SwigluGrad()(across, x, 0),
+          ms.grad(lambda t: (ops.swiglu(t, 0) * across).sum())(x).asnumpy())
 
 
 def test_attention_over_blocks_is_attention():

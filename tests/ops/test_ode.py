@@ -121,8 +121,8 @@ def test_structures_and_parameters():
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_examples_take_their_own_steps(compiled):
-    starts, speeds = Tensor([[1.0, 0.5], [0.1, 0.0]], ms.float64), Tensor([3.0, 60.0], ms.float64)
-    times = Tensor(TIMES)
+    starts, speeds = Tensor([[1.0, 0.5], [0.1, 0.0]], ms.float64), Tensor([3.0, 20.0], ms.float64)
+    times = Tensor(TIMES[:3])
 
     def end(y0, k):
         return ms.odeint(pendulum, y0, times, k, rtol=1e-7, atol=1e-9)[1:]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import lamella
 
+from ..zygote import run
+
 ROOT = Path(lamella.__file__).parents[1]
 
 PROGRAM = '''
@@ -24,7 +26,7 @@ x.requires_gradient
 
 
 def test_the_stub_is_that_of_the_methods():
-    result = subprocess.run([sys.executable, ROOT / "docs" / "method_types.py", "--check"])
+    result = run(ROOT / "docs" / "method_types.py", "--check")
     assert result.returncode == 0, "run `make stubs`"
 
 

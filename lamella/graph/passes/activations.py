@@ -14,9 +14,8 @@ from torch.fx import GraphModule, Node
 from ...machine import activation
 from ...machine.measured import Key, Measured
 from ..ir.metadata import meta_of
-from ..ir.operations import sweep
 from .casts import NARROW
-from .fusing import are_written, column_sum, faster, kernel_inserted
+from .fusing import are_written, column_sum, faster, kernel_inserted, rewritten
 from .memory import Memory
 
 FORWARD = {target: name for name, target in activation.FORWARD.items()}
@@ -35,19 +34,10 @@ def fuse_activations(module: GraphModule, measure: bool) -> int:
         module: changed in place.
         measure: whether forms that have not been timed before are timed now.
     """
-    count, memory = 0, None
-    for node in list(module.graph.nodes):
-        if node.target not in FORWARD and node.target not in BACKWARD or not _fits(node):
-            continue
-        activation.extension.request()
-        if activation.extension.load() is None:
-            return 0
-        memory = memory or Memory(module.graph)
-        if _rewrite(module, node, memory, measure):
-            count, memory = count + 1, None
-    if count:
-        sweep(module.graph)
-    return count
+    return rewritten(
+        module, [n for n in module.graph.nodes
+                 if (n.target in FORWARD or n.target in BACKWARD) and _fits(n)],
+        activation.extension, lambda node, memory: _rewrite(module, node, memory, measure))
 
 
 def _fits(node: Node) -> bool:

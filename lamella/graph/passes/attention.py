@@ -6,7 +6,6 @@ others (`machine/attention.cpp`) compute the same, and the gradient needs what P
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from torch.fx import Graph, Node
 from ...machine import attention
 from ...machine.measured import Key, Measured
 from ...machine.products import available
-from ...machine.timing import GAIN
+from ...machine.timing import fastest_of
 from ..ir.metadata import meta_of
 
 aten = torch.ops.aten
@@ -119,12 +118,4 @@ def _measured(key: Key) -> str:
         wanted, found = (run() for run in ways.values())
         if [x.stride() for x in wanted] != [x.stride() for x in found]:
             return "torch"
-        best, start = dict.fromkeys(ways, float("inf")), time.perf_counter()
-        for number in range(ROUNDS):
-            for name, run in ways.items():
-                begin = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - begin)
-            if number and time.perf_counter() - start > PATIENCE:
-                break
-    return "heads" if best["heads"] < GAIN * best["torch"] else "torch"
+        return fastest_of(ways, ROUNDS, PATIENCE)

@@ -17,7 +17,6 @@ from torch.fx import GraphModule, Node
 from ...machine import batch_norm
 from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
-from ..ir.operations import sweep
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
 from .fusing import (
     Arguments,
@@ -25,8 +24,12 @@ from .fusing import (
     erase,
     faster,
     kernel_inserted,
+    key_of,
+    made_of,
+    metas_of,
     only_user,
     parts_of,
+    rewritten,
 )
 from .memory import Memory
 
@@ -50,16 +53,11 @@ def fuse_batch_norms(module: GraphModule, measure: bool) -> int:
     graph, count = module.graph, 0
     for target, rewrite in ((FORWARD, _forward), (BACKWARD, _backward)):
         nodes = [n for n in graph.nodes if n.target is target and _is_large(n)]
-        if nodes:
+        if measure:
+            count += rewritten(module, nodes, batch_norm.extension,
+                               lambda node, memory, rewrite=rewrite: rewrite(module, node, memory))
+        elif nodes:
             batch_norm.extension.request()
-        if not nodes or not measure or batch_norm.extension.load() is None:
-            continue
-        memory = None
-        for node in nodes:
-            memory = memory or Memory(graph)
-            if rewrite(module, node, memory):
-                count, memory = count + 1, None
-        sweep(graph)
     for node in graph.nodes:
         if str(node.target) == FUSED and all(user.args[1] != 0 for user in node.users):
             node.update_arg(6, False)  # nothing reads the result in float32
@@ -161,26 +159,23 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
 
 def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments) -> bool:
     """Whether the kernel is right and clearly faster than PyTorch's for values like these."""
-    metas = [meta_of(a) if isinstance(a, Node) else a for a in given]
+    metas = metas_of(given)
+    if metas is None:
+        return False
     tensors = [m for m in metas if isinstance(m, TensorMetadata)]
     x = next(m for m in tensors if len(m.shape) > 1)
     last = x.stride[1] == 1 and not x.contiguous
-    if any(isinstance(a, Node) and not isinstance(m, TensorMetadata)
-           for a, m in zip(given, metas, strict=True)) or any(
-            m.device.type != "cpu" or m.dtype not in (WIDE, NARROW)
-            or len(m.shape) == 1 and not m.contiguous for m in tensors) or (
+    if any(len(m.shape) == 1 and not m.contiguous for m in tensors) or (
             x.size < SMALLEST or not (x.contiguous or last)):
         return False
-    key = (theirs.__name__, *x.shape, last, *(
-        str(m.dtype) if isinstance(m, TensorMetadata) else str(m) for m in metas),
-        torch.get_num_threads())
+    key = key_of(theirs, (*x.shape, last), metas)
     return known.find(key, lambda _: _measured(theirs, ours, metas)) == "fused"
 
 
 def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Arguments) -> str:
     """The faster kernel, on random numbers."""
     with torch.no_grad(), torch.random.fork_rng([]):
-        given = [m.scratch() if isinstance(m, TensorMetadata) else m for m in metas]
+        given = made_of(metas)
         if theirs is batch_norm.by_torch_backward:
             given[6] = given[6].abs_().add_(0.5)  # 1 / standard deviations
         return faster(theirs, ours, given)

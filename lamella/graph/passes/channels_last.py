@@ -33,7 +33,7 @@ aten = torch.ops.aten
 # the operations to rewrite, with the positions of the arguments that become channels-last
 CONVOLUTIONS: dict[Any, tuple[int, ...]] = {
     aten.convolution.default: (0,), aten.convolution_backward.default: (0, 1)}
-POOLS = {aten.max_pool2d_with_indices.default: (0,)}
+WANTING = {**CONVOLUTIONS, aten.max_pool2d_with_indices.default: (0,)}
 FEW = 16  # channels; fewer don't fill a vector
 
 # operations that accept any layout and pass it on to their results
@@ -52,24 +52,26 @@ class Refused(Exception):
     """The graph can't be rewritten in this layout."""
 
 
-def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor],
-                  wanting: dict[Any, tuple[int, ...]] = CONVOLUTIONS) -> GraphModule | None:
-    """The graph with these operations on channels-last tensors.
+def channels_last(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
+    """The graph with convolutions and max pools on channels-last tensors.
 
     Returns:
         The graph, with ``meta["verified"]``; None if there are none of these operations, or if a
         kernel has other results in this layout.
     """
-    if not any(n.target in wanting and _has_planes(n, wanting) for n in module.graph.nodes):
+    if not any(map(_planes, module.graph.nodes)):
         return None
     try:
-        return _Rewriting(module, inputs, wanting).done()
+        return _Rewriting(module, inputs).done()
     except Refused:
         return None
 
 
-def _has_planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
-    meta = meta_of(node.args[wanting[node.target][0]])
+def _planes(node: Node) -> bool:
+    """Whether an operation is to be rewritten."""
+    if node.target not in WANTING:
+        return False
+    meta = meta_of(node.args[WANTING[node.target][0]])
     return meta is not None and len(meta.shape) == 4 and not _is_unsafe(node)
 
 
@@ -93,10 +95,8 @@ class _Rewriting:
         values: for each node, its value in this run, in the layout that it has in the new graph.
     """
 
-    def __init__(self, module: GraphModule, inputs: Sequence[torch.Tensor],
-                 wanting: dict[Any, tuple[int, ...]]):
+    def __init__(self, module: GraphModule, inputs: Sequence[torch.Tensor]):
         self.module = module
-        self.wanting = wanting
         self.graph = KernelGraph()
         self.memory = Memory(module.graph)
         self.new: dict[Node, Node] = {}
@@ -105,7 +105,7 @@ class _Rewriting:
         self.last = last_uses(module.graph.nodes)
         self.streams = streams_of(module)
         ending = ending_of(module)
-        self.ending = set() if any(_planes(n, wanting) for n in ending) else ending
+        self.ending = set() if any(map(_planes, ending)) else ending
         given = iter([x.detach() for x in inputs] if self.ending else copies(module, inputs))
         # nothing requires a gradient
         with (torch.enable_grad(), generators_restored(self.streams),
@@ -140,7 +140,7 @@ class _Rewriting:
         self.new[node], self.values[node] = new, value
 
     def _call(self, node: Node) -> None:
-        wanted = self.wanting.get(node.target) if _planes(node, self.wanting) else None
+        wanted = WANTING[node.target] if _planes(node) else None
         follows = wanted is not None or (
             node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
         changed = all_written_by(node, self.memory.bases)
@@ -259,7 +259,3 @@ def _is_last(value: Any) -> bool:
 def _is_first(value: Any) -> bool:
     return (isinstance(value, torch.Tensor) and value.dim() == 4 and value.is_contiguous()
             and not value.is_contiguous(memory_format=torch.channels_last))
-
-
-def _planes(node: Node, wanting: dict[Any, tuple[int, ...]]) -> bool:
-    return node.target in wanting and _has_planes(node, wanting)

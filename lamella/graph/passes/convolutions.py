@@ -119,10 +119,10 @@ def _winograd_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
     return winograd.backward(gradient, seen, weights, c.x.shape, c.padding, c.of_input)
 
 
-def _is_moderate(c: Convolution) -> bool:
-    k, channels, height, width = c.weight.shape
+def _has_few_windows(c: Convolution) -> bool:
+    _, channels, height, width = c.weight.shape
     n, _, rows, columns = c.y.shape
-    return n * rows * columns * channels * height * width <= LARGEST
+    return channels <= 16 and n * rows * columns * channels * height * width <= LARGEST
 
 
 def _windows(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
@@ -144,25 +144,7 @@ def _written_out_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tenso
                           weight: torch.Tensor, windows: torch.Tensor) -> Tensors:
     n, k = gradient.shape[:2]
     found = torch.bmm(gradient.reshape(n, k, -1), windows.transpose(1, 2)).sum(0)
-    return _with_input(c, found.view(weight.shape), gradient, x, weight)
-
-
-def _rows_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
-                   ) -> Tensors:
-    """The gradient by the weights as one product; windows of (height, width, C) are its rows."""
-    k, channels, height, width = weight.shape
-    above, left = c.padding
-    last = x.permute(0, 2, 3, 1)
-    padded = F.pad(last, (0, 0, left, left, above, above)) if above or left else last
-    rows = padded.unfold(1, height, c.stride[0]).unfold(2, width, c.stride[1])
-    rows = rows.permute(0, 1, 2, 4, 5, 3).reshape(-1, height * width * channels)
-    found = torch.mm(gradient.permute(0, 2, 3, 1).reshape(-1, k).t(), rows)
-    found = found.view(k, height, width, channels).permute(0, 3, 1, 2)
-    return _with_input(c, found, gradient, x, weight)
-
-
-def _with_input(c: Convolution, of_weight: torch.Tensor, gradient: torch.Tensor, x: torch.Tensor,
-                weight: torch.Tensor) -> Tensors:
+    of_weight = found.view(weight.shape)
     if not c.of_input:
         return (of_weight,)
     return of_weight, c.direct_backward(gradient, x, weight, [True, False, False])[0]
@@ -171,12 +153,10 @@ def _with_input(c: Convolution, of_weight: torch.Tensor, gradient: torch.Tensor,
 WAYS: dict[str, Way] = {
     "torch": Way(lambda c: True, _nothing, _direct, _direct_backward),
     "winograd": Way(_is_small_window, _transformed, _winograd, _winograd_backward, True),
-    "windows": Way(lambda c: _is_moderate(c) and c.weight.shape[1] <= 16, _windows, _written_out,
-                   _written_out_backward),
-    "rows": Way(_is_moderate, _nothing, _direct, _rows_backward),
+    "windows": Way(_has_few_windows, _windows, _written_out, _written_out_backward),
 }
 
-known = Measured("convolutions-3", WAYS)
+known = Measured("convolutions-4", WAYS)
 
 
 def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:

@@ -8,7 +8,6 @@ read the logits as they are and keep a number a row.
 from __future__ import annotations
 
 import operator
-import time
 from typing import Any, NamedTuple
 
 import torch
@@ -16,11 +15,10 @@ from torch.fx import GraphModule, Node
 
 from ...machine import cross_entropy
 from ...machine.measured import Key, Measured
-from ...machine.timing import GAIN
-from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.metadata import meta_of
 from ..ir.operations import sweep
 from .casts import is_cast, source_of
+from .fusing import faster
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -30,7 +28,6 @@ OF_LOGARITHMS: Any = aten._log_softmax_backward_data.default
 
 SMALLEST = 2**14  # logits that are worth timing
 MOST_ROWS = 256  # of what is timed; more take proportionally longer
-ROUNDS, PATIENCE = 5, 0.2  # the most rounds of timing one form; seconds
 
 known = Measured("cross_entropies", ("torch", "fused"))
 
@@ -150,17 +147,7 @@ def _measured(key: Key) -> str:
             return [out, total, cross_entropy.fused_backward(
                 grad, x, target, sums, reduction, -100, bool(key[5]))]
 
-        if not agree_but_for_kinks(by_torch(x), fused(x), lambda: by_torch(next_to(x))):
-            return "torch"
-        best, start = {by_torch: float("inf"), fused: float("inf")}, time.perf_counter()
-        for number in range(ROUNDS):
-            for run in best:
-                begin = time.perf_counter()
-                run(x)
-                best[run] = min(best[run], time.perf_counter() - begin)
-            if number and time.perf_counter() - start > PATIENCE:
-                break
-    return "fused" if best[fused] < GAIN * best[by_torch] else "torch"
+        return faster(by_torch, fused, [x])
 
 
 def _replace(module: GraphModule, loss: Loss) -> None:

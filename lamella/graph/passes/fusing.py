@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import operator
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
-from ...machine.timing import GAIN
+from ...machine.extension import Extension
+from ...machine.measured import Key
+from ...machine.timing import fastest_of
 from ..ir.agreement import agree_but_for_kinks, next_to
-from ..ir.metadata import meta_of
-from .casts import WIDE, is_cast, is_like
+from ..ir.metadata import TensorMetadata, meta_of
+from ..ir.operations import sweep
+from .casts import NARROW, WIDE, is_cast, is_like
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -22,6 +24,56 @@ _VIEWS: tuple[Any, ...] = (aten.view.default, aten._unsafe_view.default)
 ROUNDS, PATIENCE = 7, 0.1  # the most rounds of timing one form; seconds
 
 Arguments = list[Any]  # of a kernel: nodes, None, and settings
+
+
+def rewritten(module: GraphModule, nodes: Iterable[Node], extension: Extension,
+              rewrite: Callable[[Node, Memory], bool]) -> int:
+    """Rewrite nodes one by one, once the extension that has their kernel is there.
+
+    Args:
+        module: changed in place.
+        nodes: the nodes to rewrite.
+        extension: built in the background, if it isn't there; then nothing is rewritten.
+        rewrite: is given a node, and the alias analysis of the graph as it is by then; returns
+            whether it has rewritten the node.
+
+    Returns:
+        How many were rewritten.
+    """
+    count, memory = 0, None
+    for node in list(nodes):
+        extension.request()
+        if extension.load() is None:
+            return 0
+        memory = memory or Memory(module.graph)
+        if rewrite(node, memory):
+            count, memory = count + 1, None
+    if count:
+        sweep(module.graph)
+    return count
+
+
+def metas_of(given: Arguments) -> Arguments | None:
+    """Arguments with the metadata of nodes in their place; None if the kernel can't take them.
+
+    It takes tensors of float32 and bfloat16 in main memory.
+    """
+    metas = [meta_of(a) if isinstance(a, Node) else a for a in given]
+    fit = all(isinstance(m, TensorMetadata) and m.device.type == "cpu" and m.dtype in (WIDE, NARROW)
+              for a, m in zip(given, metas, strict=True) if isinstance(a, Node))
+    return metas if fit else None
+
+
+def key_of(theirs: Callable[..., Any], form: Sequence[int | bool], metas: Arguments) -> Key:
+    """Under which the faster kernel is remembered: a form, the types, and the settings."""
+    return (theirs.__name__, *form, *(
+        str(m.dtype) if isinstance(m, TensorMetadata) else str(m) for m in metas),
+        torch.get_num_threads())
+
+
+def made_of(metas: Arguments) -> Arguments:
+    """Arguments with random numbers in the place of metadata."""
+    return [m.scratch() if isinstance(m, TensorMetadata) else m for m in metas]
 
 
 def faster(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments) -> str:
@@ -33,16 +85,9 @@ def faster(theirs: Callable[..., Any], ours: Callable[..., Any], given: Argument
     if [a.stride() for a in wanted] != [b.stride() for b in found] or not agree_but_for_kinks(
             wanted, found, near):
         return "torch"
-    del wanted
-    best, start = {theirs: float("inf"), ours: float("inf")}, time.perf_counter()
-    for number in range(ROUNDS):
-        for run in best:
-            begin = time.perf_counter()
-            run(*given)
-            best[run] = min(best[run], time.perf_counter() - begin)
-        if number and time.perf_counter() - start > PATIENCE:
-            break
-    return "fused" if best[ours] < GAIN * best[theirs] else "torch"
+    del wanted, found
+    return fastest_of({"torch": lambda: theirs(*given), "fused": lambda: ours(*given)},
+                      ROUNDS, PATIENCE)
 
 
 def _results(found: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -17,7 +17,6 @@ from torch.fx import GraphModule, Node
 from ...machine import layer_norm
 from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
-from ..ir.operations import sweep
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
 from .fusing import (
     Arguments,
@@ -26,8 +25,12 @@ from .fusing import (
     erase,
     faster,
     kernel_inserted,
+    key_of,
+    made_of,
+    metas_of,
     only_user,
     parts_of,
+    rewritten,
 )
 from .memory import Memory
 
@@ -47,19 +50,11 @@ def fuse_layer_norms(module: GraphModule, measure: bool) -> int:
         module: changed in place.
         measure: whether forms that have not been timed before are timed now.
     """
-    count = 0
-    for target, rewrite in ((FORWARD, _forward), (BACKWARD, _backward)):
-        memory = None
-        for node in [n for n in module.graph.nodes if n.target is target and _is_large(n)]:
-            layer_norm.extension.request()
-            if layer_norm.extension.load() is None:
-                return 0
-            memory = memory or Memory(module.graph)
-            if rewrite(module, node, memory, measure):
-                count, memory = count + 1, None
-    if count:
-        sweep(module.graph)
-    return count
+    return sum(rewritten(
+        module, [n for n in module.graph.nodes if n.target is target and _is_large(n)],
+        layer_norm.extension, lambda node, memory, rewrite=rewrite: rewrite(
+            module, node, memory, measure))
+        for target, rewrite in ((FORWARD, _forward), (BACKWARD, _backward)))
 
 
 def _is_large(node: Node) -> bool:
@@ -157,24 +152,21 @@ def _backward(module: GraphModule, node: Node, memory: Memory, measure: bool) ->
 def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments, measure: bool
           ) -> bool:
     """Whether the kernel is right and clearly faster than PyTorch's for values like these."""
-    metas = [meta_of(a) if isinstance(a, Node) else a for a in given]
-    tensors = [m for m in metas if isinstance(m, TensorMetadata)]
-    if any(isinstance(a, Node) and not isinstance(m, TensorMetadata)
-           for a, m in zip(given, metas, strict=True)) or any(
-            m.device.type != "cpu" or m.dtype not in (WIDE, NARROW) or not m.contiguous
-            for m in tensors) or any(
-            isinstance(m, TensorMetadata) and m.dtype is not WIDE
-            for m in metas[2:4 if ours is layer_norm.fused else 5]):
+    metas = metas_of(given)
+    if metas is None:
         return False
-    key = (theirs.__name__, *tensors[0].shape, *(
-        str(m.dtype) if isinstance(m, TensorMetadata) else str(m) for m in metas),
-        torch.get_num_threads())
+    tensors = [m for m in metas if isinstance(m, TensorMetadata)]
+    wide = metas[2:4 if ours is layer_norm.fused else 5]
+    if not all(m.contiguous for m in tensors) or any(
+            isinstance(m, TensorMetadata) and m.dtype is not WIDE for m in wide):
+        return False
 
     def measured(_: Any) -> str:
         with torch.no_grad(), torch.random.fork_rng([]):
-            made: Arguments = [m.scratch() if isinstance(m, TensorMetadata) else m for m in metas]
+            made = made_of(metas)
             if ours is layer_norm.fused_backward:
                 made[3] = made[3].abs_().add_(0.5)  # 1 / standard deviations
             return faster(theirs, ours, made)
 
+    key = key_of(theirs, tensors[0].shape, metas)
     return known.find(key, measured if measure else None) == "fused"

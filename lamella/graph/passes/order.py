@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from ..ir.text import NoText, to_text
 from .activations import fuse_activations
 from .attention import route_attention
 from .batch_norms import fuse_batch_norms
-from .channels_last import CONVOLUTIONS, POOLS, channels_last
+from .channels_last import channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
@@ -42,7 +41,7 @@ from .trial import NotYet, pays
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
 MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 12  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 13  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -57,15 +56,11 @@ def _with_products(first: Attempt) -> Attempt:
     return attempt
 
 
-POOLED: dict[str, Attempt] = {
-    "halves": halves,
-    "channels last": functools.partial(channels_last, wanting={**CONVOLUTIONS, **POOLS}),
-    "pools": functools.partial(channels_last, wanting=POOLS),
-}
+LAYOUTS: dict[str, Attempt] = {"halves": halves, "channels last": channels_last}
 # rewritings that pay on some machines, for some graphs; the fastest of them is kept
 ATTEMPTS: dict[str, Attempt] = {
-    **POOLED, "products": convolutions,
-    **{f"{name}, products": _with_products(attempt) for name, attempt in POOLED.items()},
+    **LAYOUTS, "products": convolutions,
+    **{f"{name}, products": _with_products(attempt) for name, attempt in LAYOUTS.items()},
 }
 
 

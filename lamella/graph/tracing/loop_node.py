@@ -12,6 +12,7 @@ from ...autodiff.engine import backpropagate, make_dual
 from ...autodiff.level import batching
 from ...core.dtype import is_inexact
 from ...core.state import state
+from ...core.tape import TapeFunction
 from ...core.wrappers import functorch
 from ..ir.loop import Loop
 from .loop_batch import batched_of
@@ -139,7 +140,7 @@ def _pushed(trace: Any, loop: Loop, primals: Raws, tangents: Sequence[Any], whol
     return [make_dual(raw, by[i]) if i in by else raw for i, raw in enumerate(outs)]
 
 
-class Looped(torch.autograd.Function):
+class Looped(TapeFunction):
     """A loop as a node of the tape, and of PyTorch's other transformations."""
 
     @staticmethod

@@ -15,7 +15,7 @@ import torch
 from ...core.errors import op
 from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
-from ..activation import fast_gelu, gelu, glu, softplus
+from ..activation import fast_gelu, gelu, glu, softplus, swiglu
 from ..arithmetic import abs as absolute
 from ..elementary import logit
 from ..extrema import maximum, minimum
@@ -38,7 +38,8 @@ __all__ = [
     "LogitGrad", "MaximumGrad", "MaximumGradGrad", "MinimumGrad", "MinimumGradGrad",
     "MultiMarginLossGrad", "MvlgammaGrad", "NLLLossGrad", "PReLUGrad", "PdistGrad", "ReLU6Grad",
     "ReciprocalGrad", "ReluGrad", "RsqrtGrad", "SigmoidCrossEntropyWithLogitsGrad", "SigmoidGrad",
-    "SmoothL1LossGrad", "SoftShrinkGrad", "SoftplusGrad", "SqrtGrad", "TanhGrad", "pulled_back",
+    "SmoothL1LossGrad", "SoftShrinkGrad", "SoftplusGrad", "SqrtGrad", "SwigluGrad", "TanhGrad",
+    "pulled_back",
 ]
 
 
@@ -128,6 +129,8 @@ ReluGrad = _at_input("ReluGrad", relu, "dout x")
 SoftShrinkGrad = _at_input("SoftShrinkGrad", softshrink, "dout x", lambd=0.5)
 SoftplusGrad = _at_input("SoftplusGrad", softplus, "dout x")
 PdistGrad = _at_input("PdistGrad", pdist, "dout x y", p=2.0)
+SwigluGrad = primitive("SwigluGrad", op(lambda grad_output, input, dim=-1: pulled_back(
+    lambda x: swiglu(x, dim), grad_output, input)[0], "SwigluGrad"))
 
 AcoshGrad = _at_result("AcoshGrad", lambda y, dy: dy / y.sinh())
 AsinhGrad = _at_result("AsinhGrad", lambda y, dy: dy / y.cosh())

@@ -12,7 +12,11 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
+from ..arguments import FLOATS, require, typed
+from ..composite import prim_attr_register
+from ..flash_attention import flash_attention_score
 from ..primitive import Primitive, primitive
 from .attributed import Attributed
 from .attributes import with_attributes
@@ -27,13 +31,14 @@ from .image import (
     ResizeNearestNeighborV2,
 )
 from .nn import LRN, MirrorPad, PadV3
-from .patches import DeformableOffsets, Dilation2D
+from .patches import Dilation2D, windows_of
 from .pooling import AvgPool, AvgPool3D, MaxPool, MaxPool3D
 from .reduce import L2Normalize
 
 __all__ = [
     "AvgPool3DGrad", "AvgPoolGrad", "BiasAddGrad", "DeformableOffsetsGrad",
-    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DropoutGrad", "FlattenGrad",
+    "Dilation2DBackpropFilter", "Dilation2DBackpropInput", "DropoutGrad",
+    "FlashAttentionScoreGrad", "FlattenGrad",
     "GatherDGradV2", "GridSampler2DGrad", "GridSampler3DGrad", "L2NormalizeGrad", "LRNGrad",
     "MaskedSelectGrad", "MaxPool3DGrad", "MaxPool3DGradGrad", "MaxPoolGrad", "MaxPoolGradGrad",
     "MirrorPadGrad", "PadV3Grad", "ROIAlignGrad", "ResizeBicubicGrad", "ResizeBilinearGrad",
@@ -101,8 +106,42 @@ LRNGrad = _of_forward("LRNGrad", LRN, "dout x _out")
 L2NormalizeGrad = _of_forward("L2NormalizeGrad", L2Normalize, "x _out dout")
 ROIAlignGrad = _of_forward("ROIAlignGrad", ROIAlign, "dout rois shape")
 Dilation2DBackpropInput = _of_forward("Dilation2DBackpropInput", Dilation2D, "x filter dout")
-DeformableOffsetsGrad = _of_forward("DeformableOffsetsGrad", DeformableOffsets, "dout x offsets",
-                                    "x offsets")
+
+
+class DeformableOffsetsGrad(Primitive):
+    """The gradients of `DeformableOffsets` by its inputs, with its attributes.
+
+    There are as many windows as offsets, which may be fewer than the picture has.
+
+    Args:
+        data_format: ``'NCHW'``, or ``'NHWC'`` for inputs with channels last.
+
+    Inputs:
+        dout, x, offsets: the gradient of the result, and the inputs of `DeformableOffsets`.
+
+    Outputs:
+        The gradients by `x` and `offsets`.
+    """
+
+    @prim_attr_register
+    def __init__(self, strides: Any, pads: Any, ksize: Any, dilations: Any = (1, 1, 1, 1),
+                 data_format: str = "NCHW", deformable_groups: int = 1, modulated: bool = True):
+        require(modulated is True, ValueError,
+                f"For '{self.name}', 'modulated' must be True, but got {modulated!r}.")
+        one_of(data_format, ("NCHW", "NHWC"), "data_format", self.name)
+
+    def __call__(self, dout: Tensor, x: Tensor, offsets: Tensor) -> tuple[Tensor, ...]:
+        last = self.data_format == "NHWC"
+        strides, dilations = ([v[i] for i in (0, 3, 1, 2)] if last and len(v) == 4 else v
+                              for v in (self.strides, self.dilations))
+        given = [typed(v, self.name, name, FLOATS, 4)
+                 for v, name in ((dout, "dout"), (x, "x"), (offsets, "offsets"))]
+        if last:
+            given = [v.permute(0, 3, 1, 2) for v in given]
+        found = pulled_back(lambda x, offsets: wrap(windows_of(
+            self.name, x._raw, offsets._raw, self.ksize, strides, self.pads, dilations,
+            self.deformable_groups, fits=False)), *map(wrap, given))
+        return tuple(wrap(v._raw.permute(0, 2, 3, 1)) for v in found) if last else found
 
 
 class Dilation2DBackpropFilter(Dilation2D):
@@ -288,3 +327,58 @@ FlattenGrad = primitive("FlattenGrad", _flatten_grad)
 GatherDGradV2 = primitive("GatherDGradV2", _gather_grad)
 MaskedSelectGrad = primitive("MaskedSelectGrad", _masked_select_grad)
 SliceGrad = primitive("SliceGrad", _slice_grad)
+
+
+class FlashAttentionScoreGrad(Attributed):
+    """The gradient of `FlashAttentionScore`, whose attributes it takes.
+
+    The forward result is computed again: neither it nor what the forward kernel noted is needed.
+
+    Inputs:
+        - **query**, **key**, **value** - those of the forward call.
+        - **dy** - the gradient of its result.
+        - **pse_shift**, **drop_mask**, **padding_mask**, **atten_mask** - as `FlashAttentionScore`
+          takes them; `pse_shift` is its `real_shift`.
+        - **softmax_max**, **softmax_sum**, **softmax_in**, **attention_in** - not used.
+        - **prefix**, **actual_seq_qlen**, **actual_seq_kvlen** - as `FlashAttentionScore` takes
+          them.
+
+    Outputs:
+        The gradients by query, key, value and `pse_shift`; a zero of shape (1,) for the last where
+        there is no `pse_shift`.
+
+    Examples:
+        >>> import lamella as ms
+        >>> x = ms.ops.ones((1, 3, 8))
+        >>> grad = FlashAttentionScoreGrad(2)
+        >>> print(grad(x, x, x, x)[2].shape)
+        (1, 3, 8)
+    """
+
+    def __init__(self, head_num: int, keep_prob: float = 1.0, scale_value: float = 1.0,
+                 pre_tokens: int = 65536, next_tokens: int = 65536, inner_precise: int = 1,
+                 input_layout: str = "BSH", sparse_mode: int = 0):
+        super().__init__(head_num=head_num, keep_prob=keep_prob, scale_value=scale_value,
+                         pre_tokens=pre_tokens, next_tokens=next_tokens,
+                         inner_precise=inner_precise, input_layout=input_layout,
+                         sparse_mode=sparse_mode)
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, dy: Tensor,
+                 pse_shift: Tensor | None = None, drop_mask: Tensor | None = None,
+                 padding_mask: Tensor | None = None, atten_mask: Tensor | None = None,
+                 softmax_max: Tensor | None = None, softmax_sum: Tensor | None = None,
+                 softmax_in: Tensor | None = None, attention_in: Tensor | None = None,
+                 prefix: Any = None, actual_seq_qlen: Any = None, actual_seq_kvlen: Any = None
+                 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        def forward(q: Tensor, k: Tensor, v: Tensor, shift: Tensor | None = None) -> Tensor:
+            return flash_attention_score(
+                q, k, v, self.head_num, shift, drop_mask, padding_mask, atten_mask, prefix,
+                actual_seq_qlen, actual_seq_kvlen, self.keep_prob, self.scale_value,
+                self.pre_tokens, self.next_tokens, self.inner_precise, self.input_layout,
+                self.sparse_mode)
+
+        shifts = () if pse_shift is None else (pse_shift,)
+        by_query, by_key, by_value, *by_shift = pulled_back(
+            forward, dy, query, key, value, *shifts)
+        return by_query, by_key, by_value, (
+            by_shift[0] if by_shift else wrap(query._raw.new_zeros(1)))

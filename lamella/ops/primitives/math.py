@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...core.tape import TapeFunction
 from ...tensors.kernels import lowest, trunc_remainder
 from ...tensors.tensor import Tensor, wrap
 from .. import (
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-class _MulNoNan(torch.autograd.Function):
+class _MulNoNan(TapeFunction):
     """The product that is 0 where the second factor is 0, with gradients under the same rule."""
 
     generate_vmap_rule = True

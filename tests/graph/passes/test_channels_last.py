@@ -6,19 +6,17 @@ import torch.nn.functional as F
 
 from lamella.graph.ir.lazy_module import copied
 from lamella.graph.passes import trial
-from lamella.graph.passes.channels_last import CONVOLUTIONS, POOLS, channels_last
+from lamella.graph.passes.channels_last import channels_last
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays
 from lamella.graph.tracing.recorder import Recorder
 from tests.graph.passes.checks import check_same, count, recorded, used
 
-BOTH = {**CONVOLUTIONS, **POOLS}
 
-
-def rewritten(function, inputs, wanting):
+def rewritten(function, inputs):
     graph = recorded(function, *inputs)
     better = copied(graph)
-    found = channels_last(better, inputs, wanting)
+    found = channels_last(better, inputs)
     if found is not None:
         simplify(found)
         found.recompile()
@@ -50,9 +48,8 @@ def inputs():
     return [torch.randn(s, dtype=torch.float64) for s in shapes]
 
 
-@pytest.mark.parametrize("wanting", [CONVOLUTIONS, POOLS, BOTH])
-def test_a_training_step_is_the_same(inputs, wanting):
-    graph, found = rewritten(step, inputs, wanting)
+def test_a_training_step_is_the_same(inputs):
+    graph, found = rewritten(step, inputs)
     assert found is not None
     clones = [n for n in found.graph.nodes if "clone" in str(n.target)
               and n.kwargs.get("memory_format") is torch.channels_last]
@@ -71,16 +68,15 @@ def test_mixed_precision_stays_in_this_layout():
 
     inputs = [torch.randn(2, 16, 8, 8), torch.randn(16, 16, 3, 3), torch.randn(4, 16, 1, 1),
               torch.ones(16)]
-    graph, found = rewritten(step, inputs, BOTH)
+    graph, found = rewritten(step, inputs)
     assert found is not None
     assert count(found, "clone") - count(graph, "clone") <= 1
 
 
 def test_graphs_without_convolutions_stay():
-    _, found = rewritten(lambda x: x * 2, [torch.randn(2, 3, 4, 4)], BOTH)
+    _, found = rewritten(lambda x: x * 2, [torch.randn(2, 3, 4, 4)])
     assert found is None
-    _, found = rewritten(lambda x, w: F.conv1d(x, w), [torch.randn(1, 2, 8), torch.randn(3, 2, 3)],
-                         BOTH)
+    _, found = rewritten(lambda x, w: F.conv1d(x, w), [torch.randn(1, 2, 8), torch.randn(3, 2, 3)])
     assert found is None
 
 
@@ -92,7 +88,7 @@ def test_convolutions_whose_gradient_would_write_past_its_memory_stay(channels, 
 
     inputs = [torch.randn(2, channels, 8, 8, dtype=torch.float64),
               torch.randn(4, channels, 1, 1, dtype=torch.float64)]
-    assert (rewritten(function, inputs, CONVOLUTIONS)[1] is None) == stays
+    assert (rewritten(function, inputs)[1] is None) == stays
 
 
 def test_values_changed_in_place_keep_their_layout():
@@ -103,14 +99,14 @@ def test_values_changed_in_place_keep_their_layout():
         return rows.clone(), y
 
     _, found = rewritten(function, [torch.randn(2, 3, 5, 5, dtype=torch.float64),
-                                    torch.randn(4, 3, 2, 2, dtype=torch.float64)], BOTH)
+                                    torch.randn(4, 3, 2, 2, dtype=torch.float64)])
     assert found is not None
 
 
 def test_results_keep_their_strides():
     _, found = rewritten(lambda x, w: F.conv2d(x, w).tanh(),
                          [torch.randn(2, 3, 5, 5, dtype=torch.float64),
-                          torch.randn(4, 3, 2, 2, dtype=torch.float64)], BOTH)
+                          torch.randn(4, 3, 2, 2, dtype=torch.float64)])
     assert found is not None
 
 
@@ -127,7 +123,7 @@ def test_the_pass_draws_no_random_numbers():
         found = function(*inputs)
     graph = trace.finished([found])
     before = torch.get_rng_state(), stream.get_state()
-    other = channels_last(graph, inputs, BOTH)
+    other = channels_last(graph, inputs)
     assert other is not None
     assert pays(graph, other, inputs) in (True, False)
     for was, now in zip(before, (torch.get_rng_state(), stream.get_state()), strict=True):
@@ -153,7 +149,7 @@ def test_kernels_are_compared_one_by_one():
     x, w = torch.randn(2, 32, 9, 9), torch.randn(32, 32, 3, 3)
     inputs = [x, w, F.conv2d(x, w, padding=1)]
     graph = recorded(lambda x, w, y: (F.conv2d(x, w, padding=1) - y).sign(), *inputs)
-    found = channels_last(graph, inputs, BOTH)
+    found = channels_last(graph, inputs)
     assert found is not None and found.meta["verified"]
 
 
@@ -167,7 +163,7 @@ def test_a_kernel_that_is_wrong_in_the_new_layout_is_rejected():
 
     def rewriting_of(function):
         graph = recorded(function, *inputs)
-        return channels_last(graph, inputs, BOTH)
+        return channels_last(graph, inputs)
 
     assert rewriting_of(lambda x, w: F.conv2d(x, w).tanh()) is not None
     assert rewriting_of(
@@ -175,7 +171,7 @@ def test_a_kernel_that_is_wrong_in_the_new_layout_is_rejected():
 
 
 def test_weights_are_not_copied_for_the_whole_step(inputs):
-    _, found = rewritten(step, inputs, BOTH)
+    _, found = rewritten(step, inputs)
     assert found is not None
     copies = [n for n in found.graph.nodes if n.target is torch.ops.aten.clone.default
               and n.args[0].op == "placeholder"
@@ -190,7 +186,7 @@ def test_convolutions_after_a_mutation_of_inputs_are_rewritten():
 
     given = [torch.randn(2, 4, 6, 6, dtype=torch.float64),
              torch.randn(4, 4, 3, 3, dtype=torch.float64)]
-    _, found = rewritten(step, given, CONVOLUTIONS)
+    _, found = rewritten(step, given)
     assert found is not None
     layouts = [n.args[0].meta["tensor_meta"].stride[1] for n in found.graph.nodes
                if n.target is torch.ops.aten.convolution.default]
@@ -204,5 +200,5 @@ def test_large_states_that_are_written_last_take_no_memory():
 
     given = [torch.randn(1, 2, 4, 4), torch.randn(2, 2, 3, 3), torch.randn(1000, 1000)]
     graph = recorded(step, *given)
-    most, _ = used(lambda: channels_last(graph, given, CONVOLUTIONS))
+    most, _ = used(lambda: channels_last(graph, given))
     assert most < given[2].nbytes / 2

@@ -83,7 +83,7 @@ def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_form
     return graph, found
 
 
-@pytest.mark.parametrize("name, left", [("winograd", 2), ("windows", 0), ("rows", 3)])
+@pytest.mark.parametrize("name, left", [("winograd", 2), ("windows", 0)])
 def test_each_algorithm_in_a_step(inputs, monkeypatch, name, left):
     graph, found = rewritten(step, inputs, monkeypatch, [name])
     assert found is not None and count(graph, "convolution") == 3
@@ -93,17 +93,17 @@ def test_each_algorithm_in_a_step(inputs, monkeypatch, name, left):
 def test_with_channels_last(inputs, monkeypatch):
     last = [x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x for x in inputs]
 
-    def function(x, w1, b1, w2, w3):  # weights kept in rows, and copied
+    def function(x, w1, b1, w2, w3):  # weights that are copied
         return step(x, w1, b1, w2.clone(memory_format=torch.channels_last), w3)
 
     last[3] = inputs[3]
-    _, found = rewritten(function, last, monkeypatch, ["winograd", "windows", "rows"])
+    _, found = rewritten(function, last, monkeypatch, ["winograd", "windows"])
     assert found is not None and count(found, "convolution") == 0
     starts = [n for n in found.graph.nodes if n.op == "placeholder"]
     assert not any("clone" in str(n.target) for n in starts[3].users)
 
 
-@pytest.mark.parametrize("name", ["winograd", "windows", "rows"])
+@pytest.mark.parametrize("name", ["winograd", "windows"])
 @pytest.mark.parametrize("last", [(True, False), (False, True)])
 def test_gradients_keep_their_strides(name, last, monkeypatch):
     def function(*given):

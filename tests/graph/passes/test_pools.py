@@ -1,14 +1,22 @@
 """Max pools of large planes by the kernel for channels that come last."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
 import lamella as ms
 from lamella import ops
 from lamella.graph.passes.pools import pool_channels_last
+from lamella.machine import planes
 from tests.graph.passes.checks import check_same, count, recorded
 
 SHAPE = 8, 16, 32, 32
+
+
+@pytest.fixture(autouse=True)
+def vectors(monkeypatch):
+    """The processor has them, whichever it is."""
+    monkeypatch.setattr(planes, "VECTORS", True)
 
 
 def training(x):

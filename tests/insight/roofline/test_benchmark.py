@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import explain as tool
 from lamella import alias
-from lamella.graph.passes import order
+from lamella.graph.passes import convolutions, order
 from lamella.insight.roofline import explain
 
 
@@ -60,13 +60,14 @@ def test_an_effect_within_the_scatter_is_none():
 def test_passes_are_left_out_for_a_while():
     """Each name is defined."""
     for title, words in tool.PASSES.items():
-        assert all(hasattr(order, word) or any(word in name for name in order.ATTEMPTS)
-                   for word in words), title
-    before = order.ATTEMPTS, order.route
-    with tool.left_out("route", "channels last"):
+        assert all(hasattr(order, word) or word in convolutions.WAYS or any(
+            word in name for name in order.ATTEMPTS) for word in words), title
+    before = order.ATTEMPTS, order.route, convolutions.WAYS
+    with tool.left_out("route", "channels last", "windows"):
         assert order.route(None, True) == 0
         assert not any("channels last" in name for name in order.ATTEMPTS)
-    assert (order.ATTEMPTS, order.route) == before
+        assert set(convolutions.WAYS) == {"torch", "winograd"}
+    assert (order.ATTEMPTS, order.route, convolutions.WAYS) == before
 
 
 def test_tables_go_between_their_markers():

@@ -1,0 +1,36 @@
+"""Gradients of functions of three straight or curved pieces in one pass (`kinks.cpp`)."""
+
+from __future__ import annotations
+
+import pathlib
+
+import torch
+
+from ..core.state import is_plain_run
+from .extension import Extension
+
+extension = Extension("lamella_kinks", pathlib.Path(__file__).with_name("kinks.cpp"),
+                      for_this_processor=True)
+
+LARGE = 2**15  # elements for which memory counts, and not what a call costs
+
+# the derivative below a lower bound, there, between (times x, and what is added), at an upper
+# bound, above it, and of NaN
+Slopes = tuple[float, float, float, float, float, float, float]
+
+
+def suits(gradient: torch.Tensor, x: torch.Tensor) -> bool:
+    """Whether `backward` may be called. The extension is built when that is first asked."""
+    if x.dtype is not torch.float32 or x.numel() < LARGE or not x.is_cpu:
+        return False
+    if not is_plain_run() or type(x) is not torch.Tensor or not x.is_contiguous() or (
+            gradient.dtype is not x.dtype):
+        return False
+    extension.request()
+    return extension.load() is not None
+
+
+def backward(gradient: torch.Tensor, x: torch.Tensor, low: float, high: float, slopes: Slopes
+             ) -> torch.Tensor:
+    """The gradient times the derivative at x."""
+    return torch.ops.lamella.kinks_backward.default(gradient, x, low, high, slopes)
