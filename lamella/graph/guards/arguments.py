@@ -190,14 +190,14 @@ def leaves_of(tree: Any) -> list[Any]:
 
 
 def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
-    kind = type(tree)
-    if kind in ATOMS or is_a(tree, Tensor):
+    kind = type(tree)  # on the path of each call
+    if kind in ATOMS or issubclass(kind, Tensor):
         found.append(tree)
-    elif is_a(tree, (tuple, list)):
-        for branch in parts_of(tree):
+    elif issubclass(kind, (tuple, list)):
+        for branch in tree if kind is tuple or kind is list else parts_of(tree):
             _add_leaves(branch, found, depth)
-    elif is_a(tree, dict):
-        for _, branch in parts_of(tree):
+    elif issubclass(kind, dict):
+        for branch in tree.values() if kind is dict else [part for _, part in parts_of(tree)]:
             _add_leaves(branch, found, depth)
     elif kind is ByIdentity:
         found.append(tree.thing)
