@@ -269,9 +269,8 @@ def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[i
         if len(call.names) == 1 and not isinstance(values[0], (tuple, list)) and len(
                 list(tensors(call.args))) == len(values):
             values = [tuple(values)]
-        else:
-            raise ValueError(f"The {call.rule} must return at most {len(call.names)} gradients, "
-                             f"one for each input, but it returned {len(values)}.")
+        else:  # such as those of the output and its gradient, which MindSpore leaves out, too
+            del values[len(call.names):]
     return dict(zip(call.names, values, strict=False)), by_parameter
 
 

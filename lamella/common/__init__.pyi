@@ -1,5 +1,6 @@
 """The names of this package; `make stubs` writes this file."""
 
+from lamella.common import congruential as congruential
 from lamella.common import drawing as drawing
 from lamella.common import dtype as dtype
 from lamella.common import filling as filling

@@ -17,13 +17,14 @@ _LOW = 0xFFFFFFFF
 _SHIFT = np.uint64(32)
 
 
-def philox(seed: int, count: int, start: int = 0) -> np.ndarray:
+def philox(seed: int, count: int, start: int = 0, key: int | None = None) -> np.ndarray:
     """`count` numbers of a seed, from the number `start` on.
 
     Args:
         seed: from 0 to 2**64 - 1.
         count: how many.
         start: how many are left out before them, a multiple of 4.
+        key: of the generator, as `seed`, which is its counter; None: the seed, too.
 
     Returns:
         uint32 array of shape (count,).
@@ -33,21 +34,27 @@ def philox(seed: int, count: int, start: int = 0) -> np.ndarray:
         >>> print(philox(1, 3))
         [ 117906450 1115841718  956895307]
     """
+    key = seed if key is None else key
     blocks = -(-count // 4)
     out = np.empty((blocks, 4), np.uint32)
     for at in range(0, blocks, _BLOCKS):
-        _fill(out[at:at + _BLOCKS], start // 4 + at, seed & _LOW, seed >> 32)
+        _fill(out[at:at + _BLOCKS], start // 4 + at, _halves(seed), _halves(key))
     return out.reshape(-1)[:count]
 
 
-def _fill(out: np.ndarray, start: int, low: int, high: int) -> None:
-    """Blocks from `start` on, for a seed of two 32-bit halves, which are key and counter too."""
+def _halves(number: int) -> tuple[int, int]:
+    return number & _LOW, number >> 32
+
+
+def _fill(out: np.ndarray, start: int, seed: tuple[int, int], key: tuple[int, int]) -> None:
+    """Blocks from `start` on, for a seed and a key of two 32-bit halves each."""
     first = np.arange(start, start + len(out), dtype=np.uint64)
-    second = np.zeros_like(first)
-    third, fourth = np.full_like(first, low), np.full_like(first, high)
+    second = first >> _SHIFT
+    first &= np.uint64(_LOW)
+    third, fourth = np.full_like(first, seed[0]), np.full_like(first, seed[1])
     for round_ in range(10):
         keys = [np.uint64(half + round_ * step & _LOW)
-                for half, step in zip((low, high), _KEY_STEPS, strict=True)]
+                for half, step in zip(key, _KEY_STEPS, strict=True)]
         first *= _FACTORS[0]
         third *= _FACTORS[1]
         second ^= third >> _SHIFT

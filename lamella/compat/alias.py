@@ -365,6 +365,11 @@ def pytest_addoption(parser: Any) -> None:
     _undone_at_end[:] = numpy_names.offer(), numpy_conversions.offer()
 
 
+def pytest_make_parametrize_id(config: Any, val: Any, argname: str) -> str | None:
+    """The name of a value in a test's name, as under NumPy 1: lists of tests were made with it."""
+    return "bool_" if val is numpy_names.BOOLEAN else None
+
+
 def pytest_unconfigure(config: Any) -> None:
     """The last hook: pytest may be running inside a program of its own."""
     while _undone_at_end:

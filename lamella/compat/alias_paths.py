@@ -158,6 +158,7 @@ _PLACES: dict[str, str] = {
         experimental.optim.radam experimental.optim.rmsprop experimental.optim.rprop
         experimental.optim.sgd""",
     "hal": "hal.device hal.event hal.memory hal.stream",
+    "tensors.contiguous_tensors": "hal.contiguous_tensors_handle",
     "runtime": """
         runtime.device runtime.event runtime.executor runtime.memory runtime.stream""",
     "nn.probability.distribution": """
@@ -211,7 +212,11 @@ LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
        if "ops.primitive" in places and places[-1] == ""},
     **dict.fromkeys(("ops.operations._map_tensor_ops", "ops.operations._grad_ops"),
                     (*_PRIMITIVES, "experimental.map_parameter")),
-    "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state")}
+    "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state",
+                          "mint.operators")}
+for _path in ("gen_ops_prim", "pyboost_inner_prim"):
+    _path = f"ops.auto_generate.{_path}"
+    LATER[_path] = (*LATER.get(_path, ()), "mint.operators")
 
 # Functions that MindSpore shows where it has a file of the same name.
 FUNCTIONS = frozenset(

@@ -14,6 +14,8 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .classes import is_a
+
 
 class Kind(NamedTuple):
     """A kind of structure.
@@ -164,10 +166,10 @@ def paths(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 def container_leaves(tree: Any) -> Iterator[Any]:
     """The leaves of nested tuples, lists and dicts; objects of any class are leaves."""
-    if isinstance(tree, (tuple, list)):
+    if is_a(tree, (tuple, list)):
         for part in tree:
             yield from container_leaves(part)
-    elif isinstance(tree, dict):
+    elif is_a(tree, dict):
         for part in tree.values():
             yield from container_leaves(part)
     else:

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["offer"]
+__all__ = ["BOOLEAN", "offer"]
+
+BOOLEAN = np.bool_  # the one type that NumPy 2 calls otherwise: its `__name__` was "bool_"
 
 # what NumPy 1's documentation said each is; text: a name of NumPy 2
 _NOW: dict[str, Any] = {

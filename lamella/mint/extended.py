@@ -1,8 +1,10 @@
-"""The functions of `mint` by the names that they have among MindSpore's `ops`: with ``_ext``."""
+"""The functions of `mint` by the names that they have among MindSpore's `ops`: with ``_ext``,
+``_view`` and their like."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +17,9 @@ _OF_MINT = frozenset("""
     arctan2 argmax argmin argsort asin asinh atan atan2 baddbmm bernoulli bincount bitwise_and
     bitwise_or bitwise_xor bmm conv2d cummin cumsum diag diff einsum flatten float_power frac
     full full_like gather histc index_select inverse isnan isneginf linspace log10 log2 logaddexp
-    logsumexp mean median meshgrid mm multinomial norm normal ones_like outer pow prod rand
-    rand_like randint randint_like randn randn_like randperm scatter_add select sort stack
+    logsumexp max mean median meshgrid min mm mul multinomial norm normal ones_like outer pow prod
+    rand rand_like randint randint_like randn randn_like randperm remainder
+    repeat_interleave scatter_add select sort stack
     std std_mean sub sum topk trace transpose tril unbind unique var var_mean zeros_like
     """.split())
 _OF_FUNCTIONAL = frozenset("""
@@ -24,6 +27,53 @@ _OF_FUNCTIONAL = frozenset("""
     cross_entropy dropout dropout2d elu fold glu interpolate kl_div l1_loss leaky_relu log_softmax
     logsigmoid max_pool2d max_unpool2d mish mse_loss nll_loss pad selu softmax softplus unfold
     """.split())
+
+
+# what goes by other names -> what it is in `mint`, or in a module of it
+_OTHERS = {
+    "broadcast_to_view": "broadcast_to", "chunk_view": "chunk", "clamp_scalar": "clamp",
+    "clamp_tensor": "clamp", "clone": "clone", "expand_dims_view": "unsqueeze",
+    "kthvalue": "kthvalue", "linalg_norm": "linalg.norm", "linalg_qr": "linalg.qr",
+    "matrix_norm_ext": "linalg.matrix_norm", "narrow_view": "narrow",
+    "one_hot_ext": "nn.functional.one_hot", "select_ext_view": "select", "split_view": "split",
+    "transpose_ext_view": "transpose", "unsqueeze_view": "unsqueeze",
+    "vector_norm_ext": "linalg.vector_norm",
+}
+
+
+def add_ext(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+    """As `mint.add`, with `alpha` by position, too."""
+    return mint.add(input, other, alpha=alpha)
+
+
+def index(input: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """The elements at places that a list of Tensors gives, one for each dimension."""
+    return input.index(indices)
+
+
+def inplace_elu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """As `mint.nn.functional.elu`, in place."""
+    return input.copy_(functional.elu(input, alpha))
+
+
+def inplace_hardtanh(input: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
+    """As `mint.nn.functional.hardtanh`, in place."""
+    return input.copy_(functional.hardtanh(input, min_val, max_val))
+
+
+def new_ones(input: Tensor, size: Any, *, dtype: Any = None) -> Tensor:
+    """As `Tensor.new_ones`."""
+    return input.new_ones(size, dtype=dtype)
+
+
+def new_zeros(input: Tensor, size: Any, *, dtype: Any = None) -> Tensor:
+    """As `Tensor.new_zeros`."""
+    return input.new_zeros(size, dtype=dtype)
+
+
+def uniform_ext(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
+    """Numbers evenly from [a, b), in the shape and type of `tensor`."""
+    return mint.empty_like(tensor).uniform_(a, b, generator=generator)
 
 
 def contiguous(input: Tensor) -> Tensor:
@@ -43,7 +93,13 @@ def _interpolate_ext_scale_factor_convert_size(input: Tensor,
     return tuple(math.floor(length * factor) for length, factor in pairs)
 
 
+_OWN = ("add_ext", "contiguous", "index", "inplace_elu", "inplace_hardtanh", "new_ones",
+        "new_zeros", "uniform_ext")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _OTHERS:
+        return operator.attrgetter(_OTHERS[name])(mint)
     own = name.removesuffix("_ext")
     if own != name:
         for room, names in ((mint, _OF_MINT), (functional, _OF_FUNCTIONAL)):
@@ -53,4 +109,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL), "contiguous"])
+    return sorted([*(f"{name}_ext" for name in _OF_MINT | _OF_FUNCTIONAL), *_OTHERS, *_OWN])

@@ -156,6 +156,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
                              f"but got shape {edges.shape}.")
         return edges
     raw = a._raw.float()
+    if range is None and not raw.numel():
+        range = 0.0, 1.0  # as NumPy's
     if range is None:
         start, end = raw.min(), raw.max()
     else:

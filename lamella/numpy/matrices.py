@@ -100,10 +100,13 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 
     Raises:
         TypeError: if `n` or `ndim` is no int.
+        ValueError: if `n` is negative.
     """
     if not isinstance(n, int) or not isinstance(ndim, int):
         raise TypeError(f"For 'diag_indices', 'n' and 'ndim' must be ints, "
                         f"but got {n!r} and {ndim!r}.")
+    if n < 0:
+        raise ValueError(f"For 'diag_indices', 'n' must be 0 or more, but got {n}.")
     positions = torch.arange(n, dtype=torch.int32, device=context.current_device())
     return (wrap(positions),) * ndim
 
@@ -112,7 +115,7 @@ def _positions(where: str, function: Any, n: Any, k: Any, m: Any) -> tuple[Tenso
     for name, value in (("n", n), ("k", k), ("m", m)):
         if not isinstance(value, (int, float)) and not (name == "m" and value is None):
             raise TypeError(f"For '{where}', '{name}' must be a number, but got {value!r}.")
-    rows, columns = -int(-n // 1), -int(-(n if m is None else m) // 1)
+    rows, columns = (max(-int(-count // 1), 0) for count in (n, n if m is None else m))
     both = function(rows, columns, int(k), dtype=torch.int32, device=context.current_device())
     return wrap(both[0]), wrap(both[1])
 

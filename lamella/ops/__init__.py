@@ -11,6 +11,7 @@ from .attention import *
 from .bessel import *
 from .bitwise import *
 from .boxes import *
+from .candidates import *
 from .classify import *
 from .clip import *
 from .combine import *
@@ -68,6 +69,7 @@ from .primitives.data_format import *
 from .primitives.debug import *
 from .primitives.depthwise import *
 from .primitives.detection import *
+from .primitives.drawn_classes import *
 from .primitives.dropout_mask import *
 from .primitives.experts import GroupTopk as GroupTopk
 from .primitives.extended import *

@@ -122,6 +122,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         >>> print(ms.ops.gelu(ms.Tensor([0.0, 0.5, 1.0])))
         [0.         0.34573123 0.8413447 ]
     """
+    if not isinstance(approximate, str):
+        raise TypeError(f"For 'gelu', 'approximate' must be a str, but got {approximate!r}.")
     if approximate not in ("none", "tanh"):
         raise ValueError(f"For 'gelu', 'approximate' must be 'none' or 'tanh', "
                          f"but got {approximate!r}.")

@@ -22,12 +22,16 @@ __all__ = [
 def _output_size(name: str, raw: torch.Tensor, output_size: Any, rank: int) -> Any:
     if isinstance(output_size, int):
         output_size = (output_size,) * rank
-    if not isinstance(output_size, (tuple, list)) or len(output_size) != rank:
+    if not isinstance(output_size, (tuple, list)) or not all(
+            want is None or isinstance(want, int) for want in output_size):
+        raise TypeError(f"For '{name}', 'output_size' must be an int or hold ints and None, "
+                        f"but got {output_size!r}.")
+    if len(output_size) != rank:
         raise ValueError(f"For '{name}', 'output_size' must be an int or have {rank} entries, "
                          f"but got {output_size!r}.")
     sizes = tuple(n if want is None else want
                   for want, n in zip(output_size, raw.shape[-rank:], strict=True))
-    if any(not isinstance(n, int) or n < 1 for n in sizes):
+    if any(n < 1 for n in sizes):
         raise ValueError(f"For '{name}', 'output_size' must hold positive ints or None, "
                          f"but got {output_size}.")
     return sizes

@@ -373,7 +373,7 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Tensor, kernel_size: A
            [9. 9.]]]]
     """
     columns = deformable_columns(x._raw, offsets._raw, kernel_size, strides, padding, dilations,
-                                 deformable_groups, modulated)
+                                 deformable_groups, modulated, fits=True)
     # (N, C, kH kW, H_out, W_out) times (C_out, C / groups, kH kW), a group at a time
     n, c, taps, height, width = columns.shape
     kernels = weight._raw
@@ -385,15 +385,23 @@ def deformable_conv2d(x: Tensor, weight: Tensor, offsets: Tensor, kernel_size: A
 
 def deformable_columns(raw: torch.Tensor, offsets: torch.Tensor, kernel_size: Any, strides: Any,
                        padding: Any, dilations: Any, deformable_groups: int,
-                       modulated: bool) -> torch.Tensor:
-    """What each tap of a deformable convolution reads: shape (N, C, kH kW, H_out, W_out)."""
+                       modulated: bool, fits: bool) -> torch.Tensor:
+    """What each tap of a deformable convolution reads: shape (N, C, kH kW, H_out, W_out).
+
+    There are as many windows as offsets: all that the picture has, if it `fits`.
+    """
+    if raw.dtype is torch.float16:  # which is too coarse for places in a picture
+        return deformable_columns(raw.float(), offsets.float(), kernel_size, strides, padding,
+                                  dilations, deformable_groups, modulated, fits).half()
     name = "deformable_conv2d"
     kernel, step = each(name, "kernel_size", kernel_size, 2), each(name, "strides", strides, 2)
     gap, pads = each(name, "dilations", dilations, 2), given_padding(name, padding, 2)
     n, c, height, width = raw.shape
     groups, taps = deformable_groups, kernel[0] * kernel[1]
-    out_h, out_w = ((length + sum(p) - d * (k - 1) - 1) // s + 1 for length, p, k, s, d in
-                    zip((height, width), pads, kernel, step, gap, strict=True))
+    out_h, out_w = offsets.shape[2:]
+    if fits:
+        out_h, out_w = ((length + sum(p) - d * (k - 1) - 1) // s + 1 for length, p, k, s, d in
+                        zip((height, width), pads, kernel, step, gap, strict=True))
     parts = 3 if modulated else 2
     if offsets.shape != (n, parts * groups * taps, out_h, out_w):
         raise ValueError(f"For '{name}', 'offsets' must have the shape "

@@ -261,7 +261,7 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")
     out = _slices(raw, along, positions.reshape(-1), "Tensor.take")
-    return wrap(out.reshape(*raw.shape[:along], *positions.shape, *raw.shape[along + 1:]))
+    return wrap(out.reshape((*raw.shape[:along], *positions.shape, *raw.shape[along + 1:])))
 
 
 tensor_methods(gather=_tensor_gather, gather_elements=gather_elements, gather_nd=gather_nd,

@@ -5,27 +5,24 @@ Seeds work as in `lamella.ops.random`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from ..common.congruential import draws_between, seed_of, state_of
 from ..core import dtype as mstype
 from ..core.context import current_device
 from ..core.dtype import to_raw
 from ..core.errors import op
-from ..core.state import state
 from ..tensors.random import seeded
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, raw_or_number, require_values
-from .operands import flag
 from .random import broadcast, draw, parameters, tuple_shape
 
 __all__ = [
-    "bernoulli", "choice_with_mask", "log_uniform_candidate_sampler", "multinomial",
-    "multinomial_with_replacement", "poisson", "random_categorical", "random_poisson", "randperm",
-    "shuffle", "uniform_candidate_sampler",
+    "bernoulli", "choice_with_mask", "multinomial", "multinomial_with_replacement", "poisson",
+    "random_categorical", "random_poisson", "randperm", "shuffle",
 ]
 
 
@@ -199,7 +196,8 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0,
     Args:
         logits: of shape (N, classes).
         num_sample: how many classes to draw of each row.
-        seed: an op-level seed.
+        seed: an op-level seed. With one, the draws are MindSpore's: each call begins anew, and
+            all rows share their numbers; without, the rows are independent.
         dtype: int16, int32 or int64.
 
     Examples:
@@ -207,11 +205,23 @@ def random_categorical(logits: Tensor, num_sample: int, seed: int = 0,
         >>> print(ms.ops.random_categorical(ms.Tensor([[0.0, 99.0]]), 3))
         [[1 1 1]]
     """
+    seed = as_int(seed, "random_categorical", "seed")
+    begin = state_of(seed_of(0, seed), current_device()) if seed else None
+    return categories(logits, num_sample, begin, dtype)
+
+
+def categories(logits: Tensor, num_sample: int, begin: torch.Tensor | None, dtype: Any) -> Tensor:
+    """`random_categorical` from the state of a congruential generator, which goes on, or None."""
     raw = raw_of(logits, "random_categorical", "logits")
     if raw.dim() != 2:
         raise ValueError(f"For 'random_categorical', 'logits' must have 2 dimensions, "
                          f"but got shape {tuple(raw.shape)}.")
-    out = torch.multinomial(raw.float().softmax(-1), num_sample, True, generator=seeded(seed))
+    if begin is None:
+        out = torch.multinomial(raw.float().softmax(-1), num_sample, True)
+    else:  # in the type of the logits, as MindSpore's kernel adds up the chances
+        least = (raw - raw.amax(-1, keepdim=True)).float().exp().to(raw.dtype).cumsum(-1)
+        drawn = draws_between(begin, num_sample).float().to(raw.dtype)
+        out = torch.searchsorted(least.double(), (least[:, -1:] * drawn).double())
     return wrap(out.to(to_raw(dtype, "random_categorical")))
 
 
@@ -249,12 +259,19 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
         >>> print(positions.flatten(), valid)
         [1 0] [ True False]
     """
+    return places_of_mask(input_x, count, lambda size: torch.randperm(
+        size, generator=seeded(seed), device=current_device()))
+
+
+def places_of_mask(input_x: Tensor, count: int, order: Callable[[int], torch.Tensor],
+                   ) -> tuple[Tensor, Tensor]:
+    """`choice_with_mask` by a function that gives an order of so many positions."""
     raw = raw_of(input_x, "choice_with_mask", "input_x")
     if raw.dtype is not torch.bool:
         raise TypeError(f"For 'choice_with_mask', 'input_x' must be a Tensor of bool, "
                         f"but got {input_x.dtype}.")
     positions = raw.nonzero()
-    positions = positions[torch.randperm(len(positions), generator=seeded(seed), device=raw.device)]
+    positions = positions[order(len(positions))]
     length = count or len(positions)
     if length * max(raw.dim(), 1) >= 2 ** 31:
         raise RuntimeError(f"For 'choice_with_mask', 'count' times the rank of 'input_x' must be "
@@ -263,87 +280,6 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
     out = torch.zeros(length, raw.dim(), dtype=torch.int32, device=raw.device)
     out[: len(taken)] = taken.int()
     return wrap(out), wrap(torch.arange(length, device=raw.device) < len(taken))
-
-
-def _candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,
-                range_max: int, seed: int, chance: Callable[[torch.Tensor], torch.Tensor],
-                where: str) -> tuple[Tensor, Tensor, Tensor]:
-    raw = raw_of(true_classes, where, "true_classes")
-    flag(unique, where, "unique")
-    for name, value in (("num_true", num_true), ("num_sampled", num_sampled),
-                        ("range_max", range_max)):
-        if as_int(value, where, name) < 1:
-            raise ValueError(f"For '{where}', '{name}' must be 1 or more, but got {value}.")
-    if raw.dim() != 2 or raw.shape[1] != num_true:
-        raise ValueError(f"For '{where}', 'true_classes' must have the shape (N, num_true), "
-                         f"(N, {num_true}), but got {true_classes.shape}.")
-    if unique and num_sampled > range_max:
-        raise ValueError(f"For '{where}', 'num_sampled' must be at most 'range_max' {range_max} "
-                         f"when 'unique', but got {num_sampled}.")
-    weights = chance(torch.arange(range_max, dtype=torch.float64, device=raw.device))
-    drawn, tries = _drawn(weights, num_sampled, unique, seeded(seed))
-
-    def expected(classes: torch.Tensor) -> torch.Tensor:
-        p = chance(classes.double())
-        return (-torch.expm1(tries * torch.log1p(-p)) if unique else p * num_sampled).float()
-
-    return wrap(drawn.to(raw.dtype)), wrap(expected(raw)), wrap(expected(drawn))
-
-
-def _drawn(weights: torch.Tensor, count: int, unique: bool,
-           source: torch.Generator | None) -> tuple[torch.Tensor, int]:
-    """Classes drawn one after the other, and how many draws that took: more where repeats go."""
-    if not unique:
-        return torch.multinomial(weights, count, True, generator=source), count
-    if state.trace is not None:
-        state.trace.refuse("draws random numbers until enough of them differ")
-    found: dict[int, None] = {}
-    tries = 0
-    while True:
-        for value in torch.multinomial(weights, 4 * count, True, generator=source).tolist():
-            tries += 1
-            found[value] = None
-            if len(found) == count:
-                return torch.tensor(list(found), device=weights.device), tries
-
-
-@op
-def uniform_candidate_sampler(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,
-                              range_max: int, seed: int = 0, remove_accidental_hits: bool = False,
-                              ) -> tuple[Tensor, Tensor, Tensor]:
-    """Classes drawn evenly from ``[0, range_max)``.
-
-    Returns:
-        The classes, the expected counts of the true classes, and those of the drawn ones.
-
-    Examples:
-        >>> import lamella as ms
-        >>> out = ms.ops.uniform_candidate_sampler(ms.Tensor([[1], [3]]), 1, 3, False, 4)
-        >>> print(out[2])
-        [0.75 0.75 0.75]
-    """
-    return _candidates(true_classes, num_true, num_sampled, unique, range_max, seed,
-                       lambda c: torch.full_like(c, 1 / range_max), "uniform_candidate_sampler")
-
-
-@op
-def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_sampled: int = 5,
-                                  unique: bool = True, range_max: int = 5, seed: int = 0,
-                                  ) -> tuple[Tensor, Tensor, Tensor]:
-    """Classes drawn from ``[0, range_max)`` by the chance log((c + 2)/(c + 1))/log(range_max + 1).
-
-    Returns:
-        The classes, the expected counts of the true classes, and those of the drawn ones.
-
-    Examples:
-        >>> import lamella as ms
-        >>> classes = ms.Tensor([[1, 3], [0, 4]])
-        >>> [x.shape for x in ms.ops.log_uniform_candidate_sampler(classes, 2, 3, True, 5)]
-        [(3,), (2, 2), (3,)]
-    """
-    whole = math.log(range_max + 1.0)
-    return _candidates(true_classes, num_true, num_sampled, unique, range_max, seed,
-                       lambda c: ((c + 2) / (c + 1)).log() / whole, "log_uniform_candidate_sampler")
 
 
 def _tensor_bernoulli(self: Tensor, *, generator: Any = None) -> Tensor:

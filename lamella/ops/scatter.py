@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 
 from ..core.errors import op
+from ..core.require import one_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import (
@@ -32,6 +34,11 @@ __all__ = [
 ]
 
 
+_KERNELS: dict[str, Callable[..., torch.Tensor]] = {
+    "none": torch.Tensor.scatter, "add": torch.Tensor.scatter_add,
+    "multiply": functools.partial(torch.Tensor.scatter_reduce, reduce="prod")}
+
+
 def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) -> Tensor:
     raw = raw_of(x, where)
     axis = axis_in(axis, max(raw.dim(), 1), where)
@@ -42,19 +49,15 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     if values.shape != positions.shape:
         raise ValueError(f"For '{where}', there must be a value for each index, but got the "
                          f"shapes {tuple(values.shape)} and {tuple(positions.shape)}.")
-    if reduce not in ("none", "add"):
-        raise ValueError(f"For '{where}', 'reduction' must be 'none' or 'add', but got {reduce!r}.")
-    length = raw.shape[axis] if raw.dim() else 1
+    length, kernel = raw.shape[axis] if raw.dim() else 1, _KERNELS[reduce]
     if kernel_checks(raw, positions, values):
-        kernel = raw.scatter if reduce == "none" else raw.scatter_add
         with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, length)
-            return wrap(kernel(axis, positions, values))
+            return wrap(kernel(raw, axis, positions, values))
     positions = torch.where(positions < 0, positions + length, positions)
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)
     longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
-    kernel = longer.scatter if reduce == "none" else longer.scatter_add
-    out = kernel(axis, positions, values)
+    out = kernel(longer, axis, positions, values)
     return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 
 
@@ -82,6 +85,7 @@ def tensor_scatter_elements(input_x: Tensor, indices: Tensor, updates: Tensor, a
         [[5. 0. 6.]
          [0. 0. 0.]]
     """
+    one_of(reduction, ("none", "add"), "reduction", "tensor_scatter_elements")
     return _placed(input_x, axis, indices, updates, reduction, "tensor_scatter_elements")
 
 
@@ -348,10 +352,17 @@ def unsorted_segment_prod(x: Tensor, segment_ids: Tensor, num_segments: Any) -> 
     return _segmented(x, segment_ids, num_segments, "unsorted_segment_prod", lambda _: 1, "prod")
 
 
-def _tensor_scatter(self: Tensor, axis: Any = None, index: Any = None, src: Any = None, *,
-                    dim: Any = None, value: Any = None) -> Tensor:
-    """`ops.scatter`; the axis also goes by the name ``dim``, a number for `src` by ``value``."""
-    return scatter(self, dim if axis is None else axis, index, value if src is None else src)
+def _tensor_scatter(self: Tensor, axis: Any = None, index: Any = None, src: Any = None,
+                    reduce: str = "none", *, dim: Any = None, value: Any = None) -> Tensor:
+    """`ops.scatter`; the axis also goes by the name ``dim``, a number for `src` by ``value``.
+
+    `reduce` may be ``"add"`` or ``"multiply"``, to combine with what is there.
+    """
+    axis = dim if axis is None else axis
+    if isinstance(axis, Tensor):
+        axis = as_int(axis, "Tensor.scatter", "dim")
+    one_of(reduce, ("none", "add", "multiply"), "reduce", "Tensor.scatter")
+    return _placed(self, axis, index, value if src is None else src, reduce, "Tensor.scatter")
 
 
 def _tensor_scatter_add(self: Tensor, *args: Any, **named: Any) -> Tensor:

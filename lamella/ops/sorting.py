@@ -253,7 +253,9 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     if raw.is_complex() and axis is None:
         out = _runs(raw, return_inverse, return_counts)
     else:
-        out = torch.unique_consecutive(raw, return_inverse, return_counts, axis)
+        # by name: PyTorch gives an empty tensor for one of the two that is asked for by position
+        out = torch.unique_consecutive(raw, return_inverse=bool(return_inverse),
+                                       return_counts=bool(return_counts), dim=axis)
     return tuple(wrap(o) for o in out) if isinstance(out, tuple) else wrap(out)
 
 

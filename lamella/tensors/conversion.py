@@ -236,8 +236,20 @@ def _move_to(self: Tensor, to: str, blocking: bool = True) -> Tensor:
 
 def _to_(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """Move the tensor itself to a device."""
+    if not isinstance(non_blocking, bool):
+        raise ValueError(f"For 'Tensor.to_', 'non_blocking' must be a bool, "
+                         f"but got {non_blocking!r}.")
     if device is not None:
         self._raw = self._raw.to(device_named(device, "Tensor.to_"), non_blocking=non_blocking)
+    return self
+
+
+def _delete_(self: Tensor, non_blocking: bool = False) -> Tensor:
+    """Give the memory back: the tensor keeps shape and type and is zeros, until `data` is set."""
+    if not isinstance(non_blocking, bool):
+        raise ValueError(f"For 'Tensor.delete_', 'non_blocking' must be a bool, "
+                         f"but got {non_blocking!r}.")
+    self._raw = self._raw.new_zeros(()).expand(self.shape)
     return self
 
 
@@ -414,7 +426,7 @@ tensor_methods(
     __format__=_format, data_ptr=_data_ptr, dim=_dim, ndimension=_dim, numel=_numel,
     nelement=_numel,
     element_size=_element_size, itemset=_itemset, requires_grad_=_requires_grad_,
-    move_to=_move_to, to_=_to_, pin_memory=_pin_memory, is_pinned=_is_pinned,
+    move_to=_move_to, to_=_to_, delete_=_delete_, pin_memory=_pin_memory, is_pinned=_is_pinned,
     is_shared=_is_shared, untyped_storage=_untyped_storage, storage=_untyped_storage,
     flush_from_cache=_nothing, data_sync=_nothing, wait_pipeline=_nothing, offload=_nothing,
     set_const_arg=_set_const_arg, index=_index, set_=_set_, get_bytes=_get_bytes,

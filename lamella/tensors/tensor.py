@@ -158,8 +158,15 @@ class Tensor(TensorMethods):
 
     @property
     def data(self) -> Tensor:
-        """The tensor's data, cut from any gradient, sharing memory."""
+        """The tensor's data, cut from any gradient, sharing memory; another Tensor's may be set."""
         return wrap(self._raw.detach())
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"For 'Tensor.data', the value must be a Tensor, but got {value!r} of "
+                            f"type {type(value).__name__}.")
+        self._raw = value._raw.detach()
 
     @property
     def has_init(self) -> bool:

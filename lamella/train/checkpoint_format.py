@@ -218,15 +218,13 @@ def read_content(file: BinaryIO, path: str, record: Record) -> torch.Tensor | st
     dims = record.dims
     if dims == (0,) and size:
         dims = ()  # how MindSpore wrote numbers in earlier versions
-    if len(dims) > _MAX_DIMS or any(n < 0 for n in dims):
-        raise CheckpointFileError(path, f"{where} has the impossible shape {str(dims)[:80]}")
     needed = math.prod(dims) * raw_type.itemsize
     if needed != size:
         raise CheckpointFileError(path, f"{where} has {size} bytes, but {record.kind} of shape "
                                         f"{str(dims)[:80]} takes {needed}")
     try:
         raw = torch.empty(dims, dtype=raw_type)
-    except RuntimeError as error:  # a zero among sizes whose product overflows
+    except RuntimeError as error:  # negative sizes, or huge ones beside a zero
         raise CheckpointFileError(path, f"{where} has the impossible shape {dims}") from error
     memory = raw.reshape(-1).view(torch.uint8).numpy().data
     position = 0

@@ -133,6 +133,25 @@ def test_errors(make, kind, message):
 # -- build_train_network -------------------------------------------------------------------------
 
 
+class Mean(nn.Cell):
+    """Its gradient by `w` is the mean of what it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = ms.Parameter(ms.Tensor(0.0), name="w")
+
+    def construct(self, x):
+        return (self.w * x).mean()
+
+
+def test_gradients_of_a_batch_in_parts_are_those_of_the_whole():
+    net = Mean()
+    optimizer = nn.SGD(net.trainable_params(), 1.0)
+    step = amp.build_train_network(nn.GradAccumulationCell(net, 4), optimizer)
+    step(ms.Tensor([1.0, 2.0, 3.0, 6.0]))
+    assert net.w.asnumpy() == -3.0
+
+
 def mean_error():
     class MeanError(nn.Cell):
         def construct(self, out, label):

@@ -45,10 +45,17 @@ def test_numbers_none_and_single_values():
     assert dx.asnumpy().tolist() == [0.0, 0.0] and dy.asnumpy().tolist() == [1.0, 1.0]
 
 
+def test_gradients_beyond_those_of_the_inputs_are_left_out():
+    net = make_cell(lambda self, x, y: x * y,
+                    lambda self, x, y, out, dout: (dout * 2, dout * 3, out, dout))
+    for function in (net, ms.jit(net)):
+        dx, dy = ms.grad(function, (0, 1))(X, Y)
+        assert dx.asnumpy().tolist() == [2.0, 2.0] and dy.asnumpy().tolist() == [3.0, 3.0]
+
+
 @pytest.mark.parametrize("bprop, error, message", [
     (lambda self, x, out: x, TypeError, r"bprop .*test_custom.py:\d+.* of Made takes 2 arg.*x, y"),
     (lambda self, x, y, out, dout: x, ValueError, "of Made must return a gradient for input 'y'"),
-    (lambda self, x, y, out, dout: (x, y, x), ValueError, "Made must return at most 2 gradients"),
     (lambda self, x, y, out, dout: (Tensor([[[1.0, 2.0, 3.0]]]), y), ValueError,
      r"of Made must return a gradient of shape \(2,\).*\(1, 1, 3\)"),
     (lambda self, x, y, out, dout: ("no", y), TypeError, "of Made must return a Tensor.*str"),

@@ -240,6 +240,18 @@ def test_pytest_plugin_offers_what_numpy_1_had(tmp_path):
         assert "only 0-dimensional arrays can be converted" in result.stdout
 
 
+def test_pytest_plugin_names_tests_as_under_numpy_1(tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import numpy as np, pytest\n\n@pytest.mark.parametrize('kind', [np.bool_, np.int8, 3])\n"
+        "def test(kind):\n    pass\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "lamella.alias", "-p",
+         "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=300,
+        cwd=tmp_path)
+    assert [line.partition("::")[2] for line in result.stdout.split("\n")[:3]] == [
+        "test[bool_]", "test[int8]", "test[3]"], result.stdout + result.stderr
+
+
 # -- mindspore.log ---------------------------------------------------------------------------------
 
 

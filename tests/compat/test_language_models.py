@@ -96,7 +96,7 @@ def test_scatter():
     x, index, src = Tensor([[1.0, 2.0]]), Tensor([[0, 0]]), Tensor([[3.0, 4.0]])
     assert scatter(x, 1, index, src).tolist() == [[4.0, 2.0]]
     assert scatter(x, 1, index, src, "add").tolist() == [[8.0, 2.0]]
-    with pytest.raises(ValueError, match="'reduction' must be 'none' or 'add'"):
+    with pytest.raises(ValueError, match="'reduction' must be one of 'none', 'add'"):
         scatter(x, 1, index, src, "max")
 
 

@@ -36,6 +36,8 @@ NUMBER = r"\[<class 'int'>, <class 'float'>\]"
      r"Size should be a single integer or a list/tuple \(h, w\) of length 2"),
     (lambda: vision.CenterCrop(["a", 1]), TypeError, r"Argument size\[0\] with value a is not of"),
     (lambda: vision.RandomColor((2, 1)), ValueError, r"should be in \(min,max\) format. Got"),
+    (lambda: vision.RandomAffine(5, shear=(1, 2, 4, 3)), ValueError,
+     r"Input shear\[1\] must be equal to or greater than shear\[0\]"),
     (lambda: vision.HWC2CHW()(np.ones((1, 1, 3)), np.ones((1, 1, 3))), RuntimeError,
      "The op is OneToOne, can only accept one tensor as input."),
     (lambda: text.CaseFold()(b"bytes"), RuntimeError, "input is not string datatype"),

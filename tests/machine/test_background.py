@@ -176,12 +176,17 @@ def run(command, folder, patience):
 
 
 @pytest.mark.skipif(extension.compiler() is None, reason="no C++ compiler here")
-def test_an_extension_is_built_once_and_checked_when_it_is_loaded(kept):
+def test_an_extension_is_built_once_and_checked_when_it_is_loaded(kept, monkeypatch):
     file = source(kept, MODULE.replace("<Python.h>", "<Python.h>\n#include <cstdint>"))
     first = extension.Extension("lamella_test", file)
-    assert first.load() is None
+    assert first.load() is None and not first.is_awaited
+    waiting = []
+    monkeypatch.setattr(extension.background, "submit", waiting.append)
+    first.request()
+    first.request()
+    assert first.is_awaited and len(waiting) == 1
     first.build(run)
-    assert first.is_finished and first.load() is not None
+    assert first.is_finished and first.load() is not None and not first.is_awaited
     again = extension.Extension("lamella_test", file)
     assert again.load() is not None and again.is_finished
     (built,) = kept.glob("*/module.so")

@@ -178,6 +178,15 @@ def test_forward_value_and_grad():
         nn.ForwardValueAndGrad(3)
 
 
+@pytest.mark.parametrize("wrap", [
+    lambda net, _: nn.WithGradCell(net), lambda net, _: nn.ForwardValueAndGrad(net),
+    lambda net, _: nn.WithEvalCell(net, nn.MSELoss()), nn.TrainOneStepCell])
+def test_wrappers_leave_the_names_of_weights(wrap):
+    net = Line()
+    wrapper = wrap(net, nn.SGD(net.trainable_params(), 0.1))
+    assert [p.name for p in wrapper.trainable_params() if p is net.w] == ["w"]
+
+
 class Mean(nn.Cell):
     def construct(self, x, y):
         return (x * y).mean()

@@ -9,7 +9,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor as T
-from lamella import ops
+from lamella import mint, ops
 
 from ..contracts import check_op
 
@@ -84,3 +84,16 @@ def test_values_and_gradients(operator, reference):
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_runs_with_positions_or_counts_alone():
+    x = T([1, 1, 2, 2, 2, 1])
+    values, inverse, counts = [1, 2, 1], [0, 0, 1, 1, 1, 2], [2, 3, 1]
+    for function in (ops.unique_consecutive, mint.unique_consecutive):
+        for options, wanted in (((True, True), (values, inverse, counts)),
+                                ((True, False), (values, inverse)),
+                                ((False, True), (values, counts))):
+            assert tuple(v.tolist() for v in function(x, *options)) == wanted
+            named = dict(zip(("return_inverse", "return_counts"), options, strict=True))
+            assert tuple(v.tolist() for v in function(x, **named, dim=0)) == wanted
+        assert function(x).tolist() == values

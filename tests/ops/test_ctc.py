@@ -5,6 +5,7 @@ A label outside the classes once crashed the process, wrote out of bounds, or ga
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,34 @@ def test_rows_outside_of_the_sequences_are_refused() -> None:
     for row in (-1, 2):
         with pytest.raises(ValueError, match=r"'labels_indices' must be in \[0, 2\)"):
             ops.CTCLoss()(scores(), Tensor([[0, 0], [row, 0]]), Tensor([1, 0]), Tensor([T, T]))
+
+
+def test_labels_of_one_step_each_beside_all_ways_to_place_them() -> None:
+    rng = np.random.RandomState(3)
+    x, labels, lengths = rng.randn(5, 3, 4).astype(np.float32), ([0, 0], [1, 2, 2], [0]), (5, 4, 3)
+    places = Tensor([[n, i] for n, row in enumerate(labels) for i in range(len(row))])
+    values, steps = Tensor(sum(labels, []), ms.int32), Tensor(lengths, ms.int32)
+    chances = ops.log_softmax(Tensor(x, ms.float64), -1).asnumpy()
+
+    def by_hand(n: int) -> float:
+        ways = []
+        for chosen in itertools.combinations(range(lengths[n]), len(labels[n])):
+            said = dict(zip(chosen, labels[n], strict=True))
+            ways.append(sum(chances[t, n, said.get(t, 3)] for t in range(lengths[n])))
+        return -np.logaddexp.reduce(ways)
+
+    op = ops.CTCLoss(ctc_merge_repeated=False)
+    found, slopes = op(Tensor(x), places, values, steps)
+    np.testing.assert_allclose(found.asnumpy(), [by_hand(n) for n in range(3)], rtol=1e-5)
+    # recorded from MindSpore 2.10
+    np.testing.assert_allclose(found.asnumpy(), [5.5730925, 3.4877503, 3.6195407], rtol=1e-5)
+    np.testing.assert_allclose(slopes.asnumpy()[0, :, 0], [-0.29921925, 0.26005167, 0.12223821],
+                               rtol=1e-5)
+    total = ms.grad(lambda x: op(x, places, values, steps)[0].sum())(Tensor(x))
+    np.testing.assert_allclose(total.asnumpy(), slopes.asnumpy(), rtol=1e-5, atol=1e-6)
+    compiled = ms.jit(lambda x: op(x, places, values, steps)[0])
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(Tensor(x)).asnumpy(), found.asnumpy(), rtol=1e-5)
+    longer = ops.CTCLoss(ctc_merge_repeated=False, ignore_longer_outputs_than_inputs=True)
+    found, slopes = longer(Tensor(x), places, values, Tensor([1, 4, 3], ms.int32))
+    assert found[0] == np.inf and not slopes[:, 0].any() and np.isfinite(found[1:].asnumpy()).all()

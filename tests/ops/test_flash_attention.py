@@ -116,3 +116,19 @@ def test_rotary_positions_of_packed_sequences():
     single, _ = ops.apply_rotary_pos_emb_(x, x, cos, sin, Tensor([5]), 2)
     same, _ = ops.apply_rotary_pos_emb_(x, x, cos[:5], sin[:5], Tensor([5]), 2)
     np.testing.assert_allclose(single.asnumpy(), same.asnumpy())
+
+
+def test_one_new_position_sees_all_keys_but_those_of_the_mask():
+    draw = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, length, 8, generator=draw) for length in (1, 5, 5))
+    hidden = torch.tensor([[0, 1, 0, 0, 1], [0, 0, 0, 1, 1]]).bool()
+    for mask in (None, hidden):
+        found = ops.incre_flash_attention(
+            *(Tensor(t.numpy()) for t in (q, k, v)), None if mask is None else Tensor(
+                mask[:, None].numpy()), num_heads=2, scale_value=0.5)
+        heads = [t.unflatten(2, (2, 4)).transpose(1, 2) for t in (q, k, v)]
+        scores = 0.5 * heads[0] @ heads[1].mT
+        if mask is not None:
+            scores = scores.masked_fill(mask[:, None, None], -torch.inf)
+        wanted = (scores.softmax(-1) @ heads[2]).transpose(1, 2).flatten(2)
+        np.testing.assert_allclose(found.asnumpy(), wanted.numpy(), atol=1e-6)

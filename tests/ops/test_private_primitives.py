@@ -112,7 +112,7 @@ def test_gradients_of_a_batch():
     ("SparseSegmentSum()(R(3), T([0, 1]), T([1, 0]))", ValueError, "must ascend"),
     ("SparseSegmentSum()(R(3), T([0, 3]), T([0, 1]))", ValueError, r"in \[0, 3\)"),
     ("RangeV2(2)(T(0), T(3), T(1))", ValueError, "at most 'maxlen'"),
-    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", ValueError, "'features' must have"),
+    ("PSROIPooling(1.0, 2, 2)(R(1, 3, 4, 4), R(1, 5, 1))", RuntimeError, "'features' must have"),
 ])
 def test_wrong_calls(call, kind, text):
     with pytest.raises(kind, match=text):
@@ -143,6 +143,26 @@ def test_networks_with_packed_weights(found):
         np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-5)
 
 
+def test_layers_and_directions_take_their_own_weights_one_after_the_other():
+    draw = np.random.default_rng(0)
+    matrices = [draw.normal(size=6 * (width + 2)) for width in (3, 3, 4, 4)]
+    biases = [draw.normal(size=12) for _ in matrices]
+    x, h = draw.normal(size=(5, 2, 3)), draw.normal(size=(4, 2, 2))
+    whole = CLASSES["GRUV2"](3, 2, 2, True, True, 0.0)
+    out, last, *_ = whole(*(T(a.astype("f4")) for a in (x, h, np.concatenate(matrices + biases))))
+    for layer, width in enumerate((3, 4)):
+        one, sides = CLASSES["GRUV2"](width, 2, 1, True, False, 0.0), []
+        for side in range(2):
+            number = 2 * layer + side
+            w = np.concatenate([matrices[number], biases[number]])
+            found = one(*(T(a.astype("f4")) for a in (x[::-1] if side else x, h[number:number + 1],
+                                                      w)))[0].asnumpy()
+            np.testing.assert_allclose(last[number].asnumpy(), found[-1], atol=1e-5)
+            sides.append(found[::-1] if side else found)
+        x = np.concatenate(sides, -1)
+    np.testing.assert_allclose(out.asnumpy(), x, atol=1e-5)
+
+
 def test_the_gradient_of_lstm():
     lstm, c = ops.LSTM(3, 2, 1, True, False, 0.0), R(1, 2, 2)
     x, h, w = R(4, 2, 3), R(1, 2, 2), R(56, 1, 1)
@@ -157,8 +177,13 @@ def test_the_gradient_of_lstm():
 @pytest.mark.parametrize("call, kind, text", [
     ("PSROIPooling(1.0, 2.5, 2)", TypeError, "'group_size' must be an int"),
     ("PSROIPooling(-1.0, 2, 2)", ValueError, "'spatial_scale' must be above 0"),
+    ("PSROIPoolingGrad([3, 3], 1.0, 2, 2)", TypeError, "'input_size' must be an int or a tuple"),
     ("PSROIPoolingGrad((0, 3), 1.0, 2, 2)", ValueError, "'input_size' must be above 0"),
     ("Uniform(1, 2.0)", TypeError, "'minval' must be a float"),
+    ("Uniform()(T([1]))", TypeError, "'x' must be a Tensor of float"),
+    ("SparseCountSparseOutput()(T([[0, 5]]), T([0]), T([2, 2]), T([1]))", RuntimeError, "inside"),
+    ("SparseCountSparseOutput()(T([[0, 1]]), T([0]), T([2, 2]), T([1, 2]))", RuntimeError,
+     "as many 'weights'"),
     ("DenseToDenseSetOperation('xor')(T([[1]]), T([[1]]))", ValueError, "'set_operation'"),
     ("SparseReorder()(T([[0, 5]]), T([1]), T([2, 2]))", ValueError, "inside of the shape"),
     ("SparseReshape()(T([[0, 1]]), T([2, 2]), T([3, -1]))", ValueError, "same number of elements"),
@@ -167,7 +192,7 @@ def test_the_gradient_of_lstm():
      "3 row pointers"),
     ("SparseToDenseV2()(T([[1], [0]]), T([3]), T([1, 2]), T(0))", ValueError, "row-major order"),
     ("SolveTriangular()(R(2, 3, 3), R(3, 1))", ValueError, "all dimensions"),
-], ids=range(11))
+], ids=range(15))
 def test_wrong_attributes_and_tensors(call, kind, text):
     with pytest.raises(kind, match=text):
         eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
@@ -196,3 +221,10 @@ def test_gradients_reach_the_values_of_sparse_tensors():
     check_op(lambda v: CLASSES["SparseSoftmax"]()(places, v, T([2, 3])),
              lambda v: np.concatenate([np.exp(v[:2]) / np.exp(v[:2]).sum(), [1.0]]),
              [np.array([0.3, -0.2, 0.5])])
+
+
+def test_sums_of_sequences():
+    total = CLASSES["SequenceAddN"]()
+    assert total((1, 2, 3)) == 6 and total([T([1]), T([2])]).tolist() == [3]
+    with pytest.raises((TypeError, ValueError)):
+        total(())

@@ -131,10 +131,43 @@ def test_candidate_samplers_give_expected_counts() -> None:
     counts = {0: 1.934264, 1: 1.1314719, 2: 0.8027921, 3: 0.622694, 4: 0.508778}
     assert len(drawn.tolist()) == 5 and all(
         min(abs(c - v) for v in counts.values()) < 1e-6 for c in drawn.tolist())
-    # 1 - 0.75 ** tries, with as many tries as it took to meet all four
-    _, _, drawn = ops.uniform_candidate_sampler(Tensor([[0]]), 1, 4, True, 4)
-    tries = np.log(1 - drawn.asnumpy()[0]) / np.log(0.75)
-    assert abs(tries - round(tries)) < 1e-3 and round(tries) >= 4
+    # 1 - 0.75 ** tries, with as many tries as it took to meet all four, if it took more than four
+    for seed in (3, 4, 5):
+        chance = float(ops.uniform_candidate_sampler(Tensor([[0]]), 1, 4, True, 4, seed)[2][0])
+        tries = np.log(1 - chance) / np.log(0.75) if chance < 1 else 4
+        assert abs(tries - round(tries)) < 1e-3 and round(tries) >= 4
+
+
+def test_seeds_of_classes_and_positions_give_mindspores_draws() -> None:
+    # recorded from MindSpore 2.10: calls of one object go on, calls of functions begin anew
+    flat, mask, one = ops.zeros((2, 10000)), ops.ones(30).bool(), Tensor([[2, 12], [4, 5]])
+    draw, mixed = ops.RandomCategorical(), Tensor([[1, 2, 3, 4, 5]], ms.float16)
+    assert [draw(flat, 4, 5).tolist() for _ in range(2)] == [
+        [[5364, 9762, 854, 4377]] * 2, [[5382, 3024, 7952, 8465]] * 2]
+    assert [ops.random_categorical(flat, 4, 5)[0].tolist() for _ in range(2)] == [
+        [5364, 9762, 854, 4377]] * 2
+    assert ops.random_categorical(mixed, 10, 5).tolist() == [[4, 4, 2, 4, 4, 3, 4, 4, 4, 4]]
+    for seeds, wanted in (((9, 0), [[17, 1, 16, 4, 8, 26], [25, 17, 24, 14, 29, 5]]),
+                          ((0, 9), [[20, 3, 13, 23, 7, 22]]), ((0, -9), [[14, 3, 23, 13, 1, 2]]),
+                          ((4, 9), [[25, 17, 19, 10, 18, 13]])):
+        choose = ops.RandomChoiceWithMask(6, *seeds)
+        assert [choose(mask)[0].flatten().tolist() for _ in wanted] == wanted
+    for hits, wanted in ((False, [[2, 12, 16, 9, 14], [16, 6, 8, 17, 15]]),
+                         (True, [[16, 9, 14, 6, 8], [17, 15, 8, 7, 16]])):
+        sample = ops.UniformCandidateSampler(2, 5, True, 20, 3, hits)
+        found = [sample(one) for _ in wanted]
+        assert [classes.tolist() for classes, _, _ in found] == wanted
+    np.testing.assert_allclose([counts[0] for _, _, counts in found], [0.33657956, 0.3016627],
+                               rtol=1e-6)
+
+
+def test_seeded_classes_go_on_in_a_compiled_function() -> None:
+    flat = ops.zeros((1, 10000))
+    eager, other = ops.RandomCategorical(), ops.RandomCategorical()
+    step = ms.jit(lambda x: other(x, 2, 7))
+    for _ in range(5):
+        assert step(flat).tolist() == eager(flat, 2, 7).tolist()
+    assert step.report()["replays"] >= 3
 
 
 def test_gradients_reach_the_parameters() -> None:

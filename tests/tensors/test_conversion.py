@@ -9,7 +9,12 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+import lamella as ms
 from lamella import Tensor, nn
+from lamella.tensors.contiguous_tensors import (
+    ContiguousTensorsHandle,
+    combine_tensor_list_contiguous,
+)
 
 
 class Rows(Dataset):
@@ -41,3 +46,36 @@ def test_a_tensor_of_pytorch_is_no_operand(act) -> None:
     for a, b in ((Tensor([1.0]), torch.ones(2)), (torch.ones(2), Tensor([1.0]))):
         with pytest.raises(TypeError, match="torch.Tensor of shape.*from_torch"):
             act(a, b)
+
+
+def test_memory_that_is_given_back():
+    x, y = Tensor([1, 2, 3, 4]), Tensor([5.0, 6.0])
+    assert x.delete_(non_blocking=True) is x and x.tolist() == [0] * 4 and x.dtype is ms.int64
+    assert x._raw.untyped_storage().nbytes() == 8  # one number stands for all
+    x.data = y
+    y[0] = 7.0
+    assert x.tolist() == [7.0, 6.0] and x.dtype is ms.float32
+    with pytest.raises(ValueError, match="'non_blocking' must be a bool"):
+        x.delete_(1)
+    with pytest.raises(TypeError, match="the value must be a Tensor"):
+        x.data = [1.0]
+
+
+def test_tensors_in_one_piece_of_memory():
+    x, y = Tensor([[1, 2], [3, 4]]), Tensor([5, 6])
+    handle = combine_tensor_list_contiguous([x, y])
+    assert handle[1:5].tolist() == [2, 3, 4, 5] and handle[:].shape == (6,)
+    assert handle[5].tolist() == [6]
+    assert handle.slice_by_tensor_index(1).tolist() == [5, 6]
+    assert handle.slice_by_tensor_index().tolist() == [1, 2, 3, 4, 5, 6]
+    handle[0:6].mul_(2)
+    assert x.tolist() == [[2, 4], [6, 8]] and y.tolist() == [10, 12]
+    assert str(handle).startswith("Handle total size: 48\nTensor[0]: [[2 4]")
+    for call, kind in ((lambda: handle[6], ValueError), (lambda: handle[3:3], ValueError),
+                       (lambda: handle[-1], ValueError), (lambda: handle["a"], TypeError),
+                       (lambda: handle.slice_by_tensor_index(2, 3), ValueError),
+                       (lambda: ContiguousTensorsHandle([]), TypeError),
+                       (lambda: ContiguousTensorsHandle([x, Tensor([1.0])]), TypeError),
+                       (lambda: ContiguousTensorsHandle([x], 1), TypeError)):
+        with pytest.raises(kind, match="For 'ContiguousTensorsHandle'"):
+            call()

@@ -67,3 +67,16 @@ def test_reductions_of_numpy(name):
     found = getattr(np, name)(ms.Tensor(x))
     assert isinstance(found, ms.Tensor)
     np.testing.assert_allclose(found.asnumpy(), getattr(np, name)(x))
+
+
+def test_scatter_by_dim_and_by_axis():
+    x, at, src = Tensor([[1.0, 2.0, 3.0]]), Tensor([[2, 0]]), Tensor([[8.0, 9.0]])
+    wanted = {"none": [[9.0, 2.0, 8.0]], "add": [[10.0, 2.0, 11.0]], "multiply": [[9.0, 2.0, 24.0]]}
+    for reduce, elements in wanted.items():
+        assert x.scatter(dim=1, index=at, src=src, reduce=reduce).tolist() == elements
+        assert x.scatter(1, at, src, reduce).tolist() == elements
+    for found in (x.scatter(dim=1, index=at, src=src), x.scatter(axis=1, index=at, src=src)):
+        assert found.tolist() == wanted["none"]
+    assert x.scatter(dim=Tensor(1), index=at, src=7).tolist() == [[7.0, 2.0, 7.0]]
+    with pytest.raises(ValueError, match="'reduce' must be one of"):
+        x.scatter(1, at, src, "max")

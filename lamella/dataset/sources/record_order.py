@@ -13,48 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...common.congruential import Congruential
 from ..samplers import DistributedSampler, RandomSampler, Shuffle
 
 _BLOCK = 1_000_000  # rows that Shuffle.PARTIAL shuffles at once
-_MODULUS = 2**31 - 1
-
-
-class _Congruential:
-    """`std::minstd_rand0`, and libstdc++'s `std::shuffle` with it (C++ standard, [rand.predef])."""
-
-    def __init__(self, seed: int):
-        self.word = seed % _MODULUS or 1
-
-    def below(self, count: int) -> int:
-        """A number from 0 to `count` - 1, each as likely."""
-        scale = (_MODULUS - 2) // count
-        while True:
-            self.word = self.word * 16807 % _MODULUS
-            if self.word - 1 < count * scale:
-                return (self.word - 1) // scale
-
-    def permutation(self, count: int) -> np.ndarray:
-        """The numbers below `count`, shuffled."""
-        order = list(range(count))
-        paired = count and (_MODULUS - 2) // count >= count  # one draw for two places
-        place = 1
-        if paired and count % 2 == 0:
-            self._swap(order, place, self.below(2))
-            place = 2
-        while place < count:
-            if paired:
-                first, second = divmod(self.below((place + 1) * (place + 2)), place + 2)
-                self._swap(order, place, first)
-                self._swap(order, place + 1, second)
-                place += 2
-            else:
-                self._swap(order, place, self.below(place + 1))
-                place += 1
-        return np.array(order, np.int64)
-
-    @staticmethod
-    def _swap(order: list[int], one: int, other: int) -> None:
-        order[one], order[other] = order[other], order[one]
 
 
 def shuffled(rows: np.ndarray, sizes: list[int], mode: Shuffle, seed: int) -> np.ndarray:
@@ -71,9 +33,9 @@ def shuffled(rows: np.ndarray, sizes: list[int], mode: Shuffle, seed: int) -> np
     if mode in (Shuffle.FILES, Shuffle.INFILE, Shuffle.PARTIAL):
         parts = np.split(rows, np.cumsum(sizes)[:-1])
         if mode is Shuffle.INFILE:
-            return np.concatenate([p[_Congruential(seed).permutation(len(p))] for p in parts])
-        return np.concatenate([parts[k] for k in _Congruential(seed).permutation(len(parts))])
-    return rows[_Congruential(seed).permutation(len(rows))]
+            return np.concatenate([p[Congruential(seed).permutation(len(p))] for p in parts])
+        return np.concatenate([parts[k] for k in Congruential(seed).permutation(len(parts))])
+    return rows[Congruential(seed).permutation(len(rows))]
 
 
 def orders(sampler: RandomSampler | DistributedSampler, sizes: list[int],
@@ -96,7 +58,7 @@ def orders(sampler: RandomSampler | DistributedSampler, sizes: list[int],
             chosen = rows[_shard(sampler, total)]
         if mode is Shuffle.PARTIAL:
             chosen = np.concatenate([
-                part[_Congruential(seed + epoch).permutation(len(part))]
+                part[Congruential(seed + epoch).permutation(len(part))]
                 for part in np.split(chosen, range(_BLOCK, len(chosen), _BLOCK))])
         yield chosen[:sampler.num_samples]
 

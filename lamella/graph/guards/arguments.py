@@ -17,6 +17,7 @@ import numpy as np
 
 from ...autodiff.reverse import GradOperation, Request
 from ...autodiff.tree import dict_like
+from ...core.classes import is_a
 from ...core.structures import is_registered
 from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
@@ -55,7 +56,7 @@ class Apart(NamedTuple):
 def apart(value: Any, depth: int = 0) -> Apart | None:
     """An argument taken apart; None if it counts as a whole, or is a Tensor or a container."""
     kind = type(value)
-    if kind in ATOMS or isinstance(value, (Tensor, CellTree)):
+    if kind in ATOMS or is_a(value, (Tensor, CellTree)):
         return None
     if kind is types.FunctionType:
         return _of_function(value, depth)
@@ -86,7 +87,7 @@ def _of_function(value: types.FunctionType, depth: int) -> Apart | None:
     if any(part is value for part in closed):
         return None
     return Apart((value.__code__, ByIdentity(value.__globals__), len(given), *named), [
-        part if isinstance(part, _IN_CLOSURES) or _is_record(type(part)) else ByIdentity(part)
+        part if is_a(part, _IN_CLOSURES) or _is_record(type(part)) else ByIdentity(part)
         for part in (*closed, *given, *named.values())])
 
 
@@ -158,7 +159,7 @@ def _is_dataclass(kind: type) -> bool:
 
 def is_ours_class(kind: type) -> bool:
     """Whether a class is one of Lamella's."""
-    return isinstance(kind.__module__, str) and kind.__module__.partition(".")[0] == "lamella"
+    return is_a(kind.__module__, str) and kind.__module__.partition(".")[0] == "lamella"
 
 
 def fields_of(value: Any) -> dict[str, Any]:
@@ -189,12 +190,12 @@ def leaves_of(tree: Any) -> list[Any]:
 
 def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
     kind = type(tree)
-    if kind in ATOMS or isinstance(tree, Tensor):
+    if kind in ATOMS or is_a(tree, Tensor):
         found.append(tree)
-    elif isinstance(tree, (tuple, list)):
+    elif is_a(tree, (tuple, list)):
         for branch in tree:
             _add_leaves(branch, found, depth)
-    elif isinstance(tree, dict):
+    elif is_a(tree, dict):
         for branch in tree.values():
             _add_leaves(branch, found, depth)
     elif kind is ByIdentity:
@@ -211,17 +212,17 @@ def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
 def given_tensors(tree: Any) -> list[Tensor]:
     """The Tensors among arguments other than Parameters, in order."""
     return [leaf for leaf in leaves_of(tree) if type(leaf) is Tensor
-            or isinstance(leaf, Tensor) and not isinstance(leaf, Parameter)]
+            or is_a(leaf, Tensor) and not is_a(leaf, Parameter)]
 
 
 def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     """The objects through which a call's arguments lead to others."""
-    if isinstance(tree, Tensor) and not isinstance(tree, Parameter):
+    if is_a(tree, Tensor) and not is_a(tree, Parameter):
         yield tree.__dict__
-    elif isinstance(tree, (tuple, list)):
+    elif is_a(tree, (tuple, list)):
         for branch in tree:
             yield from roots_of(branch, depth)
-    elif isinstance(tree, dict):
+    elif is_a(tree, dict):
         for branch in tree.values():
             yield from roots_of(branch, depth)
     elif type(tree) is ByIdentity:
@@ -242,14 +243,14 @@ def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
 def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any:
     """Arguments with each leaf replaced by what `replace` returns for it; containers are new."""
     kind = type(tree)
-    if kind in ATOMS or isinstance(tree, Tensor):
+    if kind in ATOMS or is_a(tree, Tensor):
         return replace(tree)
-    if isinstance(tree, tuple):
+    if is_a(tree, tuple):
         parts = [with_leaves(branch, replace, depth) for branch in tree]
         return kind(*parts) if hasattr(tree, "_fields") else tuple(parts)
-    if isinstance(tree, list):
+    if is_a(tree, list):
         return [with_leaves(branch, replace, depth) for branch in tree]
-    if isinstance(tree, dict):
+    if is_a(tree, dict):
         held = {key: with_leaves(branch, replace, depth) for key, branch in tree.items()}
         return held if kind is dict else dict_like(tree, held)
     if kind is ByIdentity:
@@ -265,12 +266,12 @@ def things_of(tree: Any, depth: int = 0) -> Iterator[Any]:
 
     These are lists and dicts, and what is taken apart.
     """
-    if type(tree) in ATOMS or isinstance(tree, Tensor):
+    if type(tree) in ATOMS or is_a(tree, Tensor):
         return
-    if isinstance(tree, (tuple, list, dict)):
-        if not isinstance(tree, tuple):
+    if is_a(tree, (tuple, list, dict)):
+        if not is_a(tree, tuple):
             yield tree
-        for branch in tree.values() if isinstance(tree, dict) else tree:
+        for branch in tree.values() if is_a(tree, dict) else tree:
             yield from things_of(branch, depth)
         return
     found = apart(tree, depth)

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.classes import is_a
+
 
 class Arithmetic(NamedTuple):
     """The settings of one kind of numbers, in this thread.
@@ -44,9 +46,9 @@ except ImportError:
 
 def arithmetic_of(thing: Any) -> Arithmetic | None:
     """The settings on which numbers depend that code has or makes with an object, if any."""
-    if thing is np or isinstance(thing, (np.ndarray, np.generic)):
+    if thing is np or is_a(thing, (np.ndarray, np.generic)):
         return NUMPY
-    if thing is decimal or thing is decimal.Decimal or isinstance(thing, decimal.Decimal):
+    if thing is decimal or thing is decimal.Decimal or is_a(thing, decimal.Decimal):
         return DECIMALS
     return None
 

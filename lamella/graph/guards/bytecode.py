@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...core.classes import is_a
 from ...tensors.tensor import Tensor
 
 
@@ -52,7 +53,7 @@ def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object, and those of the functions defined in it."""
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if is_a(constant, types.CodeType):
             yield from with_inner(constant)
 
 
@@ -62,7 +63,7 @@ def _names_of(code: types.CodeType) -> frozenset[str]:
         constants = [name for constant in part.co_consts
                      for name in (constant if type(constant) is tuple else (constant,))]
         found.update(part.co_names, [name for name in constants
-                                     if isinstance(name, str) and name.isidentifier()])
+                                     if is_a(name, str) and name.isidentifier()])
     return frozenset(found)
 
 

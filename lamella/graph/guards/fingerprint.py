@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...core.classes import is_a
 from ...core.declared import caches_of
 from ...core.primitive import Primitive
 from ...nn.cell_tree import CellTree
@@ -112,9 +113,9 @@ def _shown(found: Any) -> str:
     """A plain value, from what `comparable` made of it, as text; empty for other values."""
     if found is ABSENT:
         return "nothing"
-    if isinstance(found, str):
+    if is_a(found, str):
         return found
-    if isinstance(found, tuple) and len(found) == 2 and found[0] in ATOMS:
+    if is_a(found, tuple) and len(found) == 2 and found[0] in ATOMS:
         return repr(found[1])[:60]
     return ""
 
@@ -157,7 +158,7 @@ def kind_of_rule(value: Any) -> Any:
 
     Only for objects of Lamella's own classes: those of the program's may keep any state.
     """
-    if not isinstance(value, _ALIKE) or not is_ours(value):
+    if not is_a(value, _ALIKE) or not is_ours(value):
         return None
     found = []
     caches = caches_of(type(value))
@@ -171,12 +172,12 @@ def kind_of_rule(value: Any) -> Any:
 
 
 def _part_of_rule(part: Any) -> Any:
-    if isinstance(part, Tensor):
+    if is_a(part, Tensor):
         return None
-    if isinstance(part, _ALIKE):
+    if is_a(part, _ALIKE):
         return kind_of_rule(part)
-    if isinstance(part, (dict, tuple, list)):
-        pairs = part.items() if isinstance(part, dict) else enumerate(part)
+    if is_a(part, (dict, tuple, list)):
+        pairs = part.items() if is_a(part, dict) else enumerate(part)
         kinds = tuple([(type(key), key, _part_of_rule(inner)) for key, inner in pairs])
         return None if any(kind[-1] is None for kind in kinds) else (type(part), kinds)
     return comparable(part)

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from ...core.classes import attributes_of, is_a, reader_of, slot_of
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.tensor import Tensor
 from .fingerprint import Fingerprint, content_of_tensor, kinds_of, slot
@@ -105,7 +106,7 @@ class _State:
 
     def _state_of(self, thing: Any) -> list[tuple[str, Any]]:
         """What is compared of an object's attributes."""
-        own = thing.__dict__
+        own = attributes_of(thing)
         self._note_dict(own)
         counted = state_of(thing)
         if not is_ours(thing):
@@ -151,7 +152,7 @@ class _State:
         return self._named(value)
 
     def _slot(self, thing: Any, name: str) -> Any:
-        value = getattr(thing, name, ABSENT)
+        value = slot_of(thing, name, ABSENT)
         self._note_shared(value)
         if self._free.has(thing, name):
             return self._at(Slot(thing, name), value)
@@ -166,7 +167,7 @@ class _State:
         code, defaults, named = values
         return code, comparable(defaults), comparable(named), [
             ByIdentity(value) for value in (*(defaults or ()), *(named or {}).values())
-            if isinstance(value, (list, dict, set, deque))]  # which a run may change
+            if is_a(value, (list, dict, set, deque))]  # which a run may change
 
     def _tensor(self, tensor: Tensor) -> Any:
         self._contents.note(tensor)
@@ -289,7 +290,7 @@ class _Kinds:
             (owner, "__mro__", owner.__mro__) for owner, *_ in reach.names.spaces.values()
             if issubclass(type(owner), type)]
         self._kinds = kinds_of(reach)
-        self._owners = reach.objects.dicts
+        self._owners = [(reader_of(type(thing)), thing, own) for thing, own in reach.objects.dicts]
         self._sized = reach.names.sized
         self._sizes = list(map(len, self._sized))
         self._thread = reach.thread.ident and threading.get_ident()
@@ -298,12 +299,13 @@ class _Kinds:
     def found(self) -> dict[str, Any]:
         """The parts of a fingerprint."""
         return {"kinds": self._kinds, "sizes": self._sizes, "thread": self._thread,
-                "owners": [thing.__dict__ is own for thing, own in self._owners],
+                "owners": [read(thing, "__dict__") is own for read, thing, own in self._owners],
                 "arithmetic": [kind.settings() for kind in self._reach.thread.arithmetic]}
 
     def holds(self) -> bool:
         """Whether all is as it was."""
-        if self._owners and not all([thing.__dict__ is own for thing, own in self._owners]):
+        if self._owners and not all([
+                read(thing, "__dict__") is own for read, thing, own in self._owners]):
             return False
         if self._sized and list(map(len, self._sized)) != self._sizes:
             return False

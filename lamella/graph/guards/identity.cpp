@@ -86,7 +86,7 @@ bool holds_variable(PyObject* entry, PyObject* absent) {
 // Of (object, name of an attribute that runs no code of Python's, value).
 bool holds_attribute(PyObject* entry, PyObject* absent) {
   if (!is_tuple(entry, 3)) return false;
-  PyObject* now = PyObject_GetAttr(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1));
+  PyObject* now = PyObject_GenericGetAttr(PyTuple_GET_ITEM(entry, 0), PyTuple_GET_ITEM(entry, 1));
   if (!now) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return false;
     PyErr_Clear();

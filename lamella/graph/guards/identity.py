@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
+from ...core.classes import is_a, slot_of
 from ...machine.extension import Extension
 from .kinds import LEVELS, is_large
 from .sources import ABSENT, content_of
@@ -57,7 +58,7 @@ class Identities:
             return False
         if opened is not None and is_large(container) and id(container) not in opened:
             return True
-        if isinstance(container, dict):
+        if is_a(container, dict):
             if not self.add(container):
                 return False
             parts = self.dicts[-1][2]
@@ -83,5 +84,5 @@ class Identities:
         return all([
             *(space.get(name, ABSENT) is value for space, name, value in self.names),
             *(content_of(variable) is value for variable, value in self.variables),
-            *(getattr(thing, name, ABSENT) is value for thing, name, value in self.attributes),
+            *(slot_of(thing, name, ABSENT) is value for thing, name, value in self.attributes),
             *(type(thing) is cls for thing, cls in self.classes)])

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...core.classes import attributes_of, is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 
@@ -79,7 +80,7 @@ class ByIdentity:
         self.thing = thing
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByIdentity) and other.thing is self.thing
+        return is_a(other, ByIdentity) and other.thing is self.thing
 
     def __hash__(self) -> int:
         return id(self.thing)
@@ -93,24 +94,24 @@ class FunctionWrapper:
 
 def is_large(thing: Any) -> bool:
     """Whether a container or an array is compared only if code that ran may have read it."""
-    if isinstance(thing, np.ndarray):
+    if is_a(thing, np.ndarray):
         return thing.nbytes > MOST_BYTES
-    return isinstance(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
+    return is_a(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
 
 
 def is_opaque(thing: Any) -> bool:
     """Whether an object has a hidden state, which can't be compared."""
     kind = type(thing)
     module = kind.__module__
-    if not isinstance(module, str) or isinstance(thing, _STATELESS):
+    if not is_a(module, str) or is_a(thing, _STATELESS):
         return False
-    if isinstance(thing, BaseException):
+    if is_a(thing, BaseException):
         return not is_users(module)
-    if isinstance(thing, Iterator):
+    if is_a(thing, Iterator):
         return not kind.__flags__ & _HEAP_TYPE or not is_users(module) and not is_ours(thing)
     if module.partition(".")[0] in _OPAQUE_MODULES and not is_users(module):
         return (module, kind.__name__) not in DATA and (
-            hasattr(thing, "__dict__") or has_hidden_state(kind))
+            attributes_of(thing) is not None or has_hidden_state(kind))
     return is_users(module) and has_hidden_state(kind)
 
 
@@ -119,9 +120,9 @@ def has_hidden_state(kind: type) -> bool:
     """Whether objects of a class have attributes that only C code can read."""
     return any(
         cls.__module__ == "_ctypes" or cls.__module__.partition(".")[0] not in _KNOWN and any(
-            isinstance(value, types.GetSetDescriptorType) and name[:2] != "__"
+            is_a(value, types.GetSetDescriptorType) and name[:2] != "__"
             for name, value in vars(cls).items())
-        for cls in kind.__mro__ if isinstance(cls.__module__, str))
+        for cls in kind.__mro__ if is_a(cls.__module__, str))
 
 
 def parts_of(container: Any) -> list[Any]:
@@ -129,7 +130,7 @@ def parts_of(container: Any) -> list[Any]:
 
     It is read again if another thread changes it meanwhile.
     """
-    mapping = isinstance(container, (dict, types.MappingProxyType))
+    mapping = is_a(container, (dict, types.MappingProxyType))
     for _ in range(MOST_READS):
         try:
             return list(container.items() if mapping else container)
@@ -140,15 +141,15 @@ def parts_of(container: Any) -> list[Any]:
 
 def has_tensors_as_keys(thing: Any) -> bool:
     """Whether an object is a dict or a set that finds Tensors by their identity."""
-    if not isinstance(thing, (dict, set, frozenset)):
+    if not is_a(thing, (dict, set, frozenset)):
         return False
-    keys = [key for key, _ in parts_of(thing)] if isinstance(thing, dict) else parts_of(thing)
+    keys = [key for key, _ in parts_of(thing)] if is_a(thing, dict) else parts_of(thing)
     return any(map(is_no_parameter, keys))
 
 
 def is_no_parameter(thing: Any) -> bool:
     """Whether an object is a Tensor other than a Parameter."""
-    return isinstance(thing, Tensor) and not isinstance(thing, Parameter)
+    return is_a(thing, Tensor) and not is_a(thing, Parameter)
 
 
 def behind(proxy: Any) -> Any:
@@ -164,18 +165,18 @@ def slots_of(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     private = f"_{cls.__name__.lstrip('_')}" if cls.__name__.strip("_") else ""
     return tuple([private + name if name[:2] == "__" and name[-2:] != "__" else name
-                  for name in ((slots,) if isinstance(slots, str) else slots)])
+                  for name in ((slots,) if is_a(slots, str) else slots)])
 
 
 def functions_of(value: Any) -> tuple[Any, ...]:
     """The functions that a member of a class calls."""
-    if isinstance(value, (types.FunctionType, FunctionWrapper, functools.partialmethod)):
+    if is_a(value, (types.FunctionType, FunctionWrapper, functools.partialmethod)):
         return (value,)
-    if isinstance(value, (staticmethod, classmethod)):
+    if is_a(value, (staticmethod, classmethod)):
         return (value.__func__,)
-    if isinstance(value, property):
+    if is_a(value, property):
         return tuple([f for f in (value.fget, value.fset) if f is not None])
-    if isinstance(value, functools.cached_property):
+    if is_a(value, functools.cached_property):
         return (value.func,)
     return ()
 
@@ -195,29 +196,29 @@ _LIBRARY = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib
 def is_ours(thing: Any) -> bool:
     """Whether an object is of one of Lamella's classes."""
     module = type(thing).__module__
-    return isinstance(module, str) and module.split(".")[0] == "lamella"
+    return is_a(module, str) and module.split(".")[0] == "lamella"
 
 
 def is_ours_function(thing: Any) -> bool:
     """Whether an object is a function of Lamella's."""
-    return (isinstance(thing, types.FunctionType)
+    return (is_a(thing, types.FunctionType)
             and (thing.__module__ or "").partition(".")[0] == "lamella")
 
 
 def has_attributes(thing: Any) -> bool:
     """Whether a value of one of Python's or NumPy's kinds also has attributes of its own class."""
-    if isinstance(thing, np.ndarray):
-        return hasattr(thing, "__dict__")
-    return (isinstance(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS,
+    if is_a(thing, np.ndarray):
+        return attributes_of(thing) is not None
+    return (is_a(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS,
                                weakref.ReferenceType))
-            and hasattr(thing, "__dict__") and is_users(type(thing).__module__))
+            and attributes_of(thing) is not None and is_users(type(thing).__module__))
 
 
 def is_of_numpy(thing: Any) -> bool:
     """Whether an object with attributes is of one of NumPy's or SciPy's classes: a `poly1d`."""
     module = type(thing).__module__
-    return isinstance(module, str) and module.partition(".")[0] in ("numpy", "scipy") and (
-        hasattr(thing, "__dict__") and not isinstance(thing, (types.ModuleType, type)))
+    return is_a(module, str) and module.partition(".")[0] in ("numpy", "scipy") and (
+        attributes_of(thing) is not None and not is_a(thing, (types.ModuleType, type)))
 
 
 @functools.lru_cache(1024)
@@ -226,7 +227,7 @@ def is_users(module: str | None) -> bool:
 
     Classes made at run time may have no module; they count as the user's.
     """
-    if not isinstance(module, str):
+    if not is_a(module, str):
         return module is None  # classes of extension modules may have a descriptor there
     if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
         return False

@@ -6,6 +6,7 @@ import builtins
 import types
 from typing import Any
 
+from ...core.classes import is_a
 from .replacement import Replacement
 
 replaced = Replacement(builtins, "print")
@@ -18,4 +19,4 @@ def printer() -> Any:
 
 def is_pythons() -> bool:
     """Whether the program has left `print` as it is."""
-    return isinstance(printer(), types.BuiltinFunctionType)
+    return is_a(printer(), types.BuiltinFunctionType)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
+from ...core.classes import attributes_of, is_a, slot_of
 from ...core.declared import caches_of, is_cache
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.parameter import Parameter
@@ -161,10 +162,10 @@ class Search:
             return
         if id(thing) in self._without:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
-        if isinstance(thing, Tensor) and not isinstance(thing, Parameter):
+        if is_a(thing, Tensor) and not is_a(thing, Parameter):
             self.found.tensors.unnamed[id(thing)] = thing
         if thing not in self.found.visited and (
-                not isinstance(thing, PLAIN) or hasattr(thing, "__dict__")):
+                not is_a(thing, PLAIN) or attributes_of(thing) is not None):
             self._waiting.append((thing, source))
 
     def _look_at(self, thing: Any, source: Source | None) -> None:
@@ -186,15 +187,15 @@ class Search:
                 self.found.limits.refused = "can find a Tensor in a dict or a set by its identity"
             if has_attributes(thing):  # its class is derived from one of Python's
                 self.visit_object(thing)
-        if isinstance(thing, Parameter):
+        if is_a(thing, Parameter):
             self.found.tensors.parameters.append(thing)
             self.note(thing.__dict__, None)
             self._slots(thing.__dict__, functools.partial(Attribute, thing))
-        elif isinstance(thing, Tensor):
+        elif is_a(thing, Tensor):
             self.found.tensors.others.append((thing, None))
-        elif isinstance(thing, CellTree):
+        elif is_a(thing, CellTree):
             self._visit_cell(thing)
-        elif isinstance(thing, types.FunctionType):
+        elif is_a(thing, types.FunctionType):
             self._visit_function(thing)
         elif issubclass(type(thing), type):
             self._classes.append(thing)
@@ -203,7 +204,7 @@ class Search:
                 for cls in thing.__mro__:
                     for name in MAKING & vars(cls).keys():
                         self._use(cls, name, vars(cls)[name])
-        elif isinstance(thing, types.ModuleType):
+        elif is_a(thing, types.ModuleType):
             self._modules.append(thing)
             self._visit_module(thing, self._mentioned)
         else:
@@ -271,30 +272,30 @@ class Search:
     def visit_object(self, thing: Any) -> None:
         """Visit the attributes of an object that may change them."""
         kind = type(thing)
-        if isinstance(thing, Iterator) and is_opaque(thing):
+        if is_a(thing, Iterator) and is_opaque(thing):
             self.found.limits.refused = (
                 f"can draw from {kind.__name__!r}, an iterator made outside of it")
         elif is_opaque(thing):
-            if hasattr(thing, "__dict__") and not has_hidden_state(kind):
+            if attributes_of(thing) is not None and not has_hidden_state(kind):
                 self._attributes(thing)
             else:
                 self.found.limits.refused = f"uses {kind.__name__!r}, whose state can't be compared"
         elif is_ours(thing):
-            if not isinstance(thing, Reachable):  # it refers to whole modules, and is never changed
+            if not is_a(thing, Reachable):  # it refers to whole modules, and is never changed
                 self._attributes(thing)
         elif is_users(kind.__module__) or (kind.__module__, kind.__name__) in DATA:
             self._visit_class(kind)
             self._attributes(thing)
         elif is_of_numpy(thing):
             self._attributes(thing)
-        elif isinstance(thing, logging.Logger):  # its handlers and the root are left out
+        elif is_a(thing, logging.Logger):  # its handlers and the root are left out
             self.found.objects.others.append(thing)
             self.found.objects.dicts.append((thing, thing.__dict__))
             self.note(thing.__dict__, None)
 
     def _attributes(self, thing: Any) -> None:
-        own = getattr(thing, "__dict__", None)
-        if isinstance(thing, threading.local):
+        own = attributes_of(thing)
+        if is_a(thing, threading.local):
             self.found.thread.locals.append(own)
             self.found.thread.ident = threading.get_ident()
         if own is not None:
@@ -305,13 +306,14 @@ class Search:
                        if name not in ("__dict__", "__weakref__")])
         if slots and is_users(type(thing).__module__):
             self.found.objects.slotted.append((thing, slots))
-            self._slots({name: getattr(thing, name, None) for name in slots},
+            self._slots({name: slot_of(thing, name, None) for name in slots},
                         functools.partial(Slot, thing))
 
     def _own(self, thing: Any, without: Collection[str] = ()) -> None:
         """Visit the attributes of an object."""
-        self.note(thing.__dict__, None)
-        self._slots(thing.__dict__, functools.partial(Attribute, thing),
+        own = attributes_of(thing)
+        self.note(own, None)
+        self._slots(own, functools.partial(Attribute, thing),
                     caches_of(type(thing)).union(without))
 
     def _slots(self, things: dict, source: Callable[[str], Source],
@@ -347,7 +349,7 @@ class Search:
                         self._use(cls, name, value)
                     elif name not in MAKING:
                         self._methods.setdefault(name, []).append((cls, value))
-                elif not (name[:2] == "__" == name[-2:]) and not isinstance(
+                elif not (name[:2] == "__" == name[-2:]) and not is_a(
                         value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
                     self._name(cls, vars(cls), name, value)
 
@@ -422,12 +424,13 @@ class Search:
             self._visit_module(module, new)
 
     def _visit_module(self, module: types.ModuleType, names: Set[str]) -> None:
-        own = vars(module)
-        if not is_users(module.__name__):
+        own = attributes_of(module)
+        label = own.get("__name__")
+        if not is_users(label):
             for name in [n for n in names if n in own]:
-                if not _is_apart(own, name) and not is_cache(module.__name__, name):
+                if not _is_apart(own, name) and not is_cache(label, name):
                     self.found.names.use(own, own, name)
-                    if isinstance(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
+                    if is_a(own[name], (types.ModuleType, type, *_OWN_KINDS)) or is_opaque(
                             own[name]):
                         self.visit(own[name], Global(own, name))
             return
@@ -439,7 +442,7 @@ class Search:
             for name, value in parts_of(own):
                 if name[:2] == "__":
                     continue
-                if not isinstance(value, (types.ModuleType, type, types.FunctionType)):
+                if not is_a(value, (types.ModuleType, type, types.FunctionType)):
                     self._name(own, own, name, value)
                 else:  # functions that ran: see `ran.not_found`
                     self.found.names.use(own, own, name)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...autodiff.tree import dict_like
+from ...core.classes import attributes_of, is_a, slot_of
 from ...core.declared import caches_of
 from ...nn.cell_tree import REGISTRIES, CellTree
 from .kinds import DICTS, has_value, parts_of
@@ -57,7 +58,7 @@ class Source:
     def names(self) -> frozenset[str]:
         """The names one of which code must mention to reach the value; empty if it may need none.
         """
-        return frozenset([key for key in (self.key, *self.path) if isinstance(key, str)])
+        return frozenset([key for key in (self.key, *self.path) if is_a(key, str)])
 
     def get(self) -> Any:
         """The value; `ABSENT` if there is none."""
@@ -82,7 +83,7 @@ class Source:
             return
         around = type(self)(self.root, self.key, self.path[:-1])
         container = around.get()
-        if isinstance(container, tuple):
+        if is_a(container, tuple):
             around.set(_with(container, {self.path[-1]: value}))
         else:
             container[self.path[-1]] = value
@@ -95,7 +96,7 @@ class Source:
         """The source of the outermost tuple around it, or itself: restoring it undoes a `set`."""
         for length in range(len(self.path)):
             around = type(self)(self.root, self.key, self.path[:length])
-            if isinstance(around.get(), tuple):
+            if is_a(around.get(), tuple):
                 return around
         return self
 
@@ -104,7 +105,7 @@ class Source:
         yield self, value
         if depth < DEEPEST and _is_container(value) and len(value) <= LONGEST:
             for step, part in parts_of(value) if type(value) in DICTS else enumerate(value):
-                if isinstance(step, (str, int)):
+                if is_a(step, (str, int)):
                     yield from self.at(step).inside(part, depth + 1)
 
     def _get(self) -> Any:
@@ -124,19 +125,22 @@ class Attribute(Source):
 
     @property
     def holder(self) -> Any:
-        return self.root.__dict__
+        return attributes_of(self.root)
 
     def _get(self) -> Any:
-        return self.root.__dict__.get(self.key, ABSENT)
+        return attributes_of(self.root).get(self.key, ABSENT)
 
     def _set(self, value: Any) -> None:
-        self.root.__dict__[self.key] = value
+        attributes_of(self.root)[self.key] = value
 
 
 class Slot(Source):
     """An attribute of an object that has no place in a ``__dict__``."""
 
     __slots__ = ()
+
+    def _get(self) -> Any:
+        return slot_of(self.root, self.key, ABSENT)
 
 
 class Global(Source):
@@ -204,7 +208,7 @@ class Fixed(Source):
 
 def _part(container: Any, step: Any) -> Any:
     try:
-        if isinstance(container, dict):
+        if is_a(container, dict):
             return dict.get(container, step, ABSENT)
         return container[step]
     except (KeyError, IndexError, TypeError):
@@ -236,9 +240,9 @@ def content_of(variable: types.CellType) -> Any:
 def state_of(thing: Any) -> list[tuple[str, Any]]:
     """The attributes of an object that are its state; of a Cell without what it owns."""
     without = caches_of(type(thing))
-    if isinstance(thing, CellTree):
+    if is_a(thing, CellTree):
         without = without.union(REGISTRIES)
-    return [(name, value) for name, value in parts_of(thing.__dict__) if name not in without]
+    return [(name, value) for name, value in parts_of(attributes_of(thing)) if name not in without]
 
 
 def kept_in(reach: Reachable, kinds: Collection[type]) -> dict[Any, tuple[Source, Any]]:
@@ -249,7 +253,7 @@ def kept_in(reach: Reachable, kinds: Collection[type]) -> dict[Any, tuple[Source
         for name, value in state_of(thing) if type(value) in kinds or _is_container(value)]
     found += reach.names.variables
     found += [Slot(thing, name) for thing, names in reach.objects.slotted for name in names
-              if not isinstance(thing, (dict, functools.partial))]
+              if not is_a(thing, (dict, functools.partial))]
     found += [named(owner, name) for owner, space, names in reach.names.spaces.values()
               for name in names if name in space]
     return {source.identity: (source, value) for outer in found
@@ -300,7 +304,7 @@ def _guarded(value: Any, paths: list[tuple]) -> Any:
 
 
 def _is_container(value: Any) -> bool:
-    return type(value) in (*DICTS, list, tuple) or isinstance(value, tuple) and hasattr(
+    return type(value) in (*DICTS, list, tuple) or is_a(value, tuple) and hasattr(
         value, "_fields")
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.classes import is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .kinds import (
@@ -165,11 +166,11 @@ class _FrozenSet(_Set):
 
 class _Dict(_Container):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        if isinstance(thing, defaultdict):
+        if is_a(thing, defaultdict):
             search.note_slots(thing, "default_factory")
         items = parts_of(thing)
         search.visit_items(search.note(thing, source), items)
-        search.visit_all([key for key, _ in items if not isinstance(key, PLAIN)])
+        search.visit_all([key for key, _ in items if not is_a(key, PLAIN)])
 
     def _flat(self, parts: list[Any]) -> list[Any]:
         return [part for item in parts for part in item]
@@ -271,11 +272,11 @@ class _Generator(Kind):
         search.found.contents.streams.append(thing)
 
     def copy(self, thing: Any) -> Any:
-        if isinstance(thing, random.Random):
+        if is_a(thing, random.Random):
             return thing.getstate()
-        if isinstance(thing, np.random.Generator):
+        if is_a(thing, np.random.Generator):
             return thing.bit_generator.state
-        return thing.state if isinstance(thing, np.random.BitGenerator) else thing.get_state()
+        return thing.state if is_a(thing, np.random.BitGenerator) else thing.get_state()
 
     def changes(self, thing: Any, before: Any, without: Collection[str] = ()
                 ) -> Iterator[tuple[Any, Any]]:
@@ -284,11 +285,11 @@ class _Generator(Kind):
             yield WHOLE, now
 
     def put_back(self, thing: Any, before: Any) -> None:
-        if isinstance(thing, random.Random):
+        if is_a(thing, random.Random):
             thing.setstate(before)
-        elif isinstance(thing, np.random.Generator):
+        elif is_a(thing, np.random.Generator):
             thing.bit_generator.state = before
-        elif isinstance(thing, np.random.BitGenerator):
+        elif is_a(thing, np.random.BitGenerator):
             thing.state = before
         else:
             thing.set_state(before)
@@ -334,7 +335,7 @@ class _Method(Kind):
 
 class _BuiltinMethod(Kind):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        if not isinstance(thing.__self__, types.ModuleType):
+        if not is_a(thing.__self__, types.ModuleType):
             search.visit_behind(thing.__self__, source)
 
 
@@ -423,7 +424,7 @@ class _Long:
         self.parts = parts
 
     def __eq__(self, other: object) -> bool:
-        return (isinstance(other, _Long) and len(other.parts) == len(self.parts)
+        return (is_a(other, _Long) and len(other.parts) == len(self.parts)
                 and all(map(is_, self.parts, other.parts)))
 
     def __hash__(self) -> int:
@@ -438,10 +439,10 @@ def in_another_order(now: dict, before: dict) -> bool:
 
 
 def _listed(position: Any) -> Any:
-    if isinstance(position, np.ndarray):
+    if is_a(position, np.ndarray):
         return position.tolist()
-    if isinstance(position, tuple):
+    if is_a(position, tuple):
         return [_listed(part) for part in position]
-    if isinstance(position, dict):
+    if is_a(position, dict):
         return {key: _listed(part) for key, part in position.items()}
     return position

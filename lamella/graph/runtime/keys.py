@@ -83,18 +83,18 @@ def tensor_meta_of_any_size(raw: torch.Tensor) -> tuple:
 
 def _kind(value: Any, meta: Callable[[torch.Tensor], Any], depth: int = 0) -> Any:
     kind = type(value)
-    if kind is not Tensor and isinstance(value, Parameter):
+    if kind is not Tensor and issubclass(kind, Parameter):
         return id(value)
-    if kind is Tensor or isinstance(value, Tensor):
+    if kind is Tensor or issubclass(kind, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
         return (meta(value._raw), comparable(own)) if own else meta(value._raw)
     if kind in ATOMS:
         return comparable(value)
-    if isinstance(value, (tuple, list)):
+    if issubclass(kind, (tuple, list)):
         return kind, tuple([_kind(v, meta, depth) for v in value])
-    if isinstance(value, dict):
+    if issubclass(kind, dict):
         return kind, tuple([(type(k), k, _kind(v, meta, depth)) for k, v in value.items()])
-    if isinstance(value, slice):
+    if kind is slice:
         return slice, comparable((value.start, value.stop, value.step))
     if kind is ByIdentity:
         return value

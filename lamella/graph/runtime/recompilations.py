@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from ...autodiff.reverse import Request
+from ...core.classes import is_a
 from ...core.primitive import Primitive
 from ...core.structures import container_leaves as leaves
 from ...core.tracebacks import user_stacklevel
@@ -61,10 +62,10 @@ class _Argument(NamedTuple):
 
 def name_of(fn: Any) -> str:
     """The name of a function in messages."""
-    while isinstance(fn, functools.partial):
+    while is_a(fn, functools.partial):
         fn = fn.func
     request = getattr(fn, "__self__", fn)  # what `value_and_grad` gives is a method
-    if isinstance(request, Request):
+    if is_a(request, Request):
         return f"{request.name} of {name_of(request.fn)}"
     if "<locals>" in getattr(fn, "__qualname__", "") and is_ours_function(fn):
         inner = [cell.cell_contents for cell in fn.__closure__ or () if has_value(cell)]
@@ -156,9 +157,9 @@ class Recompilations:
 
 def called(fn: Any) -> Any:
     """The program's own function that a compiled function calls."""
-    if isinstance(fn, functools.partial) and fn.args and isinstance(fn.args[0], CellTree):
+    if is_a(fn, functools.partial) and fn.args and is_a(fn.args[0], CellTree):
         fn = fn.args[0]  # called in GRAPH_MODE
-    return fn.construct if isinstance(fn, CellTree) else fn
+    return fn.construct if is_a(fn, CellTree) else fn
 
 
 def failure(known: Sequence[CacheEntry], inputs: list[torch.Tensor]) -> Failure:
@@ -186,12 +187,12 @@ def _last_guard(replay: Replay) -> int:
 
 def _is_object(value: Any) -> bool:
     """Whether a graph holds for one object, and not for those like it."""
-    return not isinstance(value, (*PLAIN, Tensor, np.ndarray, np.generic)) and (
-        not callable(value) or isinstance(value, (CellTree, Primitive)))
+    return not is_a(value, (*PLAIN, Tensor, np.ndarray, np.generic)) and (
+        not callable(value) or is_a(value, (CellTree, Primitive)))
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, Tensor):
+    if is_a(value, Tensor):
         return f"Tensor of shape {tuple(value._raw.shape)} and type {value.dtype}"
-    return repr(value)[:60] if isinstance(value, (bool, int, float, str, type(None))) else (
+    return repr(value)[:60] if is_a(value, (bool, int, float, str, type(None))) else (
         type(value).__name__)

@@ -20,6 +20,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from ...autodiff.level import batching
+from ...core.classes import is_a
 from ...core.state import state
 from ...machine.collector import not_collecting
 from ..ir import partition
@@ -160,8 +161,8 @@ def _numbers_in(tree: Any) -> Iterator[int]:
     if type(tree) is New:
         yield tree.number
         tree = tree.own
-    if isinstance(tree, (tuple, list, dict)):
-        for part in tree.values() if isinstance(tree, dict) else tree:
+    if is_a(tree, (tuple, list, dict)):
+        for part in tree.values() if is_a(tree, dict) else tree:
             yield from _numbers_in(part)
 
 

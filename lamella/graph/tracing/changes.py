@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from ...core.classes import attributes_of, is_a, slot_of
 from ...core.declared import caches_of
 from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
@@ -61,15 +62,15 @@ class Change(NamedTuple):
         Args:
             things: what the replay was given (see `given`).
         """
-        if isinstance(self.holder, GivenThing):
+        if is_a(self.holder, GivenThing):
             return holder_of(things[self.holder.number])
-        return self.holder.get() if isinstance(self.holder, Source) else self.holder
+        return self.holder.get() if is_a(self.holder, Source) else self.holder
 
 
 def holder_of(thing: Any) -> Any:
     """What an assignment to one of a call's things changes."""
     own = compared(thing)
-    return own if isinstance(thing, (list, dict)) or own is vars(thing) else thing
+    return own if is_a(thing, (list, dict)) or own is attributes_of(thing) else thing
 
 
 def compared(thing: Any) -> Any:
@@ -81,14 +82,14 @@ def assign(holder: Any, key: Any, value: Any) -> None:
     """Make the assignment of a `Change` to this holder."""
     if key is APPENDED:
         holder.extend(value)
-    elif isinstance(holder, types.CellType):
+    elif is_a(holder, types.CellType):
         if value is ABSENT:
             del holder.cell_contents
         else:
             holder.cell_contents = value
-    elif isinstance(holder, type):
+    elif is_a(holder, type):
         delattr(holder, key) if value is ABSENT else setattr(holder, key, value)
-    elif isinstance(holder, dict) and key is not WHOLE:
+    elif is_a(holder, dict) and key is not WHOLE:
         if value is ABSENT:
             holder.pop(key, None)
         else:
@@ -114,12 +115,12 @@ class Snapshot:
         self.containers = [
             (thing, source, kind_of(thing).copy(thing))
             for thing, source in reach.contents.containers
-            if isinstance(thing, (dict, list, set, deque, types.CellType))]
-        self._caches = {id(thing.__dict__): caches_of(type(thing)) for thing in (
+            if is_a(thing, (dict, list, set, deque, types.CellType))]
+        self._caches = {id(attributes_of(thing)): caches_of(type(thing)) for thing in (
             *reach.objects.cells, *reach.objects.others, *reach.tensors.parameters)}
         self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.names.spaces.values()]
-        self.slots = [(thing, name, getattr(thing, name, ABSENT))
+        self.slots = [(thing, name, slot_of(thing, name, ABSENT))
                       for thing, names in reach.objects.slotted for name in names]
         self.kinds = kinds_of(reach)
         self.functions = [_parts_of_function(function) for function in reach.objects.functions]
@@ -142,14 +143,14 @@ class Snapshot:
             for key, value in self._differences(thing, before):
                 if is_no_parameter(key) or key is WHOLE and has_tensors_as_keys(thing):
                     raise CannotTrace("keeps a Tensor as a key or in a set, by its identity")
-                if isinstance(value, (Parameter, CellTree)) and value not in self.reach.visited:
+                if is_a(value, (Parameter, CellTree)) and value not in self.reach.visited:
                     raise CannotTrace(f"makes a new {type(value).__name__}", Cause.NEW_OBJECT)
                 yield Change(source, key), value
         for owner, space, before in self.spaces:
             for key, now in _changed_names(owner, space, before):
                 yield Change(owner, key), now
         for thing, name, before in self.slots:
-            now = getattr(thing, name, ABSENT)
+            now = slot_of(thing, name, ABSENT)
             if now is not before:
                 yield Change(thing, name), now
 
@@ -168,7 +169,7 @@ class Snapshot:
         for thing, before in self.contents:
             if has_changed(thing, before):
                 raise CannotTrace(kind_of(thing).refused)
-        if any(thing.__dict__ is not own for thing, own in self.reach.objects.dicts):
+        if any(attributes_of(thing) is not own for thing, own in self.reach.objects.dicts):
             raise CannotTrace("assigns __dict__ of an object")
         if not all(map(is_, kinds_of(self.reach), self.kinds)):
             raise CannotTrace("changes the class of an object, or the bases of a class")
@@ -185,7 +186,7 @@ class Snapshot:
             for key, _ in list(self._differences(thing, before)):
                 old = before if key is WHOLE else before.get(key, ABSENT)
                 assign(thing, key, old)
-            if isinstance(thing, dict) and in_another_order(dict(parts_of(thing)), before):
+            if is_a(thing, dict) and in_another_order(dict(parts_of(thing)), before):
                 caches = self._caches.get(id(thing), ())
                 kind_of(thing).put_back(thing, {**before, **{
                     key: value for key, value in parts_of(thing) if key in caches}})
@@ -193,7 +194,7 @@ class Snapshot:
             for key, _ in _changed_names(owner, space, before):
                 assign(owner, key, before.get(key, ABSENT))
         for thing, name, value in self.slots:
-            if getattr(thing, name, ABSENT) is not value:
+            if slot_of(thing, name, ABSENT) is not value:
                 assign(thing, name, value)
         for thing, before in self.contents:
             if has_changed(thing, before):
@@ -219,12 +220,12 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     Raises:
         CannotTrace: if it can't.
     """
-    if isinstance(value, Parameter) and not knows(value):
+    if is_a(value, Parameter) and not knows(value):
         raise CannotTrace(f"{what} a new Parameter", cause)
-    if isinstance(value, (tuple, list)):
+    if is_a(value, (tuple, list)):
         for inner in value:
             check_givable(inner, knows, what, cause, depth)
-    elif isinstance(value, dict):
+    elif is_a(value, dict):
         for _, inner in parts_of(value):
             check_givable(inner, knows, what, cause, depth)
     elif cause is Cause.ALWAYS and not knows(value) and holds_values(value):
@@ -232,7 +233,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
             raise CannotTrace(f"{what} objects that hold each other", cause)
         for inner in fields_of(value).values():
             check_givable(inner, knows, what, cause, depth + 1)
-    elif not (isinstance(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
+    elif not (is_a(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))
               or value is ABSENT or knows(value) or _is_settled(value)):
         raise CannotTrace(f"{what} a new {value.__class__.__name__}", cause)
@@ -240,16 +241,16 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
 
 def _is_settled(value: Any) -> bool:
     """Whether an object is a function of a module, or immutable with plain values only."""
-    if isinstance(value, types.FunctionType):
+    if is_a(value, types.FunctionType):
         return not value.__closure__
-    if isinstance(value, frozenset):
-        return all(isinstance(v, PLAIN) for v in value)
+    if is_a(value, frozenset):
+        return all(is_a(v, PLAIN) for v in value)
     return is_ours(value) and not getattr(value, "__dict__", None)
 
 
 def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The values of the names of a class or module: of the user's all, of others those used."""
-    module = owner.__module__ if isinstance(owner, type) else owner.get("__name__")
+    module = owner.__module__ if is_a(owner, type) else owner.get("__name__")
     every = {name: value for name, value in parts_of(space) if name[:2] != "__"} if is_users(
         module) else {}
     return {**every, **{name: space.get(name, ABSENT) for name in names}}

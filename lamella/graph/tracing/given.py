@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.classes import is_a
 from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
 from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ByIdentity
@@ -82,7 +83,7 @@ class Given:
             if type(before) is tuple or not has_changed(compared(thing), before):
                 continue
             holder = holder_of(thing)
-            if isinstance(holder, (list, dict)):
+            if is_a(holder, (list, dict)):
                 assign(holder, WHOLE, before)
             else:
                 for key, _ in list(kind_of(now := compared(thing)).changes(now, before)):
@@ -91,7 +92,7 @@ class Given:
 
 def _content(thing: Any) -> Any:
     """A copy of what a thing holds; the parts of a function or a method, as a tuple."""
-    if isinstance(thing, (list, dict)) or is_record(thing):
+    if is_a(thing, (list, dict)) or is_record(thing):
         return kind_of(now := compared(thing)).copy(now)
     found = apart(thing)
     return tuple([part.thing if type(part) is ByIdentity else part

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...core.classes import is_a
 from ...core.state import state
 from ...tensors.parameter import Parameter
 from ..guards.kinds import is_no_parameter, is_users
@@ -29,10 +30,10 @@ def _is_fixed(thing: Any, reach: Reachable) -> bool:
     """
     if is_no_parameter(thing):
         return id(thing) in reach.tensors.unnamed
-    if isinstance(thing, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)):
+    if is_a(thing, (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)):
         return True
     return thing in reach.visited and (
-        isinstance(thing, Parameter) or type(thing).__eq__ is object.__eq__)
+        is_a(thing, Parameter) or type(thing).__eq__ is object.__eq__)
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def identities_checked(reach: Reachable) -> Iterator[None]:
     Where two threads record the same module, one of them may find `id` itself, which is refused.
     """
     spaces = [space for _, space, names in reach.names.spaces.values()
-              if "id" in names and isinstance(space, dict) and "id" not in space
+              if "id" in names and is_a(space, dict) and "id" not in space
               and is_users(space.get("__name__"))]
     for space in spaces:
         space["id"] = identity

@@ -388,6 +388,8 @@ class Recorder(DispatchMode):
         node.meta["tensor_meta"] = meta_of_value(raw)
         self._give(raw, node)
         self.constants.append(raw)
+        if type(raw) is torch.Tensor and raw.layout is torch.strided:
+            self._given.add(raw.untyped_storage()._cdata)
         return node
 
 

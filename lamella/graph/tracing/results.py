@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ...autodiff.tree import dict_like
+from ...core.classes import is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..guards.arguments import fields_of, holds_values, made_of
@@ -133,7 +134,7 @@ class Results:
             self.uses_things = True
             if value not in self._reach.visited:
                 return self._things[id(value)]
-        if id(value) in self._met and not isinstance(value, PLAIN):
+        if id(value) in self._met and not is_a(value, PLAIN):
             return self._met[id(value)]
         number = self._held.get(id(value))
         found = self._tree(value) if number is None else Held(number)
@@ -144,7 +145,7 @@ class Results:
 
     def _tree(self, value: Any) -> Any:
         place = None if self._numbers is None else self._numbers.place(value)
-        if isinstance(place, torch.Tensor):
+        if is_a(place, torch.Tensor):
             self.new.append(place)
             return Read(len(self.new) - 1)
         if place is not None:
@@ -153,27 +154,27 @@ class Results:
         if pieces is not None:
             pieces[1::3] = map(self.described, pieces[1::3])
             return Text(pieces)
-        if isinstance(value, SIZES):
-            kind = torch.int64 if isinstance(value, torch.SymInt) else torch.float64
+        if is_a(value, SIZES):
+            kind = torch.int64 if is_a(value, torch.SymInt) else torch.float64
             self.new.append(torch.ops.aten.scalar_tensor(value, dtype=kind))
             return Read(len(self.new) - 1)
-        if isinstance(value, Parameter):
+        if is_a(value, Parameter):
             return value
-        if isinstance(value, Tensor):
+        if is_a(value, Tensor):
             own = tuple([(name, self.described(v)) for name, v in value.__dict__.items()])
-            if not all(isinstance(v, PLAIN) for v in value.__dict__.values()):
+            if not all(is_a(v, PLAIN) for v in value.__dict__.values()):
                 raise CannotTrace("gives attributes to a new Tensor")
             self.new.append(value._raw)
             return New(len(self.new) - 1, own)
-        if isinstance(value, (list, dict)) and value in self._reach.visited:
+        if is_a(value, (list, dict)) and value in self._reach.visited:
             return Known(value, next((source for thing, source in self._reach.contents.containers
                                       if thing is value), None))
-        if isinstance(value, tuple):
+        if is_a(value, tuple):
             parts = [self.described(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        if isinstance(value, list):
+        if is_a(value, list):
             return [self.described(part) for part in value]
-        if isinstance(value, dict):
+        if is_a(value, dict):
             parts = {self._plain(key): self.described(part) for key, part in value.items()}
             return parts if type(value) is dict else dict_like(value, parts)
         if value not in self._reach.visited and holds_values(value):
@@ -239,7 +240,7 @@ class Rebuilding:
 
     def value_of(self, tree: Any) -> Any:
         """The value of a description; the very same description gives the very same value."""
-        if not isinstance(tree, (tuple, list, dict)):
+        if not is_a(tree, (tuple, list, dict)):
             return tree
         if id(tree) not in self._made:
             self._made[id(tree)] = self._make(tree)
@@ -267,10 +268,10 @@ class Rebuilding:
             return joined([self.value_of(piece) for piece in tree.pieces])
         if type(tree) is Read:
             return self._new[tree.number].item()
-        if isinstance(tree, tuple):
+        if is_a(tree, tuple):
             parts = [self.value_of(part) for part in tree]
             return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
-        if isinstance(tree, list):
+        if is_a(tree, list):
             return [self.value_of(part) for part in tree]
         parts = {key: self.value_of(part) for key, part in tree.items()}
         return parts if type(tree) is dict else dict_like(tree, parts)

@@ -15,6 +15,7 @@ import torch
 
 from ...autodiff.tree import container_tensors as tensors
 from ...autodiff.tree import map_container_tensors as map_tensors
+from ...core.classes import is_a
 from ...core.state import in_graph, state
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
@@ -127,7 +128,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
         # what the program didn't ask to compile
         if scalars is not None or trace.refused is None and (
-                symbolic or in_graph() and isinstance(error, (Exception, CannotTrace))):
+                symbolic or in_graph() and is_a(error, (Exception, CannotTrace))):
             trace.undo()
         else:
             recorder.update(at_end=True)
@@ -156,7 +157,7 @@ def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
     stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]] = []
 
     def replaced(value: Any) -> Any:
-        if not isinstance(value, Tensor) or isinstance(value, Parameter) or id(value) not in held:
+        if not is_a(value, Tensor) or is_a(value, Parameter) or id(value) not in held:
             return value
         for tensor, stand_in, _ in stand_ins:
             if tensor is value:

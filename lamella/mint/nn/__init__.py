@@ -6,9 +6,6 @@ from ...compat.missing import getattr_of as _getattr_of
 from ...nn import (
     AdaptiveMaxPool2d,
     Cell,
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
     Flatten,
     Identity,
     Linear,
@@ -16,18 +13,11 @@ from ...nn import (
     MaxUnpool2d,
     Mish,
     PixelShuffle,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
     ReLU,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
     RMSNorm,
     Sigmoid,
     SoftMarginLoss,
     Tanh,
-    ZeroPad2d,
 )
 from ...nn import AvgPool1dExt as AvgPool1d
 from ...nn import AvgPool2dExt as AvgPool2d
@@ -53,6 +43,7 @@ from .convolution import *
 from .image import *
 from .loss import *
 from .normalization import *
+from .padding import *
 from .recurrent import *
 
 __getattr__ = _getattr_of(__name__)

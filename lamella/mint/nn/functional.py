@@ -40,7 +40,7 @@ from ...ops import (
 )
 from ...ops import inplace_sigmoid as sigmoid_
 from ...ops.convolution import convolve
-from ...ops.loss import check_reduction
+from ...ops.loss import check_reduction_word
 from ...ops.normalization import root_mean_square_norm
 from ...ops.pooling import mean_over_windows
 from ...tensors.inplace import in_place
@@ -350,7 +350,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean",
     >>> print(ms.mint.nn.functional.kl_div(x, x, log_target=True))
     0.0
     """
-    check_reduction("kl_div", reduction, "batchmean")
+    check_reduction_word("kl_div", reduction, "batchmean")
     if log_target:
         each = ops.exp(target) * (target - input)
     else:

@@ -1,15 +1,14 @@
-"""Layers of `mint.nn` that pool to a size, resize and pad."""
+"""Layers of `mint.nn` that pool to a size and resize."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...nn import ConstantPad1d, ConstantPad3d
 from . import functional as F
 from .function_layer import FunctionLayer
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-           "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad3d"]
+           "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class AdaptiveAvgPool1d(FunctionLayer):
@@ -96,17 +95,3 @@ class UpsamplingNearest2d(FunctionLayer):
 
     def __init__(self, size: Any = None, scale_factor: Any = None):
         super().__init__(size=size, scale_factor=scale_factor)
-
-
-class ZeroPad1d(ConstantPad1d):
-    """`ConstantPad1d` with zeros."""
-
-    def __init__(self, padding: Any):
-        super().__init__(padding, 0)
-
-
-class ZeroPad3d(ConstantPad3d):
-    """`ConstantPad3d` with zeros."""
-
-    def __init__(self, padding: Any):
-        super().__init__(padding, 0)

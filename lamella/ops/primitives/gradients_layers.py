@@ -12,7 +12,10 @@ from typing import Any
 import torch
 
 from ...core.errors import op
+from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
+from ..arguments import FLOATS, require, typed
+from ..composite import prim_attr_register
 from ..flash_attention import flash_attention_score
 from ..primitive import Primitive, primitive
 from .attributed import Attributed
@@ -28,7 +31,7 @@ from .image import (
     ResizeNearestNeighborV2,
 )
 from .nn import LRN, MirrorPad, PadV3
-from .patches import DeformableOffsets, Dilation2D
+from .patches import Dilation2D, windows_of
 from .pooling import AvgPool, AvgPool3D, MaxPool, MaxPool3D
 from .reduce import L2Normalize
 
@@ -103,8 +106,42 @@ LRNGrad = _of_forward("LRNGrad", LRN, "dout x _out")
 L2NormalizeGrad = _of_forward("L2NormalizeGrad", L2Normalize, "x _out dout")
 ROIAlignGrad = _of_forward("ROIAlignGrad", ROIAlign, "dout rois shape")
 Dilation2DBackpropInput = _of_forward("Dilation2DBackpropInput", Dilation2D, "x filter dout")
-DeformableOffsetsGrad = _of_forward("DeformableOffsetsGrad", DeformableOffsets, "dout x offsets",
-                                    "x offsets")
+
+
+class DeformableOffsetsGrad(Primitive):
+    """The gradients of `DeformableOffsets` by its inputs, with its attributes.
+
+    There are as many windows as offsets, which may be fewer than the picture has.
+
+    Args:
+        data_format: ``'NCHW'``, or ``'NHWC'`` for inputs with channels last.
+
+    Inputs:
+        dout, x, offsets: the gradient of the result, and the inputs of `DeformableOffsets`.
+
+    Outputs:
+        The gradients by `x` and `offsets`.
+    """
+
+    @prim_attr_register
+    def __init__(self, strides: Any, pads: Any, ksize: Any, dilations: Any = (1, 1, 1, 1),
+                 data_format: str = "NCHW", deformable_groups: int = 1, modulated: bool = True):
+        require(modulated is True, ValueError,
+                f"For '{self.name}', 'modulated' must be True, but got {modulated!r}.")
+        one_of(data_format, ("NCHW", "NHWC"), "data_format", self.name)
+
+    def __call__(self, dout: Tensor, x: Tensor, offsets: Tensor) -> tuple[Tensor, ...]:
+        last = self.data_format == "NHWC"
+        strides, dilations = ([v[i] for i in (0, 3, 1, 2)] if last and len(v) == 4 else v
+                              for v in (self.strides, self.dilations))
+        given = [typed(v, self.name, name, FLOATS, 4)
+                 for v, name in ((dout, "dout"), (x, "x"), (offsets, "offsets"))]
+        if last:
+            given = [v.permute(0, 3, 1, 2) for v in given]
+        found = pulled_back(lambda x, offsets: wrap(windows_of(
+            self.name, x._raw, offsets._raw, self.ksize, strides, self.pads, dilations,
+            self.deformable_groups, fits=False)), *map(wrap, given))
+        return tuple(wrap(v._raw.permute(0, 2, 3, 1)) for v in found) if last else found
 
 
 class Dilation2DBackpropFilter(Dilation2D):

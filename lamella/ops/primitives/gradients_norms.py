@@ -8,6 +8,7 @@ import torch
 
 from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
+from ..arguments import FLOATS, typed
 from ..primitive import primitive
 from .attributes import positive_int, positive_ints, positive_number, with_attributes
 from .gradients import pulled_back
@@ -15,7 +16,6 @@ from .gradients import pulled_back
 __all__ = ["BatchNormGrad", "BatchNormGradGrad", "GroupNorm", "GroupNormGrad", "InstanceNormV2",
            "InstanceNormV2Grad", "LayerNormGrad", "LayerNormGradGrad", "PSROIPooling",
            "PSROIPoolingGrad"]
-
 
 def _layer_gradients(x: torch.Tensor, dy: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor,
                      gamma: torch.Tensor, norm_axis: int, params_axis: int
@@ -199,8 +199,8 @@ def _inside(begin: torch.Tensor, length: torch.Tensor, groups: int, size: int) -
     """Which pixels of a side are in which of the cells of regions: (regions, cells, pixels)."""
     cells = torch.arange(groups, device=begin.device)
     step = length / groups
-    first = torch.floor(cells * step[:, None] + begin[:, None] + 0.5).clamp(0, size)
-    last = torch.floor((cells + 1) * step[:, None] + begin[:, None] + 0.5).clamp(0, size)
+    first = torch.floor(cells * step[:, None] + begin[:, None]).clamp(0, size)
+    last = torch.ceil((cells + 1) * step[:, None] + begin[:, None]).clamp(0, size)
     pixels = torch.arange(size, device=begin.device)
     return (pixels >= first[..., None]) & (pixels < last[..., None])
 
@@ -213,17 +213,19 @@ def _ps_roi_pooling(features: Tensor, rois: Tensor, *, spatial_scale: float, gro
     `rois` has shape (batch, 5, regions): for each the image, x0, y0, x1, y1; the result has shape
     (batch * regions, output_dim, group_size, group_size).
     """
-    raw, regions = features._raw, rois._raw
+    raw = typed(features, "PSROIPooling", "features", FLOATS)
+    regions = typed(rois, "PSROIPooling", "rois", FLOATS)
     if raw.dim() != 4 or raw.shape[1] != output_dim * group_size ** 2:
-        raise ValueError(f"For 'PSROIPooling', 'features' must have the shape (N, output_dim * "
-                         f"group_size * group_size, H, W), but got {features.shape}.")
+        raise RuntimeError(f"For 'PSROIPooling', 'features' must have the shape (N, output_dim * "
+                           f"group_size * group_size, H, W), but got {features.shape}.")
     if regions.dim() != 3 or regions.shape[1] != 5:
         raise ValueError(f"For 'PSROIPooling', 'rois' must have the shape (N, 5, regions), but "
                          f"got {rois.shape}.")
     image, *corners = regions.mT.reshape(-1, 5).float().unbind(-1)
-    x0, y0, x1, y1 = (torch.floor(side + 0.5) * spatial_scale for side in corners)
+    scaled = (side * spatial_scale for side in corners)
+    x0, y0, x1, y1 = (torch.floor(side.abs() + 0.5) * side.sign() for side in scaled)
     height, width = raw.shape[2:]
-    inside = [_inside(begin, (end + spatial_scale - begin).clamp(min=0.1), group_size, size)
+    inside = [_inside(begin, (end - begin).clamp(min=1), group_size, size)
               .to(raw.dtype) for begin, end, size in ((y0, y1, height), (x0, x1, width))]
     cells = raw.reshape(-1, output_dim, group_size, group_size, height, width)[image.long()]
     sums = torch.einsum("rpy,rqx,ropqyx->ropq", inside[0], inside[1], cells)
@@ -235,6 +237,8 @@ def _ps_roi_pooling(features: Tensor, rois: Tensor, *, spatial_scale: float, gro
 def _ps_roi_pooling_grad(x: Tensor, rois: Tensor, *, input_size: Any, spatial_scale: float,
                          group_size: int, output_dim: int) -> Tensor:
     """The gradient of `PSROIPooling` by the features, whose images have `input_size`."""
+    for value, name in ((x, "x"), (rois, "rois")):
+        typed(value, "PSROIPoolingGrad", name, (torch.float32,))
     sizes = (input_size, input_size) if isinstance(input_size, int) else tuple(input_size)
     batch, regions = rois.shape[0], rois.shape[-1]
     wanted = (batch * regions, output_dim, group_size, group_size)
@@ -261,7 +265,15 @@ InstanceNormV2Grad = with_attributes("InstanceNormV2Grad", _instance_norm_grad, 
                                      epsilon=1e-5)
 GroupNorm = primitive("GroupNorm", _group_norm)
 GroupNormGrad = primitive("GroupNormGrad", _group_norm_grad)
-_CELLS = {"input_size": positive_ints, "spatial_scale": positive_number,
+
+
+def _picture_size(name: str, attribute: str, value: Any) -> None:
+    if isinstance(value, list):
+        raise TypeError(f"For '{name}', '{attribute}' must be an int or a tuple, but got {value}.")
+    positive_ints(name, attribute, value)
+
+
+_CELLS = {"input_size": _picture_size, "spatial_scale": positive_number,
           "group_size": positive_int, "output_dim": positive_int}
 PSROIPooling = with_attributes("PSROIPooling", _ps_roi_pooling, "spatial_scale", "group_size",
                                "output_dim", checks=_CELLS)

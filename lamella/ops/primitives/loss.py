@@ -316,7 +316,8 @@ class CTCLoss(Attributed):
 
     Args:
         preprocess_collapse_repeated: merge equal neighbours among the labels first.
-        ctc_merge_repeated: must be True: otherwise repeated labels would be ambiguous.
+        ctc_merge_repeated: whether a label may be said in several steps that follow one another.
+            If not, each label takes one step, and blanks fill the others.
         ignore_longer_outputs_than_inputs: accept sequences shorter than their labels, whose loss
             is infinite.
 
@@ -335,8 +336,6 @@ class CTCLoss(Attributed):
     def __init__(self, preprocess_collapse_repeated: bool = False, ctc_merge_repeated: bool = True,
                  ignore_longer_outputs_than_inputs: bool = False):
         super().__init__()
-        if not ctc_merge_repeated:
-            raise ValueError("For 'CTCLoss', 'ctc_merge_repeated' must be True, but got False.")
         self.add_prim_attr("preprocess_collapse_repeated", preprocess_collapse_repeated)
         self.add_prim_attr("ctc_merge_repeated", ctc_merge_repeated)
         self.add_prim_attr("ignore_longer_outputs_than_inputs", ignore_longer_outputs_than_inputs)
@@ -365,6 +364,8 @@ class CTCLoss(Attributed):
         def losses(scores: torch.Tensor) -> torch.Tensor:
             # PyTorch has no kernel for float16
             wide = scores.float() if scores.dtype is torch.float16 else scores
+            if not self.ctc_merge_repeated:
+                return _loss_of_single_steps(torch.log_softmax(wide, -1), flat, lengths, counts)
             # of infinite losses, the operator beneath `F.ctc_loss` sets the gradient alone to 0
             return torch.ops.aten._ctc_loss(torch.log_softmax(wide, -1), flat, lengths, counts,
                                             raw.shape[2] - 1, True)[0]
@@ -394,6 +395,25 @@ class CTCLoss(Attributed):
             new[1:] = (values[1:] != values[:-1]) | (rows[1:] != rows[:-1])
             rows, values = rows[new], values[new]
         return values, torch.bincount(rows, minlength=count)
+
+
+def _loss_of_single_steps(chances: torch.Tensor, labels: torch.Tensor, lengths: torch.Tensor,
+                          counts: torch.Tensor) -> torch.Tensor:
+    """The loss where each label takes one step: minus the log of the sum over the steps chosen.
+
+    `chances` are logarithms, of shape (T, N, C); infinite losses have the gradient 0.
+    """
+    most = int(counts.max()) if len(counts) else 0
+    begins = (counts.cumsum(0) - counts)[:, None] + torch.arange(most, device=labels.device)
+    padded = torch.cat([labels, labels.new_zeros(1)])[begins.clamp(max=len(labels))]
+    never = chances.new_full((len(counts), 1), -1e30)  # finite, so that no gradient is NaN
+    said = torch.cat([torch.zeros_like(never), never.expand(-1, most)], 1)  # so many labels
+    for step, scores in enumerate(chances):
+        one_more = torch.cat([never, said[:, :-1] + scores.gather(1, padded)], 1)
+        now = torch.logaddexp(said + scores[:, -1:], one_more)
+        said = torch.where((step < lengths)[:, None], now, said)
+    found = said.gather(1, counts[:, None])[:, 0]
+    return torch.where(found < -1e29, torch.inf, -found)
 
 
 class CTCGreedyDecoder(Attributed):

@@ -175,12 +175,18 @@ class DeformableOffsets(Primitive):
         one_of(data_format, ("NCHW",), "data_format", self.name)
 
     def __call__(self, x: Tensor, offsets: Tensor) -> Tensor:
-        columns = deformable_columns(
-            typed(x, self.name, "x", FLOATS, 4), typed(offsets, self.name, "offsets", FLOATS, 4),
-            self.ksize, self.strides, self.pads, self.dilations, self.deformable_groups,
-            self.modulated)
-        n, channels, _, high, wide = columns.shape
-        tall, broad = each(self.name, "ksize", self.ksize, 2)
-        # (N, C, kH, kW, H_out, W_out) to (N, C, H_out, kH, W_out, kW)
-        laid = columns.reshape(n, channels, tall, broad, high, wide).permute(0, 1, 4, 2, 5, 3)
-        return wrap(laid.reshape(n, channels, high * tall, wide * broad))
+        return wrap(windows_of(
+            self.name, typed(x, self.name, "x", FLOATS, 4),
+            typed(offsets, self.name, "offsets", FLOATS, 4), self.ksize, self.strides, self.pads,
+            self.dilations, self.deformable_groups, fits=True))
+
+
+def windows_of(name: str, x: torch.Tensor, offsets: torch.Tensor, ksize: Any, strides: Any,
+               pads: Any, dilations: Any, groups: int, fits: bool) -> torch.Tensor:
+    """What `DeformableOffsets` gives, see `convolution.deformable_columns`."""
+    columns = deformable_columns(x, offsets, ksize, strides, pads, dilations, groups, True, fits)
+    n, channels, _, high, wide = columns.shape
+    tall, broad = each(name, "ksize", ksize, 2)
+    # (N, C, kH, kW, H_out, W_out) to (N, C, H_out, kH, W_out, kW)
+    laid = columns.reshape(n, channels, tall, broad, high, wide).permute(0, 1, 4, 2, 5, 3)
+    return laid.reshape(n, channels, high * tall, wide * broad)

@@ -28,32 +28,14 @@ from ..composite import prim_attr_register
 from ..operands import flag, floating
 from ..primitive import Primitive
 from ..random import cauchy, draw, laplace_from, standard_gamma
-from ..sampling import (
-    bernoulli,
-    choice_with_mask,
-    log_uniform_candidate_sampler,
-    multinomial_with_replacement,
-    random_categorical,
-    randperm,
-    uniform_candidate_sampler,
-)
-from .attributes import with_attributes
+from ..sampling import bernoulli, multinomial_with_replacement, randperm
 
 __all__ = [
-    "Bernoulli", "Cauchy", "Gamma", "LogNormalReverse", "LogUniformCandidateSampler",
-    "Multinomial", "MultinomialWithReplacement", "NonDeterministicInts",
-    "ParameterizedTruncatedNormal", "Poisson", "RandomCategorical", "RandomChoiceWithMask",
-    "RandomGamma", "RandomPoisson", "RandomShuffle", "Randperm", "RandpermV2", "StandardLaplace",
-    "StandardNormal", "TruncatedNormal", "UniformCandidateSampler", "UniformInt", "UniformReal",
+    "Bernoulli", "Cauchy", "Gamma", "LogNormalReverse", "Multinomial",
+    "MultinomialWithReplacement", "NonDeterministicInts", "ParameterizedTruncatedNormal",
+    "Poisson", "RandomGamma", "RandomPoisson", "RandomShuffle", "Randperm", "RandpermV2",
+    "StandardLaplace", "StandardNormal", "TruncatedNormal", "UniformInt", "UniformReal",
 ]
-
-
-LogUniformCandidateSampler = with_attributes(
-    "LogUniformCandidateSampler", log_uniform_candidate_sampler, num_true=1, num_sampled=5,
-    unique=True, range_max=5, seed=0)
-UniformCandidateSampler = with_attributes(
-    "UniformCandidateSampler", uniform_candidate_sampler, "num_true", "num_sampled", "unique",
-    "range_max", seed=0, remove_accidental_hits=False)
 
 
 class _Seeded(Primitive):
@@ -414,29 +396,6 @@ class RandomShuffle(_Seeded):
         if not raw.dim():
             return wrap(raw.clone())
         return wrap(raw[torch.randperm(raw.shape[0], generator=self._stream, device=raw.device)])
-
-
-class RandomCategorical(Primitive):
-    """Classes drawn from rows of unnormalised log-probabilities: ``(logits, num_sample, seed)``."""
-
-    @prim_attr_register
-    def __init__(self, dtype: Any = mstype.int64):
-        pass
-
-    def __call__(self, logits: Tensor, num_sample: int, seed: int = 0) -> Tensor:
-        return random_categorical(logits, num_sample, seed, self.dtype)
-
-
-class RandomChoiceWithMask(Primitive):
-    """`ops.choice_with_mask` with count and seeds as attributes."""
-
-    @prim_attr_register
-    def __init__(self, count: int = 256, seed: int = 0, seed2: int = 0):
-        as_int(seed, self.name, "seed")
-        as_int(seed2, self.name, "seed2")
-
-    def __call__(self, input_x: Tensor) -> tuple[Tensor, Tensor]:
-        return choice_with_mask(input_x, self.count, abs(self.seed or self.seed2) or None)
 
 
 class Randperm(Primitive):

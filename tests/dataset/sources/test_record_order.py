@@ -5,7 +5,6 @@ import pytest
 import lamella.dataset as ds
 from lamella.dataset import Shuffle
 from lamella.dataset.mindrecord import FileWriter
-from lamella.dataset.sources.record_order import _Congruential
 
 GLOBAL = [[7, 3, 0, 6, 10, 5, 11, 9, 8, 4, 1, 2], [3, 9, 6, 5, 8, 4, 1, 0, 10, 7, 11, 2]]
 FILES = [[8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3]]
@@ -70,8 +69,3 @@ def test_shards(files, shuffle, blocks, monkeypatch):
     data = ds.MindDataset(files, shuffle=shuffle, num_shards=2, shard_id=1)
     assert data.get_dataset_size() == 6
     assert epochs(data) == (BLOCKS if blocks else ROW_BY_ROW)[shuffle]
-
-
-def test_permutations_hold_each_number_once():
-    for count in (0, 1, 2, 3, 10, 60000):
-        assert sorted(_Congruential(7).permutation(count).tolist()) == list(range(count))

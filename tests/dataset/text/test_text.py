@@ -139,3 +139,8 @@ def test_files_of_vectors_that_are_none(tmp_path, name, text, kind, message):
         (tmp_path / name).write_text(text)
     with pytest.raises(RuntimeError, match=message):
         kind.from_file(str(tmp_path / (name or "none")))
+
+
+def test_padding_of_n_grams_is_shorter_than_they_are():
+    assert list(T.Ngram(2, ("_", 3), ("&", 3), "-")(["a", "b"])) == ["_-a", "a-b", "b-&"]
+    assert list(T.Ngram(3, ("_", 5), ("&", 1), "-")(["a"])) == ["_-_-a", "_-a-&"]

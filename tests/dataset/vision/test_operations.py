@@ -262,3 +262,13 @@ def test_an_image_with_transparency_is_read_in_rgb(tmp_path):
     rgba = np.arange(64, dtype=np.uint8).reshape(4, 4, 4)
     Image.fromarray(rgba, "RGBA").save(tmp_path / "a.png")
     assert np.array_equal(vision.read_image(str(tmp_path / "a.png")), rgba[..., :3])
+
+
+@pytest.mark.parametrize("height, width", [(7, 8), (8, 7), (5, 3)])
+@pytest.mark.parametrize("as_pillow", [False, True])
+def test_small_images_are_padded_before_a_part_is_cropped(height, width, as_pillow):
+    image = np.full((height, width, 3), 7, np.uint8)
+    crop = vision.RandomCrop((8, 8), pad_if_needed=True)
+    found = np.asarray(crop(vision.ToPIL()(image) if as_pillow else image))
+    assert found.shape == (8, 8, 3)
+    assert set(np.unique(found)) == {0, 7}

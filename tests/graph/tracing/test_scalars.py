@@ -7,6 +7,7 @@ from math import exp
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
@@ -459,3 +460,21 @@ def test_a_deque_that_is_read_or_replaced():
             own.latest.clear()
         np.testing.assert_allclose(compiled(X * n).asnumpy(), eager(X * n).asnumpy())
         assert repr(own.latest) == repr(known.latest)
+
+
+def test_a_dry_run_puts_back_tensors_of_pytorch_that_the_function_keeps():
+    class Counted:
+        def __init__(self):
+            self.kept = 5, torch.zeros(())
+
+        def __call__(self, x):
+            if self.kept[0] != 7:
+                self.kept = 7, torch.zeros(())
+            self.kept[1].copy_(self.kept[1] + 1)
+            return Tensor(x._raw + self.kept[1])
+
+    counted, eager = Counted(), Counted()
+    step = jit(lambda x: counted(x))
+    for _ in range(5):
+        assert step(X).tolist() == eager(X).tolist()
+    assert step.report()["replays"] >= 2

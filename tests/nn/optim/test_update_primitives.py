@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import ops
+from lamella.ops.primitives import update_rules
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_primitives.json").read_text())
 START = {"p": [[0.6, -0.4], [0.1, 0.5]], "a": [[0.6, 0.5], [0.2, 0.6]],
@@ -121,3 +123,16 @@ def test_the_printed_form():
     assert repr(ops.ApplyMomentum()) == (
         "Prim[ApplyMomentum]<use_nesterov=False, use_locking=False, gradient_scale=1.0, "
         "side_effect_mem=True>")
+
+
+@pytest.mark.parametrize("rule", [update_rules.nesterov_adam, update_rules.adamax])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rules_of_16_bits_are_those_of_float32_rounded_once(rule, dtype):
+    torch.manual_seed(0)
+    narrow = [[torch.rand(size).to(dtype) for size in (3, 5)] for _ in range(4)]
+    wide = [[raw.float() for raw in raws] for raws in narrow]
+    for lists in (narrow, wide):
+        rule(*lists, 0.1, 0.9, 0.99, 1e-8, decay=0.01)
+    for name, mine, theirs in zip("p g m v".split(), narrow, wide, strict=True):
+        for raw, wanted in zip(mine, theirs, strict=True):
+            assert raw.dtype is dtype and torch.equal(raw, wanted.to(dtype)), name
