@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
 from .forward import push
 from .level import batching, current
+from .taylor_rules import Moving, Series, moved
 from .tree import differentiable, map_tensors, tensors
 
 _HIGHEST = 12  # each order doubles the work
@@ -23,7 +25,9 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     The path has the derivatives `series` at the point `primals`; the result has those of `fn` on
     it. With first derivatives of one and others of zero they are the derivatives by the input
-    itself. Orders beyond the first cost about three times as much each.
+    itself. In a compiled function all orders are computed at once, as Taylor series (Griewank and
+    Walther, "Evaluating Derivatives", 2008, chapter 13), if `fn` only computes and has no rules of
+    its own; else by nested derivatives, where each order costs about three times as much.
 
     Args:
         fn: a function or Cell of Tensors.
@@ -130,6 +134,16 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
         raise ValueError(f"Derivatives up to order {_HIGHEST} can be computed, but got order "
                          f"{order}.")
 
+    if state.trace is not None and order > 1:
+        found = _by_rules(fn, points, paths, order)
+        if found is not None:
+            return found
+    return _nested_along(fn, points, paths, order)
+
+
+def _nested_along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
+                  order: int) -> tuple[Any, list[Any]]:
+    """The same by derivatives of derivatives."""
     # the value on the path, and its derivatives: D of a function of the path's derivatives
     # x0, x1, ... is its derivative along x1, x2, ...
     known = [[point._raw for point in points],
@@ -154,6 +168,48 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
         at = differentiated(at, k)
     value, *found = at(*[wrap(raw) for part in known for raw in part])
     return value, found
+
+
+def _by_rules(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
+              order: int) -> tuple[Any, list[Any]] | None:
+    """The same by Taylor series of all orders at once, in a function that is being recorded.
+
+    None if `fn` does more than computing.
+    """
+    tree: list[Any] = []
+
+    def call(raws: list[torch.Tensor]) -> list[torch.Tensor]:
+        tree[:] = [fn(*map(wrap, raws))]
+        return [leaf._raw for leaf in tensors(tree[0])]
+
+    body = state.trace.body(fn, call, [point._raw for point in points])  # type: ignore[union-attr]
+    if body is None:
+        return None
+    given = [Moving([point._raw, *[path[k] / math.factorial(k + 1) for k in range(order)]])
+             for point, path in zip(points, paths, strict=True)]
+    with torch.enable_grad():
+        ends = [end.series if isinstance(end, Moving) else [end, *[None] * order]
+                for end in body(given, moved(order, _nested))]
+    rows = [[torch.zeros_like(row[0]) if raw is None else raw * math.factorial(k)
+             for k, raw in enumerate(row)] for row in ends]
+
+    def of(k: int) -> Any:
+        column = iter([row[k] for row in rows])
+        return map_tensors(lambda _: wrap(next(column)), tree[0])
+
+    return of(0), [of(k) for k in range(1, order + 1)]
+
+
+def _nested(call: Callable[..., Any], several: list[Series]) -> list[Series]:
+    """The series of a function of raw tensors by nested derivatives."""
+    order = len(several[0]) - 1
+    paths = [torch.stack([torch.zeros_like(series[0]) if raw is None else raw * math.factorial(k)
+                          for k, raw in enumerate(series)][1:]) for series in several]
+    value, found = _nested_along(
+        lambda *given: tuple([wrap(raw) for raw in call(*[g._raw for g in given])]),
+        [wrap(series[0]) for series in several], paths, order)
+    return [[start._raw, *[row[i]._raw / math.factorial(k + 1) for k, row in enumerate(found)]]
+            for i, start in enumerate(value)]
 
 
 def _moving(paths: list[torch.Tensor]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from .loops import check_function, looped, scanned
+from .loops import check_function, counted, looped, scanned
 from .primitive import Primitive
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop"]
@@ -52,7 +52,10 @@ class ForiLoop(Primitive):
         - **upper** - int or Tensor.
         - **loop_func** - takes the counter and the value; the next value.
         - **init_val** - the first value.
-        - **unroll** - accepted as MindSpore does.
+        - **unroll** - whether a compiled function records each step, with the counter as an int.
+          Otherwise it records one step, if `loop_func` only computes and keeps the value's shapes
+          and types; the counter is then a Tensor of rank 0 and type int64, and bounds that are
+          Tensors may be others in each call.
 
     Outputs:
         The last value.
@@ -76,6 +79,9 @@ class ForiLoop(Primitive):
             if not isinstance(bound, (int, Tensor)) or isinstance(bound, bool):
                 raise TypeError(f"For '{self.name}', '{argument}' must be an int or a Tensor, "
                                 f"but got {type(bound).__name__}.")
+        found = None if unroll else counted(loop_func, lower, upper, init_val)
+        if found is not None:
+            return found[0]
         value = init_val
         for count in range(int(lower), int(upper)):
             value = loop_func(count, value)

@@ -172,6 +172,33 @@ def scanned(f: Callable[[Any, Any], Any], init: Any, elements: Sequence[Any]
     return init, results
 
 
+def counted(f: Callable[[Any, Any], Any], lower: Any, upper: Any, init: Any) -> tuple[Any] | None:
+    """The result of a loop over counts as one operation of the graph that is being recorded.
+
+    None if there is no such graph, or the loop has to be recorded step by step.
+
+    Args:
+        f: takes the count, a Tensor, and the value; gives the next value.
+        lower, upper: the first count, and the one behind the last: ints or Tensors.
+        init: the first value.
+    """
+    if state.trace is None:
+        return None
+    if isinstance(lower, int) and isinstance(upper, int):
+        if upper - lower < FEWEST:
+            return None
+        counts = torch.arange(lower, upper)
+        found = _Recorded((f,), init).scans(
+            lambda value, count: (f(count, value), None), wrap(counts), [counts], upper - lower)
+        return None if found is None else (found[0],)
+    first, last = [bound._raw.to(torch.int64).reshape(()) if isinstance(bound, Tensor)
+                   else torch.tensor(bound) for bound in (lower, upper)]
+    found = _Recorded((f,), (wrap(first), init)).whiles(
+        lambda value: wrap(value[0]._raw < last),
+        lambda value: (wrap(value[0]._raw + 1), f(*value)))
+    return None if found is None else (found[0][1],)
+
+
 def _are_alike(elements: Sequence[Any], raws: list[torch.Tensor]) -> bool:
     """Whether elements are all None, or all Tensors that make a stack."""
     if not raws:

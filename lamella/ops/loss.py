@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from ..core.cuts import depends
 from ..core.docstrings import documented_like
 from ..core.errors import op
+from ..core.require import of_type
 from ..core.state import is_plain_run, state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
@@ -28,6 +29,12 @@ def check_reduction(name: str, reduction: Any, *more: str) -> str:
         raise ValueError(f"For '{name}', 'reduction' must be 'none', 'mean' or 'sum', "
                          f"but got {reduction!r}.")
     return reduction
+
+
+def check_reduction_word(name: str, reduction: Any, *more: str) -> str:
+    """As `check_reduction`, where something else than a str is a TypeError, as in MindSpore."""
+    of_type(reduction, str, "reduction", name)
+    return check_reduction(name, reduction, *more)
 
 
 def reduced(raw: torch.Tensor, reduction: str) -> torch.Tensor:
@@ -216,7 +223,7 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
         >>> print(ms.ops.binary_cross_entropy(ms.Tensor([0.5, 0.5]), ms.Tensor([1.0, 0.0])))
         0.6931472
     """
-    check_reduction("binary_cross_entropy", reduction)
+    check_reduction_word("binary_cross_entropy", reduction)
     p, y = logits._raw, labels._raw
     if p.shape != y.shape:
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
@@ -256,7 +263,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
         >>> print(ms.ops.binary_cross_entropy_with_logits(x, y))
         0.6931472
     """
-    check_reduction("binary_cross_entropy_with_logits", reduction)
+    check_reduction_word("binary_cross_entropy_with_logits", reduction)
     raw, labels = promote(input._raw, target._raw)
     return wrap(F.binary_cross_entropy_with_logits(
         raw, labels, None if weight is None else weight._raw, reduction=reduction,

@@ -12,7 +12,7 @@ from ..core.errors import op
 from ..core.state import state
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
-from .loss import check_reduction, reduced
+from .loss import check_reduction, check_reduction_word, reduced
 from .operands import floating
 
 __all__ = [
@@ -117,7 +117,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, beta: float = 1.0,
         >>> print(ms.ops.smooth_l1_loss(ms.Tensor([1.0, 2.0]), ms.Tensor([1.5, 4.0])))
         [0.125 1.5  ]
     """
-    check_reduction("smooth_l1_loss", reduction)
+    check_reduction_word("smooth_l1_loss", reduction)
     if beta < 0:
         raise ValueError(f"For 'smooth_l1_loss', 'beta' must be 0 or more, but got {beta}.")
     a, b = _pair("smooth_l1_loss", input, target)
@@ -412,6 +412,6 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> 
         >>> print(ms.ops.soft_margin_loss(ms.Tensor([0.0]), ms.Tensor([1.0])))
         0.6931472
     """
-    check_reduction("soft_margin_loss", reduction)
+    check_reduction_word("soft_margin_loss", reduction)
     a, b = _pair("soft_margin_loss", input, target)
     return wrap(_reduced(F.soft_margin_loss, a, b, reduction))

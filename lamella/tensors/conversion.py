@@ -236,6 +236,9 @@ def _move_to(self: Tensor, to: str, blocking: bool = True) -> Tensor:
 
 def _to_(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """Move the tensor itself to a device."""
+    if not isinstance(non_blocking, bool):
+        raise ValueError(f"For 'Tensor.to_', 'non_blocking' must be a bool, "
+                         f"but got {non_blocking!r}.")
     if device is not None:
         self._raw = self._raw.to(device_named(device, "Tensor.to_"), non_blocking=non_blocking)
     return self

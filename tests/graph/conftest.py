@@ -17,6 +17,7 @@ from lamella.machine import (
     cache,
     cross_entropy,
     extension,
+    few_queries,
     few_rows,
     int8_rows,
     kinks,
@@ -27,7 +28,7 @@ from lamella.machine import (
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
               few_rows.extension, attention.extension, batch_norm.extension,
               cross_entropy.extension, int8_rows.extension, layer_norm.extension,
-              activation.extension, kinks.extension,
+              activation.extension, kinks.extension, few_queries.extension,
               *([client.extension] if client.available() else []))
 
 

@@ -3,6 +3,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, ops
+from lamella.graph.ir.loop import loop_of
 
 ONE = Tensor(1.0)
 
@@ -28,6 +29,41 @@ def test_fori_loop():
     assert both(lambda v: loop(4, 0, lambda i, v: v + i, v), ONE).asnumpy() == 1
     assert both(lambda v, n: loop(Tensor(1), n, lambda i, v: v * i, v), ONE, Tensor(5)) == 24
     assert ms.grad(lambda v: loop(0, 3, lambda i, v: v * v, v))(Tensor(2.0)).asnumpy() == 8 * 2 ** 7
+
+
+@pytest.mark.parametrize("bounds", [(2, 12), (Tensor(2), Tensor(12)), (2, Tensor(12))])
+def test_fori_loop_of_one_recorded_step(bounds):
+    def value(x):
+        y, total = ops.ForiLoop()(*bounds, lambda i, value: (value[0] * x, value[1] + value[0] * i),
+                                  (ONE, ONE), False)
+        return y * total
+
+    x, compiled = Tensor(0.9), ms.jit(ms.value_and_grad(value))
+    wanted = ms.value_and_grad(value)(x)
+    for _ in range(3):
+        found = compiled(x)
+        np.testing.assert_allclose([float(f) for f in found], [float(w) for w in wanted], 1e-5)
+    assert loops_of(compiled, x) == 2  # forward and backward
+
+
+def test_fori_loop_to_any_bound():
+    loop = ops.ForiLoop()
+    steps = ms.jit(lambda x, n: loop(0, n, lambda i, v: v * x + i, ONE, False))
+    for n in (10, 10, 3, 0, 20):
+        value = 1.0
+        for i in range(n):
+            value = value * 0.5 + i
+        assert float(steps(Tensor(0.5), Tensor(n))) == pytest.approx(value)
+    assert steps.report()["graphs"] == 1 == loops_of(steps, Tensor(0.5), Tensor(3))
+    # asks for the count, so it is recorded step by step
+    assert both(lambda v: loop(0, 9, lambda i, v: v + i if i % 2 else v, v, False), ONE) == 17
+
+
+def loops_of(compiled, *args):
+    """How many loops there are in the only graph of a compiled function."""
+    (graph,) = compiled.graphs(*args)
+    return sum(loop_of(node) is not None for stage in graph.execution.plan.stages
+               for node in stage.part.nodes)
 
 
 def test_scan():

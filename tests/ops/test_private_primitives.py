@@ -180,7 +180,13 @@ def test_the_gradient_of_lstm():
     ("PSROIPoolingGrad([3, 3], 1.0, 2, 2)", TypeError, "'input_size' must be an int or a tuple"),
     ("PSROIPoolingGrad((0, 3), 1.0, 2, 2)", ValueError, "'input_size' must be above 0"),
     ("Uniform(1, 2.0)", TypeError, "'minval' must be a float"),
+    ("Uniform()(T([1]))", TypeError, "'x' must be a Tensor of float"),
+    ("SparseCountSparseOutput()(T([[0, 5]]), T([0]), T([2, 2]), T([1]))", RuntimeError, "inside"),
+    ("SparseCountSparseOutput()(T([[0, 1]]), T([0]), T([2, 2]), T([1, 2]))", RuntimeError,
+     "as many 'weights'"),
     ("DenseToDenseSetOperation('xor')(T([[1]]), T([[1]]))", ValueError, "'set_operation'"),
+    ("DenseToDenseSetOperation('union')(T([[1]]), T([[1], [2]]))", ValueError,
+     "all but the last ones equal"),
     ("SparseReorder()(T([[0, 5]]), T([1]), T([2, 2]))", ValueError, "inside of the shape"),
     ("SparseReshape()(T([[0, 1]]), T([2, 2]), T([3, -1]))", ValueError, "same number of elements"),
     ("RaggedTensorToTensor(['VALUE_ROWIDS'])", ValueError, "'row_partition_types' must be"),
@@ -188,7 +194,7 @@ def test_the_gradient_of_lstm():
      "3 row pointers"),
     ("SparseToDenseV2()(T([[1], [0]]), T([3]), T([1, 2]), T(0))", ValueError, "row-major order"),
     ("SolveTriangular()(R(2, 3, 3), R(3, 1))", ValueError, "all dimensions"),
-], ids=range(12))
+], ids=range(16))
 def test_wrong_attributes_and_tensors(call, kind, text):
     with pytest.raises(kind, match=text):
         eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
@@ -217,3 +223,10 @@ def test_gradients_reach_the_values_of_sparse_tensors():
     check_op(lambda v: CLASSES["SparseSoftmax"]()(places, v, T([2, 3])),
              lambda v: np.concatenate([np.exp(v[:2]) / np.exp(v[:2]).sum(), [1.0]]),
              [np.array([0.3, -0.2, 0.5])])
+
+
+def test_sums_of_sequences():
+    total = CLASSES["SequenceAddN"]()
+    assert total((1, 2, 3)) == 6 and total([T([1]), T([2])]).tolist() == [3]
+    with pytest.raises((TypeError, ValueError)):
+        total(())

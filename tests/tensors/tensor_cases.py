@@ -413,6 +413,7 @@ REFUSED = [
     ('Tensor([1]).new_ones(2,3)', TypeError),
     ("Tensor([1.5]).move_to('TPU')", ValueError),
     ("Tensor([1.5]).move_to('CPU',blocking=1)", ValueError),
+    ("Tensor([1.5]).to_('CPU',1)", ValueError),
     ('Tensor([1.5]).pin_memory()', RuntimeError),
     ('Tensor([1,2]) == Tensor([1,2,3])', ValueError),
     ('Tensor([1,2]) < None', TypeError),

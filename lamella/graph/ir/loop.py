@@ -6,7 +6,8 @@ in all steps. It gives the next carried values, and values that are kept of each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -59,8 +60,8 @@ class Loop:
 
     @property
     def effects(self) -> Effects:
-        """Its side effects: none. With open stacks it is a stage of its own."""
-        return Effects(is_python=self.has_open_stacks)
+        """Its side effects: none."""
+        return Effects()
 
     @property
     def graphs(self) -> list[GraphModule]:
@@ -129,6 +130,52 @@ class Loop:
 def loop_of(node: Node) -> Loop | None:
     """The loop that a node stands for, if it does."""
     return node.target if isinstance(node.target, Loop) else None
+
+
+def open_in(nodes: Collection[Node]) -> list[Node]:
+    """The loops among some nodes whose stacks have open sizes."""
+    return [n for n in nodes if (loop := loop_of(n)) is not None and loop.has_open_stacks]
+
+
+def room_for(nodes: Collection[Node]) -> int:
+    """How many steps of the loops among some nodes whose stacks have open sizes to make room for,
+    by the recorded run; 0 if there are none.
+    """
+    loops = [loop_of(n) for n in open_in(nodes)]
+    most = max((loop.seen for loop in loops if loop is not None), default=0)
+    return 2 ** max(4, (most + most // 4).bit_length()) if loops else 0
+
+
+def keeps_to(node: Node, nodes: Collection[Node]) -> bool:
+    """Whether only loops among `nodes`, as they go through stacks, take the stacks of open sizes
+    that a loop gives, and it takes such stacks of those alone.
+    """
+    loop = loop_of(node)
+    assert loop is not None
+    start = loop.counted + loop.carried
+    given = list(node.args[0])[start:start + loop.stacks]  # type: ignore[arg-type]
+    return all(_opens(source) and source.args[0] in nodes for source in given) and all(
+        user in nodes and _takes_apart(user, part)
+        for part in node.users if _opens(part) for user in part.users)
+
+
+def _opens(node: Node) -> bool:
+    """Whether a value is a stack of an open size."""
+    if node.target is not operator.getitem:
+        return False
+    loop, place = loop_of(node.args[0]), node.args[1]  # type: ignore[arg-type]
+    return loop is not None and loop.has_open_stacks and (
+        0 <= place - loop.carried < len(loop.kept))  # type: ignore[operator]
+
+
+def _takes_apart(node: Node, stack: Node) -> bool:
+    """Whether a node is a loop that takes a value as a stack only."""
+    loop = loop_of(node)
+    if loop is None or not loop.has_open_stacks:
+        return False
+    start = loop.counted + loop.carried
+    given: list[Any] = list(node.args[0])  # type: ignore[arg-type]
+    return stack not in (*given[:start], *given[start + loop.stacks:])
 
 
 def operations_in(nodes: Any) -> int:

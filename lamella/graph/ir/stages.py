@@ -5,7 +5,8 @@ discarded, run again, or compiled.
 
 A collective is a stage of its own, in the order of the collectives, and after the guards that are
 known before it, since another path may not have this collective. What Python computes of numbers
-is a stage of its own, too: compilers and the C++ executor take kernels only.
+is a stage of its own, too: compilers and the C++ executor take kernels only. So is a loop whose
+stacks have open sizes, unless other loops alone take them, in the same stage.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from .lazy_module import KernelGraph, LazyModule
+from .loop import keeps_to, open_in
 from .metadata import meta_of
 from .operations import (
     bases_of,
@@ -258,7 +260,22 @@ class Cut:
 
 
 def _split_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:
-    """Nodes in parts; each node in `alone` is a part together with the extraction of its values."""
+    """Nodes in parts; each node in `alone` is a part together with the extraction of its values.
+
+    So is a loop with stacks of open sizes that would be taken in another part.
+    """
+    left = open_in(part)
+    while left:
+        found = _cut_at(part, alone)
+        place = {n: set(its) for its in found for n in its}
+        apart = {n for n in left if n not in alone and not keeps_to(n, place[n])}
+        if not apart:
+            return found
+        alone = alone | apart
+    return _cut_at(part, alone)
+
+
+def _cut_at(part: list[Node], alone: set[Node]) -> list[list[Node]]:
     found: list[list[Node]] = []
     open_end = False
     for node in part:

@@ -1,22 +1,26 @@
 """Attention and its gradient by the fastest kernels for their shapes.
 
 PyTorch's kernels for CPUs are made of products of small blocks, which are slow in bfloat16. The
-others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps.
+others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps. The
+few queries of a step that writes tokens have a kernel of their own (`machine/few_queries.cpp`).
 """
 
 from __future__ import annotations
 
+import operator
+import time
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.fx import Graph, Node
 
-from ...machine import attention
+from ...machine import attention, few_queries
 from ...machine.measured import Key, Measured
 from ...machine.products import available
 from ...machine.timing import fastest_of
 from ..ir.metadata import meta_of
+from .fusing import faster, made_of
 
 aten = torch.ops.aten
 FORWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu.default
@@ -27,8 +31,11 @@ TYPES = (torch.float32, torch.bfloat16)
 SMALLEST = 2**14  # weights of attention that are worth timing
 LARGEST = 2**22  # and of what is timed; a larger batch takes proportionally longer
 ROUNDS, PATIENCE = 7, 0.5  # the most rounds of timing one shape; seconds
+BUDGET = 0.5  # seconds of timing few queries in a process before graphs are hot, as few rows are
 
 known = Measured("attention", ("torch", "heads"))
+by_queries = Measured("few_queries", ("torch", "fused"))
+_spent = 0.0
 
 
 def route_attention(graph: Graph, measure: bool) -> int:
@@ -40,6 +47,9 @@ def route_attention(graph: Graph, measure: bool) -> int:
     """
     count = 0
     for node in list(graph.nodes):
+        if node.target is FORWARD and _by_queries(graph, node, measure):
+            count += 1
+            continue
         if node.target not in TENSORS or not available() or _fastest(node, measure) != "heads":
             continue
         tensors, is_causal, scale = _settings(node)
@@ -60,6 +70,55 @@ def plain_attention(graph: Graph) -> None:
             *tensors, is_causal, scale = node.args
             node.target = plain[str(node.target)]
             node.args, node.kwargs = (*tensors, 0.0, is_causal), {"scale": scale}
+
+
+def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
+    """Use the kernel for few queries, if it is the fastest and only the result is read."""
+    (query, key, value), is_causal, scale = _settings(node)
+    mask: Any = node.kwargs.get("attn_mask")
+    metas = [meta_of(n) for n in (query, key, value)]
+    its = meta_of(mask) if mask is not None else None
+    dropped = node.args[3] if len(node.args) > 3 else node.kwargs.get("dropout_p", 0.0)
+    if is_causal or dropped != 0.0 or mask is not None and its is None or any(
+            u.target is not operator.getitem or u.args[1] != 0 for u in node.users) or any(
+            m is None or len(m.shape) != 4 or m.device.type != "cpu" or m.dtype not in TYPES
+            for m in metas + [its] * (its is not None)):
+        return False
+    q, k, v = metas
+    assert q is not None and k is not None and v is not None
+    if not 0 < q.shape[2] <= few_queries.MOST or k.shape != v.shape or k.size < SMALLEST:
+        return False
+    if k.shape[:2] != q.shape[:2] or k.shape[3] != q.shape[3] or any(
+            m.stride[3] != 1 or m.dtype is not q.dtype for m in (q, k, v)):
+        return False
+    few_queries.extension.request()
+    if few_queries.extension.load() is None:
+        return False
+
+    def measured(_: Key) -> str:
+        global _spent
+        begin = time.perf_counter()
+        with torch.no_grad(), torch.random.fork_rng([]):
+            found = faster(few_queries.by_torch, few_queries.by_queries,
+                           made_of([q, k, v, its, scale]))
+        _spent += time.perf_counter() - begin
+        return found
+
+    masked = "" if its is None else str(its.dtype)
+    name = by_queries.find((*q.shape, k.shape[2], *k.stride[:3], str(q.dtype), masked,
+                            torch.get_num_threads()),
+                           measured if measure or _spent < BUDGET else None)
+    if name != "fused":
+        return False
+    with graph.inserting_before(node):
+        new = graph.call_function(torch.ops.lamella.few_queries_attention.default,
+                                  (query, key, value, mask, scale))
+    for user in list(node.users):
+        new.meta.update(user.meta)
+        user.replace_all_uses_with(new)
+        graph.erase_node(user)
+    graph.erase_node(node)
+    return True
 
 
 def _settings(node: Node) -> tuple[list[Node], bool, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...machine import activation, batch_norm, cross_entropy, int8_rows, layer_norm
+from ...machine import activation, batch_norm, cross_entropy, few_queries, int8_rows, layer_norm
 from .insert import inserted
 
 # for each kernel, what computes the same from the same arguments
@@ -19,6 +19,7 @@ WAYS: dict[str, Callable[..., Any]] = {
     "lamella.batch_norm_backward.default": batch_norm.by_torch_backward,
     "lamella.cross_entropy.default": cross_entropy.by_torch,
     "lamella.cross_entropy_backward.default": cross_entropy.by_torch_backward,
+    "lamella.few_queries_attention.default": few_queries.by_torch,
     "lamella.int8_rows.default": int8_rows.by_torch,
     "lamella.layer_norm.default": layer_norm.by_torch,
     "lamella.layer_norm_backward.default": layer_norm.by_torch_backward,

@@ -12,7 +12,8 @@ RUNS = 3  # the shortest time of each kernel counts, since other programs distur
 
 _DENSE = ("mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
           "mkldnn_rnn_layer", "mkldnn_rnn_layer_backward", "_linear_pointwise", "few_rows",
-          "_convolution_pointwise", "attention", "attention_backward")
+          "_convolution_pointwise", "attention", "attention_backward",
+          "few_queries_attention")
 
 
 def is_dense(target: Any) -> bool:

@@ -16,6 +16,7 @@ from ...machine import (
     background,
     batch_norm,
     cross_entropy,
+    few_queries,
     few_rows,
     layer_norm,
 )
@@ -197,8 +198,8 @@ class Execution:
         if not allocator.is_finished:  # without it a trial takes far more memory
             return False
         if any(kernel.extension.is_awaited
-               for kernel in (few_rows, attention, batch_norm, cross_entropy, layer_norm,
-                              activation)):
+               for kernel in (few_rows, few_queries, attention, batch_norm, cross_entropy,
+                              layer_norm, activation)):
             return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()

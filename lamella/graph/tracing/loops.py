@@ -80,7 +80,8 @@ def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
     with _quiet(trace.recorder.watch):
         try:
             if batching() or forward_ad._current_level >= 0 or level is not None and (
-                    level.outer is not None and (level.reverse or level.forward)):
+                    trace.recorder.level is level  # of a function that is transformed afterwards
+                    or level.outer is not None and (level.reverse or level.forward)):
                 return _transformed(trace, reach, loop)
             return _taped(trace, reach, loop)
         except Unlike:
@@ -105,11 +106,11 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
     loop = loop._replace(carried=[raw.contiguous() for raw in loop.carried])
     taped = _may_be_taped() and any(raw.requires_grad for raw in (*loop.carried, *loop.stacks))
     step, outside = _recorded(trace, reach, loop, taped)
-    if not taped and any(raw.requires_grad for raw in outside):
+    if not taped and _tape_records(outside):
         if not _may_be_taped():
             return None
         step, outside = _recorded(trace, reach, loop, True)
-    if step.backward is None and any(raw.requires_grad for raw in loop.carried):
+    if step.backward is None and _tape_records(loop.carried):
         return None
     values = [*loop.carried, *loop.stacks, *outside]
     found = run_step(step, values) if step.backward is not None else run_loop(step.loop, values)
@@ -158,6 +159,11 @@ def _may_be_taped() -> bool:
     return (level is not None and level.kind == "reverse" and level.outer is None
             and level.journal is None and torch.is_grad_enabled()
             and _top_saved_tensors_default_hooks(False) is None)
+
+
+def _tape_records(raws: Raws) -> bool:
+    """Whether the tape records what is computed of these."""
+    return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
 
 
 def _recorded(trace: Any, reach: Reachable, given: Given, taped: bool) -> tuple[Step, Raws]:

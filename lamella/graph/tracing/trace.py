@@ -22,6 +22,7 @@ from ...tensors.parameter import Parameter
 from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard
+from .body import recorded_body
 from .effects import DeferredCall
 from .given import Given
 from .held import HeldTensor, data_of, set_data
@@ -165,6 +166,10 @@ class Trace:
     def loop(self, *args: Any) -> Any:
         """A loop as one operation of the graph; see `recorded_loop`."""
         return recorded_loop(self, *args)
+
+    def body(self, *args: Any) -> Any:
+        """A function as a graph of kernels; see `recorded_body`."""
+        return recorded_body(self, *args)
 
     def refuse_once(self, what: str) -> None:
         """As `refuse`, for a rare reason: the next call is recorded again."""

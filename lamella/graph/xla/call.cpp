@@ -106,13 +106,13 @@ struct Executable {
         ? whole : whole.as_strided(its.sizes, its.strides);
   }
 
-  // Raises an error if the flag says that a matrix couldn't be factorized.
+  // Raises an error if the flag says that something can't be computed; see `client.FLAGGED`.
   void check(const std::vector<at::Tensor>& wholes) const {
     if (!flag) return;
     const at::Tensor& whole = wholes.at(flag->first);
     const auto* bytes = static_cast<const char*>(whole.const_data_ptr()) + flag->second * whole.element_size();
     for (size_t i = 0; i < whole.element_size(); ++i)
-      TORCH_CHECK(!bytes[i], "a matrix can't be factorized");  // the eager run says which
+      TORCH_CHECK(!bytes[i], "XLA's code can't compute this");
   }
 
   // The arrays that XLA's code gives. The first time they tell what others are made by, since it

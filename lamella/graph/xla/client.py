@@ -32,6 +32,7 @@ ALIGNED = 64  # bytes: other memory is copied when it is imported
 PLACES = 16  # of one input that are kept
 SMALL = 2**20  # bytes of a copy whose memory is kept
 VERSIONS = ("0.10.",)  # of jaxlib
+FLAGGED = "XLA's code can't compute this"  # as in `call.cpp`; the replay says why, or can
 extension = Extension("lamella_xla_call", pathlib.Path(__file__).with_name("call.cpp"))
 _making = Lock()
 _clients: list[Any] = []
@@ -83,7 +84,7 @@ class Executable:
         orders: for each input, its dimensions in the order in which they lie in memory.
         results: where each result lies in what XLA gives.
         flag: the array, and the number of its element, that isn't 0 if a matrix can't be
-            factorized; None if none is.
+            factorized, or a loop takes more steps than there is room for; None if there is none.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
     """
 
@@ -127,7 +128,7 @@ class Executable:
         """The results, in new memory.
 
         Raises:
-            RuntimeError: if XLA fails, or a matrix can't be factorized.
+            RuntimeError: if XLA fails, or the flag is set, with the text `FLAGGED`.
         """
         if _forked:
             return self._otherwise(values)
@@ -142,7 +143,7 @@ class Executable:
         wholes = [torch._C._from_dlpack(self._export(array))  # type: ignore[attr-defined]
                   for array in found]
         if self._flag is not None and wholes[self._flag[0]].view(-1)[self._flag[1]]:
-            raise RuntimeError("a matrix can't be factorized")  # the eager run says which
+            raise RuntimeError(FLAGGED)
         results = []
         for which, offset, shape, strides in self._results:
             raw = wholes[which]

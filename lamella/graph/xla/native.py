@@ -12,6 +12,7 @@ from torch.fx import GraphModule
 
 from ...machine import background, cache, library
 from ..ir import logs
+from ..ir.loop import room_for
 from ..ir.machine_code import MachineCode, Run
 from ..passes import plain
 from . import client, worker
@@ -21,7 +22,8 @@ from .numbers import numbers_of, with_numbers
 from .text import check, described, strided_from_bases, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
-FORMAT = 6  # of the files on disk; after a change the older ones are not used
+MOST_ROOM = 2**16  # steps of a loop whose values are kept
+FORMAT = 7  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -43,12 +45,20 @@ class Native(MachineCode):
         self._numbers = numbers_of(constants)
         self._otherwise = otherwise
         self._run: client.Executable | None = None
+        self._code: Run | None = None  # what runs it
+        self._earlier: list[client.Executable] = []
         self._checks = 0
         self._taken: list[int] = []  # the inputs that are no constants
         self._is_refused = not client.available()
-        has_name = text and not self._is_refused and cache.cache_folder() is not None
-        super().__init__(cache.key_of("xla", FORMAT, client.version(), repr(self._numbers), text)
-                         if has_name else None)
+        self._text = text if not self._is_refused and cache.cache_folder() is not None else ""
+        self._room = room_for(list(graph.graph.nodes))
+        super().__init__(self._name())
+
+    def _name(self) -> str | None:
+        """Its name on disk."""
+        room = (self._room,) if self._room else ()
+        return self._text and cache.key_of(
+            "xla", FORMAT, client.version(), repr(self._numbers), self._text, *room) or None
 
     @property
     def is_possible(self) -> bool:
@@ -93,8 +103,8 @@ class Native(MachineCode):
         found = self._described(values)
         try:
             if found is not None:
-                self._run = self._executable(compiled(
-                    json.loads(json.dumps(found)), torch.get_num_threads()), found)
+                self._use(self._executable(compiled(
+                    json.loads(json.dumps(found)), torch.get_num_threads()), found))
         except NotLowered as reason:
             self._refuse(reason)
         self.requested = self.finished = True
@@ -103,7 +113,7 @@ class Native(MachineCode):
         graph = self._plain()
         try:
             return None if graph is None else {
-                **described(graph, [values[i] for i in self._taken], self._checks),
+                **described(graph, [values[i] for i in self._taken], self._checks, self._room),
                 "taken": self._taken}
         except NotLowered as reason:
             self._refuse(reason)
@@ -115,14 +125,30 @@ class Native(MachineCode):
 
     def load(self) -> Run | None:
         """The function that runs it, once that is there."""
-        return self._run and self._run.in_cpp()
+        self._code = self._run and self._run.in_cpp()
+        return self._with_room if self._code is not None and self._room else self._code
+
+    def _with_room(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Run it. After a loop for whose values there was no room there will be more."""
+        code = self._code
+        if code is None:
+            return self._otherwise(values)
+        try:
+            return code(values)
+        except RuntimeError as error:
+            found = self._otherwise(values)  # which raises the error, if it is one
+            if client.FLAGGED in str(error) and self.finished and self._room < MOST_ROOM:
+                self._room *= 2
+                self.key, self.finished = self._name(), False
+                self.request(values)
+            return found
 
     def _make(self, text: str | None, prompt: float) -> None:
         try:
             if text is not None and self.entry() is None:  # the same may have been asked for before
                 background.start("lamella-xla-client", client.prepare)  # takes a second, too
                 self.compile(text, prompt)
-            self._run = self._loaded()
+            self._use(self._loaded())
         finally:
             self.finished = True
             self._graph = None  # not needed any more
@@ -137,6 +163,13 @@ class Native(MachineCode):
         except (OSError, RuntimeError, ValueError, KeyError) as damage:
             cache.discard(folder, str(damage).split("\n")[0])
             return None
+
+    def _use(self, executable: client.Executable | None) -> None:
+        """Have it run by this from now on."""
+        if self._run is not None:
+            self._earlier.append(self._run)  # another thread may be in it
+        code = executable and executable.in_cpp()
+        self._run, self._code = executable, code
 
     def _executable(self, code: bytes, found: dict[str, Any]) -> client.Executable:
         results = client.results_of(found["packs"], found["shapes"], found["strides"],

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 
-from ..ir.loop import Loop, loop_of
+from ..ir.loop import Loop, keeps_to, loop_of
 from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import bases_of, effects_of, is_random, written_by
 from .lowering import TABLE, NotLowered
@@ -21,6 +21,7 @@ TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
          torch.complex128)
 
 MOST_PACKED = 4096  # elements of a result that is copied beside others
+MOST_KEPT = 2**28  # bytes of what is kept of a loop's steps, where their number depends on data
 MOST_GAPS = 4  # times as much memory as elements that a result may take
 
 # where matrix factorizations tell whether they have succeeded
@@ -28,7 +29,8 @@ SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2
            "_linalg_solve_ex": 3}
 
 
-def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0) -> dict[str, Any]:
+def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0, room: int = 0
+              ) -> dict[str, Any]:
     """A graph in words of JSON: operations with all arguments, and values with their numbers.
 
     Args:
@@ -36,6 +38,8 @@ def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0) -
         inputs: inputs of the graph, on which it is run once to find the metadata of its values.
         checks: how many of its last results tell by a number other than 0 that a matrix can't be
             factorized (`without_checks`).
+        room: of how many steps loops keep values where that depends on data. A flag tells if there
+            were more.
 
     Raises:
         NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
@@ -43,9 +47,10 @@ def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0) -
     check(graph)
     nodes = list(graph.graph.nodes)
     results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    metas, numbers, steps, values = _steps(graph, inputs)
+    metas, numbers, steps, values = _steps(graph, inputs, room)
     results, checked = results[:len(results) - checks], results[len(results) - checks:]
     values = values[:len(results)]
+    flags = [*(numbers[n] for n in checked), *_outgrown(steps, len(numbers))]
     places = [_place_of(meta_of_value(x)) for x in inputs]
     ends = [metas[n] for n in results]
     layouts = [[repeated(meta), *_layout_of(meta)] for meta in ends]
@@ -57,8 +62,8 @@ def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0) -
             "places": places, "orders": [order and _inverse(order) for order in places],
             "steps": steps,
             "results": [[numbers[n], *layout] for n, layout in zip(results, layouts, strict=True)],
-            "packs": together, "checks": [numbers[n] for n in checked],
-            "flag": _flag_place(together, placed) if checks else None,
+            "packs": together, "checks": flags,
+            "flag": _flag_place(together, placed) if flags else None,
             "strides": [list(meta.stride) for meta in ends],
             "shapes": [list(meta.shape) for meta in ends]}
 
@@ -154,11 +159,20 @@ def check(graph: GraphModule) -> None:
     _check_aliases(nodes)
     for node in nodes:
         if (loop := loop_of(node)) is not None:
-            if loop.has_open_stacks:
-                raise NotLowered("a loop that keeps values of each step")
-            for inner in loop.graphs:
-                _check_names(list(inner.graph.nodes))
-                _check_writes(list(inner.graph.nodes))
+            if loop.has_open_stacks and not keeps_to(node, nodes):
+                raise NotLowered("a number of values that depends on data")
+            _check_inside(loop)
+
+
+def _check_inside(loop: Loop) -> None:
+    for graph in loop.graphs:
+        nodes = list(graph.graph.nodes)
+        _check_names(nodes)
+        _check_writes(nodes)
+        for inner in filter(None, map(loop_of, nodes)):
+            if inner.has_open_stacks:
+                raise NotLowered("a loop that keeps values, inside of another loop")
+            _check_inside(inner)
 
 
 def order_of(meta: TensorMetadata | None) -> list[int] | None:
@@ -322,8 +336,8 @@ class _Forms(Interpreter):
         return made
 
 
-def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: list[Any]
-          ) -> dict[str, Any]:
+def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: list[Any],
+          room: int) -> dict[str, Any]:
     """A loop as a step: its graphs are described by what a first step gives."""
     _, carried, stacks, outside = loop.parts(given)
     first = [stack[0] if len(stack) else stack.new_zeros(stack.shape[1:]) for stack in stacks]
@@ -332,9 +346,32 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: li
             "steps": loop.steps, "backward": loop.backward,
             "counts": loop.counts, "counted": loop.counted,
             "body": _part(loop.body, [*carried, *first, *outside])}
+    if loop.has_open_stacks:
+        if not room:
+            raise NotLowered("a loop that keeps as many values as it has steps")
+        if room * sum(math.prod(e.shape[1:]) * e.itemsize for e in loop.kept) > MOST_KEPT:
+            raise NotLowered("a loop that keeps much")
+        step["room"] = room
+        for aval in step["aval"][loop.carried:loop.carried + len(loop.kept)]:
+            aval[0][0] = room
+        step["aval"].append([[], "bool"])  # whether there were more steps
     if loop.condition is not None:
         step["condition"] = _part(loop.condition, [*carried, *outside])
     return step
+
+
+def _outgrown(steps: list[dict[str, Any]], start: int) -> list[int]:
+    """The numbers of values that tell whether loops took more steps than there is room for.
+
+    These values are added to the steps, with numbers from `start` on.
+    """
+    found = []
+    for step in list(steps):
+        if "room" in step:
+            found.append(start + len(found))
+            steps.append({"op": "getitem", "to": found[-1],
+                          "args": [{"n": step["to"]}, len(step["aval"]) - 1]})
+    return found
 
 
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
@@ -344,7 +381,7 @@ def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
             "results": [numbers[n] for n in results]}
 
 
-def _steps(graph: GraphModule, inputs: list[torch.Tensor]
+def _steps(graph: GraphModule, inputs: list[torch.Tensor], room: int = 0
            ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
     """The metas of a graph's values, their numbers, its operations in words of JSON, and what
     it gives."""
@@ -357,14 +394,14 @@ def _steps(graph: GraphModule, inputs: list[torch.Tensor]
     for node in nodes:
         if node.op == "call_function":
             numbers[node] = len(numbers)
-            steps.append(_step(node, numbers, metas, found.loops))
+            steps.append(_step(node, numbers, metas, found.loops, room))
     return metas, numbers, steps, results
 
 
 def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
-          loops: dict[Node, list[Any]]) -> dict[str, Any]:
+          loops: dict[Node, list[Any]], room: int) -> dict[str, Any]:
     if (loop := loop_of(node)) is not None:
-        return _loop(loop, node, numbers, metas[node], loops[node])
+        return _loop(loop, node, numbers, metas[node], loops[node], room)
     if node.target is operator.getitem:
         return {"op": "getitem", "to": numbers[node],
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]

@@ -180,6 +180,7 @@ _FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
     "_scaled_dot_product_flash_attention_for_cpu_backward":
         lambda args, kwargs: 2.5 * _attention(args, kwargs, shift=1),
     "attention": _attention,
+    "few_queries_attention": _attention,
     "attention_backward": lambda args, kwargs: 2.5 * _attention(args, kwargs, shift=1),
     "mkldnn_rnn_layer": _rnn_layer,
     "mkldnn_rnn_layer_backward": lambda args, kwargs: 2 * _rnn_layer(args, kwargs),

@@ -40,7 +40,7 @@ from ...ops import (
 )
 from ...ops import inplace_sigmoid as sigmoid_
 from ...ops.convolution import convolve
-from ...ops.loss import check_reduction
+from ...ops.loss import check_reduction_word
 from ...ops.normalization import root_mean_square_norm
 from ...ops.pooling import mean_over_windows
 from ...tensors.inplace import in_place
@@ -63,8 +63,6 @@ __all__ = [
     "threshold", "threshold_", "unfold", "upsample",
 ]
 
-_CONV = ("input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1")
-_POOL = ("input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
 
 batch_norm = adapted(ops.batch_norm, "input:input_x, running_mean, running_var, weight=None, "
                      "bias=None, training=False, momentum=0.1, eps=1e-05")
@@ -350,7 +348,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: str = "mean",
     >>> print(ms.mint.nn.functional.kl_div(x, x, log_target=True))
     0.0
     """
-    check_reduction("kl_div", reduction, "batchmean")
+    check_reduction_word("kl_div", reduction, "batchmean")
     if log_target:
         each = ops.exp(target) * (target - input)
     else:

@@ -8,6 +8,7 @@ import torch
 
 from ...core.errors import op
 from ...tensors.tensor import Tensor, wrap
+from ..arguments import FLOATS, typed
 from ..primitive import primitive
 from ..python_values import broadcast_gradient_args
 from ..random import uniform
@@ -89,7 +90,8 @@ def _scaled(gradients: Any) -> tuple[Tensor, ...]:
 
 @op
 def _uniform(x: Tensor, *, minval: float, maxval: float, seed: int, offset: int) -> Tensor:
-    """Random numbers between two bounds, in the shape and type of `x`."""
+    """Random numbers between two bounds, in the shape and floating type of `x`."""
+    typed(x, "Uniform", "x", FLOATS)
     out = uniform(x.shape, wrap(torch.tensor(minval)), wrap(torch.tensor(maxval)),
                   seed or offset or None)
     return wrap(out._raw.to(x._raw.dtype))

@@ -171,6 +171,11 @@ def _in_sequence(name: str, axis: int, function: Any) -> Any:
     return with_attributes(name, op(compute, name), axis=axis)
 
 
+def _total(x: Any) -> Any:
+    """The sum of Tensors, or of numbers."""
+    return sum(x) if x and all(isinstance(v, (int, float)) for v in x) else addn(x)
+
+
 InSequence = primitive("InSequence", _contains)
 ListAppend = primitive("ListAppend", _append)
 ListAppendAndInsertGrad = primitive("ListAppendAndInsertGrad", _without)
@@ -178,7 +183,7 @@ ListInsert = primitive("ListInsert", _insert)
 ListToTensor = primitive("ListToTensor", _to_tensor)
 ListToTuple = primitive("ListToTuple", tuple)
 SequenceAdd = primitive("SequenceAdd", _join)
-SequenceAddN = primitive("SequenceAddN", addn)
+SequenceAddN = primitive("SequenceAddN", _total)
 SequenceAddOffset = primitive("SequenceAddOffset", _add_offset)
 SequenceConcat = _in_sequence("SequenceConcat", 0, concat)
 SequenceCount = primitive("SequenceCount", _count)

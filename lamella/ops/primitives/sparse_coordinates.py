@@ -27,21 +27,23 @@ __all__ = [
 ]
 
 
-def flat_places(name: str, indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+def flat_places(name: str, indices: torch.Tensor, shape: Sequence[int],
+                outside: type[Exception] = ValueError) -> torch.Tensor:
     """Where the elements are in row-major order.
 
     Args:
         name: of the class, for errors.
         indices: (elements, dimensions), the coordinates.
         shape: the lengths of the dimensions.
+        outside: the error of coordinates that lie outside.
     """
     if indices.dim() != 2 or indices.shape[1] != len(shape):
         raise ValueError(f"For '{name}', 'indices' must have the shape (n, {len(shape)}), but got "
                          f"{tuple(indices.shape)}.")
     lengths = torch.tensor(shape, device=indices.device)
     if bool(((indices < 0) | (indices >= lengths)).any()):
-        raise ValueError(f"For '{name}', 'indices' must lie inside of the shape {tuple(shape)}, "
-                         f"but got {indices.tolist()}.")
+        raise outside(f"For '{name}', 'indices' must lie inside of the shape {tuple(shape)}, "
+                      f"but got {indices.tolist()}.")
     strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
     return (indices * torch.tensor(strides, device=indices.device)).sum(1)
 
@@ -198,7 +200,7 @@ def _counts(indices: Tensor, values: Tensor, dense_shape: Any, weights: Tensor, 
     """How often each value occurs in each row, as a sparse matrix."""
     _counted("SparseCountSparseOutput", indices, values)
     shape = _lengths(dense_shape)
-    flat_places("SparseCountSparseOutput", indices._raw, shape)
+    flat_places("SparseCountSparseOutput", indices._raw, shape, RuntimeError)
     found, weighed = values._raw.long(), weights._raw
     rows = shape[0] if len(shape) > 1 else 1
     row = indices._raw[:, 0] if len(shape) > 1 else torch.zeros_like(found)
@@ -208,8 +210,8 @@ def _counts(indices: Tensor, values: Tensor, dense_shape: Any, weights: Tensor, 
     row, found = row[kept], found[kept]
     places, inverse = (row * max(width, 1) + found).unique(return_inverse=True)
     if weighed.numel() not in (0, len(kept)):
-        raise ValueError(f"For 'SparseCountSparseOutput', there must be as many 'weights' as "
-                         f"'values', {len(kept)}, but got {weighed.numel()}.")
+        raise RuntimeError(f"For 'SparseCountSparseOutput', there must be as many 'weights' as "
+                           f"'values', {len(kept)}, but got {weighed.numel()}.")
     each = weighed[kept] if weighed.numel() else torch.ones_like(found, dtype=weighed.dtype)
     total = each.new_zeros(len(places)).index_add(0, inverse, each)
     if binary_output:

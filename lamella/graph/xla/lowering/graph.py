@@ -13,10 +13,12 @@ from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
 
-# of XLA: nothing may be computed less exactly than by PyTorch's kernels
+# of XLA: nothing may be computed less exactly than by PyTorch's kernels, and operations run in
+# turn, since to wait for another thread takes longer than many of them
 OPTIONS: dict[str, str | bool] = {
     "xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
-    "xla_allow_excess_precision": False}
+    "xla_allow_excess_precision": False,
+    "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 
 
 def compiled(described: dict[str, Any], threads: int = 1) -> bytes:
@@ -148,13 +150,28 @@ def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
         ends, made = lax.scan(run, carried, elements, most, reverse=step["backward"])
         return [*ends, *made]
     condition = part_of(step["condition"]) if "condition" in step else None
+    room = step.get("room")
+    stacked = step["aval"][count:-1 - step["counts"]] if room else []
 
     def goes_on(now: Any) -> Any:
         return now[0] < most if condition is None else condition([*now[1], *outside])[0]
 
-    number, ends = lax.while_loop(goes_on, lambda now: (now[0] + 1, run(now[1], [])[0]),
-                                  (jnp.asarray(0, "int64"), carried))
-    return [*ends, *([number] if step["counts"] else [])]
+    def has_room(now: Any) -> Any:
+        return goes_on(now) if room is None else goes_on(now) & (now[0] < room)
+
+    def next_of(now: Any) -> Any:
+        number, carries, stacks = now
+        place = most - 1 - number if step["backward"] else number
+        carries, made = run(carries, [
+            lax.dynamic_index_in_dim(stack, place, keepdims=False) for stack in elements])
+        return number + 1, carries, [
+            lax.dynamic_update_index_in_dim(stack, value.astype(stack.dtype), place, 0)
+            for stack, value in zip(stacks, made, strict=True)]
+
+    last = number, ends, made = lax.while_loop(has_room, next_of, (
+        jnp.asarray(0, "int64"), carried, [jnp.zeros(*aval) for aval in stacked]))
+    return [*ends, *made, *([number] if step["counts"] else []),
+            *([goes_on(last)] if room else [])]
 
 
 def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:

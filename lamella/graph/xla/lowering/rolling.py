@@ -86,7 +86,8 @@ class _Search:
                 self.avals[place] = self.avals[self.reads[place][0]][step["args"][1]]
         names: dict[str, int] = {}
         self.kinds = [names.setdefault(json.dumps(
-            [s["op"], _without_values(s["args"]), s.get("aval")]), len(names)) for s in steps]
+            [_without_values(s["args"]), {k: v for k, v in s.items() if k not in ("to", "args")}]),
+            len(names)) for s in steps]
         self.users: dict[int, list[int]] = defaultdict(list)
         for place, reads in enumerate(self.reads):
             for read in reads:
@@ -262,7 +263,7 @@ class _Loop:
         for j, mine in enumerate(links):
             step = self.search.steps[self.start + j]
             numbers = [{"n": at + len(reads) * (kind == "b")} for kind, at in mine]
-            body.append({"op": step["op"], "to": len(reads) + j, "aval": avals[self.start + j],
+            body.append({**step, "to": len(reads) + j, "aval": avals[self.start + j],
                          "args": _with_links(step["args"], numbers)})
         outside = self._read_outside()
         last = {j for j, t in outside} - {j for j, t in outside if t != self.count - 1}
