@@ -28,14 +28,20 @@ def is_a(thing: object, kinds: type[_T] | tuple[type[_T], ...]) -> TypeIs[_T]:
     return issubclass(type(thing), kinds)
 
 
-@functools.lru_cache(1024)
-def reader_of(cls: type) -> Callable[[Any, str], Any]:
-    """How Python itself reads attributes of a class's objects: not by a method of Python code.
+@functools.lru_cache(4096)
+def built_in(cls: type, name: str) -> Callable[..., Any]:
+    """A method of a class as Python's own classes have it, below those that are Python code.
 
-    A class written in C, as `threading.local`, may have a way of its own.
+    A program's `dict` may override `items`, and show something else than it holds.
+
+    Examples:
+        >>> class Shown(dict):
+        ...     def items(self):
+        ...         return []
+        >>> list(built_in(Shown, "items")(Shown(a=1)))
+        [('a', 1)]
     """
-    return next(found for base in cls.__mro__
-                if (found := vars(base).get("__getattribute__")) is not None
+    return next(found for base in cls.__mro__ if (found := vars(base).get(name)) is not None
                 and not is_a(found, types.FunctionType))
 
 
@@ -47,7 +53,7 @@ def slot_of(thing: object, name: str, absent: Any) -> Any:
         (2, None)
     """
     try:
-        return reader_of(type(thing))(thing, name)
+        return built_in(type(thing), "__getattribute__")(thing, name)
     except AttributeError:
         return absent
 
@@ -60,6 +66,6 @@ def attributes_of(thing: object) -> Any:
         ({}, None)
     """
     try:
-        return reader_of(type(thing))(thing, "__dict__")
+        return built_in(type(thing), "__getattribute__")(thing, "__dict__")
     except AttributeError:
         return None

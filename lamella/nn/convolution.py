@@ -16,6 +16,7 @@ from ..core import dtype as mstype
 from ..core.require import one_of
 from ..machine import convolutions
 from ..ops.convolution import convolve_transposed, transposed_length
+from ..ops.windows import pad_mode_of
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from . import checks
@@ -23,8 +24,6 @@ from .cell import Cell
 from .cell_tree import operator
 
 __all__ = ["Conv2d", "Conv2dTranspose", "Conv1d", "Conv1dTranspose", "Conv3d", "Conv3dTranspose"]
-
-_PAD_MODES = ("valid", "same", "pad")
 
 
 def _conv2d(cell: Any) -> Any:
@@ -69,17 +68,12 @@ class _Conv(Cell):
                              f"out_channels={out_channels} and group={group}.")
         self.kernel_size = kernel_size
         self.stride = stride
-        if isinstance(pad_mode, str):
-            pad_mode = pad_mode.lower()
-        self.pad_mode = one_of(pad_mode, _PAD_MODES, "pad_mode", name)
         self.padding = padding
         self.dilation = dilation
         self.data_format = data_format
         self.has_bias = checks.boolean(has_bias, "has_bias", name)
         self._sides = _sides(padding, len(kernel_size), name)
-        if self.pad_mode != "pad" and any(sum(self._sides, ())):
-            raise ValueError(f"For '{name}', 'padding' must be 0 unless 'pad_mode' is 'pad', "
-                             f"but got padding={padding} and pad_mode={pad_mode!r}.")
+        self.pad_mode = pad_mode_of(name, pad_mode, padding)
         self._pads = self._fixed_padding()
         first, second = out_channels, in_channels // group
         if self._transposed:

@@ -48,7 +48,7 @@ def pad_mode_of(name: str, pad_mode: Any, padding: Any) -> str:
     """The pad mode in lower case, checked; only ``'pad'`` goes with a padding."""
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
     one_of(mode, PAD_MODES, "pad_mode", name)
-    if mode != "pad" and padding != 0 and _any_padding(padding):
+    if mode != "pad" and _any_padding(padding):
         raise ValueError(f"For '{name}', the padding must be zero when 'pad_mode' is not 'pad', "
                          f"but got {padding} and pad_mode={pad_mode!r}. Set pad_mode='pad'.")
     return mode

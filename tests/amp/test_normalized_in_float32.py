@@ -67,7 +67,8 @@ def test_derivatives_of_the_gradient(calls):
     assert calls and set(calls) == {"used"}
     calls.append("off")
     wanted = twice(x).asnumpy()
-    np.testing.assert_allclose(fused, wanted, rtol=0.02, atol=4e-3 * np.abs(wanted).max())
+    # sums of values of bfloat16, which differ by their order: by some units of 2**-8
+    np.testing.assert_allclose(fused, wanted, rtol=0.02, atol=2**-6 * np.abs(wanted).max())
 
 
 def test_what_the_kernel_is_not_for():

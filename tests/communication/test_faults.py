@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ..worlds import ROOT, run_world, start_world
-from ..zygote import Started
+from ..worlds import run_world, start_world
 from .faulty import LOST, STEPS
 
 SCRIPT = Path(__file__).with_name("faulty.py")
@@ -15,20 +14,6 @@ SCRIPT = Path(__file__).with_name("faulty.py")
 
 def losses(out):
     return [line for line in out.splitlines() if line.startswith("loss")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def hanging(tmp_path_factory):
-    """msrun, one of whose processes hangs; PyTorch kills that after 30 s, while other tests run."""
-    folder = tmp_path_factory.mktemp("hanging")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
-    launcher = Started(
-        "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num=2",
-        f"--log_dir={folder}", SCRIPT, folder, "SIGSTOP",
-        env={**environment, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
-    yield launcher, folder
-    launcher.kill()
-    launcher.communicate()
 
 
 @pytest.fixture(scope="module")

@@ -104,3 +104,17 @@ def test_strings_and_shapes_that_vary():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_all_rows_in_one_batch():
+    source = ds.NumpySlicesDataset([1, 2, 3], ["a"], shuffle=False)
+    for rows, count in ((source, 1), (source.take(1), 1)):
+        batched = rows.batch(-1)
+        assert batched.get_dataset_size() == len(list(batched)) == count
+
+
+def test_rows_may_have_the_length_0():
+    rows = ds.NumpySlicesDataset([[1], [2], [3]], ["a"], shuffle=False).bucket_batch_by_length(
+        ["a"], [1], [1, 2], lambda x: int(x[0] > 1))
+    found = [a.tolist() for (a,) in rows.create_tuple_iterator(output_numpy=True)]
+    assert found == [[[1]], [[2], [3]]]

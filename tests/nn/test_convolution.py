@@ -83,3 +83,11 @@ def test_pad_modes_in_any_letters():
 def test_output_padding_is_checked(arguments, message):
     with pytest.raises(ValueError, match=message):
         nn.Conv2dTranspose(1, 1, 3, **arguments)
+
+
+@pytest.mark.parametrize("padding", [1, (0, 0, 1, 0)])
+@pytest.mark.parametrize("pad_mode", ["same", "valid"])
+def test_a_padding_goes_with_the_mode_pad_alone(padding, pad_mode):
+    with pytest.raises(ValueError, match="the padding must be zero when 'pad_mode' is not 'pad'"):
+        nn.Conv2d(1, 1, 3, pad_mode=pad_mode, padding=padding)
+    assert nn.Conv2d(1, 1, 3, pad_mode=pad_mode, padding=(0, 0, 0, 0)).pad_mode == pad_mode

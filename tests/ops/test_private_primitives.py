@@ -185,6 +185,8 @@ def test_the_gradient_of_lstm():
     ("SparseCountSparseOutput()(T([[0, 1]]), T([0]), T([2, 2]), T([1, 2]))", RuntimeError,
      "as many 'weights'"),
     ("DenseToDenseSetOperation('xor')(T([[1]]), T([[1]]))", ValueError, "'set_operation'"),
+    ("DenseToDenseSetOperation('union')(T([[1]]), T([[1], [2]]))", ValueError,
+     "all but the last ones equal"),
     ("SparseReorder()(T([[0, 5]]), T([1]), T([2, 2]))", ValueError, "inside of the shape"),
     ("SparseReshape()(T([[0, 1]]), T([2, 2]), T([3, -1]))", ValueError, "same number of elements"),
     ("RaggedTensorToTensor(['VALUE_ROWIDS'])", ValueError, "'row_partition_types' must be"),
@@ -192,7 +194,7 @@ def test_the_gradient_of_lstm():
      "3 row pointers"),
     ("SparseToDenseV2()(T([[1], [0]]), T([3]), T([1, 2]), T(0))", ValueError, "row-major order"),
     ("SolveTriangular()(R(2, 3, 3), R(3, 1))", ValueError, "all dimensions"),
-], ids=range(15))
+], ids=range(16))
 def test_wrong_attributes_and_tensors(call, kind, text):
     with pytest.raises(kind, match=text):
         eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307

@@ -31,6 +31,7 @@ from .kinds import (
     has_value,
     is_large,
     is_users,
+    parts_of,
     slots_of,
 )
 
@@ -189,14 +190,14 @@ def leaves_of(tree: Any) -> list[Any]:
 
 
 def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
-    kind = type(tree)
-    if kind in ATOMS or is_a(tree, Tensor):
+    kind = type(tree)  # on the path of each call
+    if kind in ATOMS or issubclass(kind, Tensor):
         found.append(tree)
-    elif is_a(tree, (tuple, list)):
-        for branch in tree:
+    elif issubclass(kind, (tuple, list)):
+        for branch in tree if kind is tuple or kind is list else parts_of(tree):
             _add_leaves(branch, found, depth)
-    elif is_a(tree, dict):
-        for branch in tree.values():
+    elif issubclass(kind, dict):
+        for branch in tree.values() if kind is dict else [part for _, part in parts_of(tree)]:
             _add_leaves(branch, found, depth)
     elif kind is ByIdentity:
         found.append(tree.thing)
@@ -220,10 +221,10 @@ def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     if is_a(tree, Tensor) and not is_a(tree, Parameter):
         yield tree.__dict__
     elif is_a(tree, (tuple, list)):
-        for branch in tree:
+        for branch in parts_of(tree):
             yield from roots_of(branch, depth)
     elif is_a(tree, dict):
-        for branch in tree.values():
+        for _, branch in parts_of(tree):
             yield from roots_of(branch, depth)
     elif type(tree) is ByIdentity:
         yield tree.thing
@@ -246,12 +247,12 @@ def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any
     if kind in ATOMS or is_a(tree, Tensor):
         return replace(tree)
     if is_a(tree, tuple):
-        parts = [with_leaves(branch, replace, depth) for branch in tree]
+        parts = [with_leaves(branch, replace, depth) for branch in parts_of(tree)]
         return kind(*parts) if hasattr(tree, "_fields") else tuple(parts)
     if is_a(tree, list):
-        return [with_leaves(branch, replace, depth) for branch in tree]
+        return [with_leaves(branch, replace, depth) for branch in parts_of(tree)]
     if is_a(tree, dict):
-        held = {key: with_leaves(branch, replace, depth) for key, branch in tree.items()}
+        held = {key: with_leaves(branch, replace, depth) for key, branch in parts_of(tree)}
         return held if kind is dict else dict_like(tree, held)
     if kind is ByIdentity:
         return tree.thing
@@ -271,7 +272,7 @@ def things_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     if is_a(tree, (tuple, list, dict)):
         if not is_a(tree, tuple):
             yield tree
-        for branch in tree.values() if is_a(tree, dict) else tree:
+        for branch in [part for _, part in parts_of(tree)] if is_a(tree, dict) else parts_of(tree):
             yield from things_of(branch, depth)
         return
     found = apart(tree, depth)

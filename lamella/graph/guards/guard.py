@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from ...core.classes import attributes_of, is_a, reader_of, slot_of
+from ...core.classes import attributes_of, built_in, is_a, slot_of
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.tensor import Tensor
 from .fingerprint import Fingerprint, content_of_tensor, kinds_of, slot
@@ -290,7 +290,8 @@ class _Kinds:
             (owner, "__mro__", owner.__mro__) for owner, *_ in reach.names.spaces.values()
             if issubclass(type(owner), type)]
         self._kinds = kinds_of(reach)
-        self._owners = [(reader_of(type(thing)), thing, own) for thing, own in reach.objects.dicts]
+        self._owners = [(built_in(type(thing), "__getattribute__"), thing, own)
+                        for thing, own in reach.objects.dicts]
         self._sized = reach.names.sized
         self._sizes = list(map(len, self._sized))
         self._thread = reach.thread.ident and threading.get_ident()

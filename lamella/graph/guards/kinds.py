@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...core.classes import attributes_of, is_a
+from ...core.classes import attributes_of, built_in, is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 
@@ -96,7 +96,7 @@ def is_large(thing: Any) -> bool:
     """Whether a container or an array is compared only if code that ran may have read it."""
     if is_a(thing, np.ndarray):
         return thing.nbytes > MOST_BYTES
-    return is_a(thing, (list, tuple, dict, set, frozenset, deque)) and len(thing) > MOST_PARTS
+    return is_a(thing, (list, tuple, dict, set, frozenset, deque)) and length_of(thing) > MOST_PARTS
 
 
 def is_opaque(thing: Any) -> bool:
@@ -130,13 +130,20 @@ def parts_of(container: Any) -> list[Any]:
 
     It is read again if another thread changes it meanwhile.
     """
-    mapping = is_a(container, (dict, types.MappingProxyType))
+    cls = type(container)
+    mapping = issubclass(cls, (dict, types.MappingProxyType))
+    iterate = built_in(cls, "items" if mapping else "__iter__")
     for _ in range(MOST_READS):
         try:
-            return list(container.items() if mapping else container)
+            return list(iterate(container))
         except RuntimeError:
             continue
-    return list(container.items() if mapping else container)
+    return list(iterate(container))
+
+
+def length_of(container: Any) -> int:
+    """How many parts a container holds, whatever its class says."""
+    return built_in(type(container), "__len__")(container)
 
 
 def has_tensors_as_keys(thing: Any) -> bool:

@@ -63,8 +63,6 @@ __all__ = [
     "threshold", "threshold_", "unfold", "upsample",
 ]
 
-_CONV = ("input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1")
-_POOL = ("input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True")
 
 batch_norm = adapted(ops.batch_norm, "input:input_x, running_mean, running_var, weight=None, "
                      "bias=None, training=False, momentum=0.1, eps=1e-05")

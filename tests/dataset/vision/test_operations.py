@@ -12,6 +12,7 @@ import lamella as ms
 import lamella.dataset as ds
 import lamella.dataset.vision as vision
 from lamella.dataset import transforms
+from lamella.dataset.numbers import Mt19937
 from lamella.dataset.vision import kernels
 from lamella.dataset.vision.geometry import perspective_coefficients
 
@@ -272,3 +273,10 @@ def test_small_images_are_padded_before_a_part_is_cropped(height, width, as_pill
     found = np.asarray(crop(vision.ToPIL()(image) if as_pillow else image))
     assert found.shape == (8, 8, 3)
     assert set(np.unique(found)) == {0, 7}
+
+
+def test_random_policies_turn_and_move_both_ways():
+    operation, generator = vision.RandAugment(2, 9), Mt19937(1)
+    drawn = [pair for _ in range(300) for pair in operation.draw(IMAGE, generator)]
+    for name in ("Rotate", "ShearX", "TranslateY", "Brightness"):
+        assert {strength > 0 for kind, strength in drawn if kind == name} == {True, False}, name

@@ -102,3 +102,43 @@ def test_attributes_behind_such_a_class_still_count():
     assert [compiled(X).asnumpy()[0, 0] for _ in range(3)] == [2, 2, 2]
     settings.by = 5
     assert [compiled(X).asnumpy()[0, 0] for _ in range(3)] == [5, 5, 5]
+
+
+class Hiding(dict):
+    """A dict that shows something else than it holds."""
+
+    def items(self):
+        return [(key, "hidden") for key in super().keys()]
+
+    def values(self):
+        return ["hidden"] * super().__len__()
+
+    def __iter__(self):
+        return iter(())
+
+    def __len__(self):
+        return 0
+
+
+class Empty(list):
+    """A list that says that there is nothing in it."""
+
+    def __iter__(self):
+        return iter(())
+
+    def __len__(self):
+        return 0
+
+
+@pytest.mark.parametrize("make, key", [
+    (lambda: Hiding(a=2.0), "a"), (lambda: Empty([2.0]), 0)], ids=["dict", "list"])
+def test_what_a_container_holds_counts_not_what_it_shows(make, key):
+    held, given = make(), make()
+    by_closure = ms.jit(lambda x: x * held[key])
+    by_argument = ms.jit(lambda x, container: x * container[key])
+    for wanted in (2.0, 5.0, 7.0):
+        dict.__setitem__(held, key, wanted) if key == "a" else list.__setitem__(held, key, wanted)
+        given[key] = wanted
+        for _ in range(3):
+            assert by_closure(X).asnumpy()[0, 0] == wanted
+            assert by_argument(X, given).asnumpy()[0, 0] == wanted
