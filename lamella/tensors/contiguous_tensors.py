@@ -27,8 +27,8 @@ class ContiguousTensorsHandle:
         >>> import lamella as ms
         >>> from lamella.tensors.contiguous_tensors import ContiguousTensorsHandle
         >>> handle = ContiguousTensorsHandle([ms.Tensor([1, 2, 3]), ms.Tensor([4, 5])])
-        >>> print(handle[2:4], handle[4], handle.slice_by_tensor_index(0, 1))
-        [3 4] [5] [1 2 3]
+        >>> print(handle[1:3], handle[0], handle.slice_by_tensor_index(1, 2))
+        [2 3] [1] [4 5]
     """
 
     def __init__(self, tensor_list: Sequence[Tensor], enable_mem_align: bool = True):

@@ -10,6 +10,7 @@ from lamella.mint.nn import functional as functional
 from lamella.mint.nn import image as image
 from lamella.mint.nn import loss as loss
 from lamella.mint.nn import normalization as normalization
+from lamella.mint.nn import padding as padding
 from lamella.mint.nn import recurrent as recurrent
 from lamella.mint.nn.activation import (
     ELU as ELU, GELU as GELU, GLU as GLU, Hardtanh as Hardtanh, ReLU6 as ReLU6, SELU as SELU,
@@ -22,7 +23,7 @@ from lamella.mint.nn.image import (
     AdaptiveAvgPool1d as AdaptiveAvgPool1d, AdaptiveAvgPool2d as AdaptiveAvgPool2d,
     AdaptiveAvgPool3d as AdaptiveAvgPool3d, AdaptiveMaxPool1d as AdaptiveMaxPool1d,
     Upsample as Upsample, UpsamplingBilinear2d as UpsamplingBilinear2d,
-    UpsamplingNearest2d as UpsamplingNearest2d, ZeroPad1d as ZeroPad1d, ZeroPad3d as ZeroPad3d,
+    UpsamplingNearest2d as UpsamplingNearest2d,
 )
 from lamella.mint.nn.loss import (
     BCELoss as BCELoss, BCEWithLogitsLoss as BCEWithLogitsLoss,
@@ -33,6 +34,14 @@ from lamella.mint.nn.loss import (
 from lamella.mint.nn.normalization import (
     BatchNorm1d as BatchNorm1d, BatchNorm2d as BatchNorm2d, BatchNorm3d as BatchNorm3d,
     GroupNorm as GroupNorm, SyncBatchNorm as SyncBatchNorm,
+)
+from lamella.mint.nn.padding import (
+    ConstantPad1d as ConstantPad1d, ConstantPad2d as ConstantPad2d,
+    ConstantPad3d as ConstantPad3d, ReflectionPad1d as ReflectionPad1d,
+    ReflectionPad2d as ReflectionPad2d, ReflectionPad3d as ReflectionPad3d,
+    ReplicationPad1d as ReplicationPad1d, ReplicationPad2d as ReplicationPad2d,
+    ReplicationPad3d as ReplicationPad3d, ZeroPad1d as ZeroPad1d, ZeroPad2d as ZeroPad2d,
+    ZeroPad3d as ZeroPad3d,
 )
 from lamella.mint.nn.recurrent import GRU as GRU, LSTM as LSTM
 from lamella.nn.activation import (
@@ -47,13 +56,6 @@ from lamella.nn.dense import Linear as Linear
 from lamella.nn.image import PixelShuffle as PixelShuffle
 from lamella.nn.margin_loss import SoftMarginLoss as SoftMarginLoss
 from lamella.nn.normalization import RMSNorm as RMSNorm
-from lamella.nn.padding import (
-    ConstantPad1d as ConstantPad1d, ConstantPad2d as ConstantPad2d,
-    ConstantPad3d as ConstantPad3d, ReflectionPad1d as ReflectionPad1d,
-    ReflectionPad2d as ReflectionPad2d, ReflectionPad3d as ReflectionPad3d,
-    ReplicationPad1d as ReplicationPad1d, ReplicationPad2d as ReplicationPad2d,
-    ReplicationPad3d as ReplicationPad3d, ZeroPad2d as ZeroPad2d,
-)
 from lamella.nn.rectifier import ReLU as ReLU
 
 AvgPool1d: Any

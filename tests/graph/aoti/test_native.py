@@ -96,7 +96,7 @@ def test_a_step_becomes_machine_code_and_agrees_with_eager_calls(kept):
         ms.set_seed(seed)
         found = compiled(x, y)
         ms.set_seed(seed)
-        np.testing.assert_allclose(found.asnumpy(), eager(x, y).asnumpy(), rtol=1e-5)
+        np.testing.assert_allclose(found.asnumpy(), eager(x, y).asnumpy(), rtol=1e-4)
     for mine, its in zip(net.get_parameters(), other.get_parameters(), strict=True):
         np.testing.assert_allclose(mine.asnumpy(), its.asnumpy(), rtol=1e-4, atol=1e-6)
 
