@@ -198,6 +198,10 @@ def _div(order: int, a: Any, b: Any) -> Series:
     return found
 
 
+def _reciprocal(order: int, u: Moving) -> Series:
+    return _div(order, torch.ones_like(u.series[0]), u)
+
+
 def _addmm(order: int, bias: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Series:
     products = _product(_of(a, order), _of(b, order), torch.mm)
     return _add(order, Moving([_scaled(raw, alpha) for raw in products]),
@@ -226,12 +230,7 @@ def _where(order: int, condition: Any, a: Any, b: Any) -> Series | None:
 
 def _exp(order: int, u: Moving) -> Series:
     v: Series = []
-    start = u.series[0].exp()
-
-    def slope(k: int) -> Any:
-        return start if k == 0 else v[k]
-
-    return _recurrence(u.series, start, v, slope)
+    return _recurrence(u.series, u.series[0].exp(), v, v.__getitem__)
 
 
 def _recurrence(u: Series, start: Any, v: Series, slope: Callable[[int], Any]) -> Series:
@@ -275,16 +274,13 @@ def _silu(order: int, u: Moving) -> Series:
 
 
 def _log(order: int, u: Moving) -> Series:
-    start, one = u.series[0].log(), [torch.ones_like(u.series[0]), *[None] * order]
-    slopes = _div(order, Moving(one), u)
-    return _recurrence(u.series, start, [], slopes.__getitem__)
+    return _recurrence(u.series, u.series[0].log(), [], _reciprocal(order, u).__getitem__)
 
 
 def _sqrt(order: int, u: Moving) -> Series:
     v = [u.series[0].sqrt()]
     for k in range(1, order + 1):
-        known = _square_of([v[0], *v[1:], None], k) if k > 1 else None
-        rest = _total([u.series[k], _negative(known)])
+        rest = _total([u.series[k], _negative(_square_of([*v, None], k))])
         v.append(None if rest is None else rest / (2 * v[0]))
     return v
 
@@ -313,7 +309,7 @@ def _pow(order: int, u: Any, exponent: Any) -> Series | None:
         if left:
             square = [_square_of(square, k) for k in range(order + 1)]
     assert found is not None
-    return found if exponent > 0 else _div(order, torch.ones_like(u.series[0]), Moving(found))
+    return found if exponent > 0 else _reciprocal(order, Moving(found))
 
 
 def _masked(mask: Callable[[torch.Tensor], torch.Tensor], kernel: Callable[..., Any]
@@ -332,8 +328,8 @@ _RULES: dict[str, Callable[..., Series | None]] = {
     "dot": _bilinear(torch.dot), "stack": _joined(torch.stack), "cat": _joined(torch.cat),
     "where": _where, "exp": _exp, "log": _log, "sqrt": _sqrt, "tanh": _tanh, "sigmoid": _sigmoid,
     "silu": _silu, "pow": _pow,
-    "reciprocal": lambda order, u: _div(order, torch.ones_like(u.series[0]), u),
-    "rsqrt": lambda order, u: _div(order, torch.ones_like(u.series[0]), Moving(_sqrt(order, u))),
+    "reciprocal": _reciprocal,
+    "rsqrt": lambda order, u: _reciprocal(order, Moving(_sqrt(order, u))),
     "sin": lambda order, u: _sine_and_cosine(u.series)[0],
     "cos": lambda order, u: _sine_and_cosine(u.series)[1],
     "relu": _masked(lambda x: (x > 0).to(x.dtype), torch.relu),

@@ -11,7 +11,6 @@ from .extension import Extension
 extension = Extension("lamella_few_queries", pathlib.Path(__file__).with_name("few_queries.cpp"),
                       for_this_processor=True)
 MOST = 8  # queries of a head; with more, products of blocks pay
-TYPES = (torch.float32, torch.bfloat16)
 
 
 def by_torch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None,
@@ -23,5 +22,5 @@ def by_torch(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tens
 
 def by_queries(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None,
                scale: float) -> torch.Tensor:
-    """As `by_torch`, of `TYPES`. The extension must be there."""
+    """As `by_torch`, of float32 and bfloat16. The extension must be there."""
     return torch.ops.lamella.few_queries_attention.default(q, k, v, mask, scale)

@@ -6,6 +6,8 @@
 #include <Python.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 namespace {
 
 constexpr int64_t WORTH = 1 << 15;  // numbers for which a thread is worth starting

@@ -13,6 +13,7 @@ from typing import Any
 from .. import mint, ops
 from ..ops.primitive import primitive
 from ..ops.primitives.attention import FlashAttentionScore
+from ..ops.primitives.extended import DropoutExt, SliceExt
 from ..tensors.random import Generator
 from ..tensors.tensor import Tensor
 
@@ -22,15 +23,13 @@ def _generator(seed: Any, offset: Any) -> Generator:
     return Generator().manual_seed(int(seed) + int(offset))
 
 
+def _of_class(kind: Any) -> Callable[..., Any]:
+    """What the objects of a class without attributes compute."""
+    return lambda *inputs: kind()(*inputs)
+
+
 def _bernoulli(input: Tensor, seed: Any, offset: Any) -> Tensor:
     return mint.bernoulli(input, generator=_generator(seed, offset))
-
-
-def _dropout(input: Tensor, p: float, seed: Any, offset: Any) -> tuple[Tensor, Tensor]:
-    """What is left of a tensor, and where, as 0 and 1."""
-    chance = mint.full(input.shape, 1 - float(p))
-    kept = mint.bernoulli(chance, generator=_generator(seed, offset))
-    return input * kept.astype(input.dtype) / (1 - float(p)), kept
 
 
 def _multinomial(input: Tensor, num_samples: int, replacement: bool, seed: Any,
@@ -79,10 +78,6 @@ def _put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) 
     return input.index_put_(indices, values, accumulate)
 
 
-def _slice(input: Tensor, dim: int, start: int, end: int, step: int) -> Tensor:
-    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
-
-
 def _linspace(start: Any, end: Any, steps: Any, dtype: Any = None) -> Tensor:
     return mint.linspace(start, end, steps, dtype=dtype)
 
@@ -113,7 +108,8 @@ _CLASSES: dict[str, Callable[..., Any]] = {
     "LogSigmoid": _log_sigmoid,
     "NewOnes": lambda input, size, dtype=None: input.new_ones(size, dtype=dtype),
     "NewZeros": lambda input, size, dtype=None: input.new_zeros(size, dtype=dtype),
-    "ScatterAddExt": mint.scatter_add, "SliceExtView": _slice, "Unique2": _unique,
+    "ScatterAddExt": mint.scatter_add,
+    "SliceExtView": _of_class(SliceExt), "Unique2": _unique,
     "UniqueDim": _unique_along, "UpsampleBilinear2D": _upsampled,
     "XLogYScalarOther": mint.xlogy, "XLogYScalarSelf": mint.xlogy,
 }
@@ -123,7 +119,7 @@ _OPERATORS: dict[str, tuple[str, Callable[..., Any]]] = {
     "bernoulli_ext_op": ("BernoulliExt", _bernoulli),
     "conv1d_ext_op": ("Conv1DExt", _F.conv1d),
     "conv1d_padding_op": ("Conv1DPadding", _F.conv1d),
-    "dropout_ext_op": ("DropoutExt", _dropout),
+    "dropout_ext_op": ("DropoutExt", _of_class(DropoutExt)),
     "embedding_op": ("Embedding", _F.embedding),
     "index_add_ext_op": ("IndexAddExt", lambda input, dim, index, source, alpha=1: (
         mint.index_add(input, dim, index, source, alpha=alpha))),

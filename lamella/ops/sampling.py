@@ -260,7 +260,7 @@ def choice_with_mask(input_x: Tensor, count: int = 256,
         [1 0] [ True False]
     """
     return places_of_mask(input_x, count, lambda size: torch.randperm(
-        size, generator=seeded(seed), device=current_device()))
+        size, generator=seeded(seed), device=input_x._raw.device))
 
 
 def places_of_mask(input_x: Tensor, count: int, order: Callable[[int], torch.Tensor],

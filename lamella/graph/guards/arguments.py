@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,11 +193,8 @@ def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
     kind = type(tree)  # on the path of each call
     if kind in ATOMS or issubclass(kind, Tensor):
         found.append(tree)
-    elif issubclass(kind, (tuple, list)):
-        for branch in tree if kind is tuple or kind is list else parts_of(tree):
-            _add_leaves(branch, found, depth)
-    elif issubclass(kind, dict):
-        for branch in tree.values() if kind is dict else [part for _, part in parts_of(tree)]:
+    elif issubclass(kind, (tuple, list, dict)):
+        for branch in branches_of(tree):
             _add_leaves(branch, found, depth)
     elif kind is ByIdentity:
         found.append(tree.thing)
@@ -210,6 +207,17 @@ def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
                 _add_leaves(branch, found, depth + 1)
 
 
+def branches_of(tree: Any) -> Iterable[Any]:
+    """What a tuple, a list or a dict holds, whatever its class shows."""
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return tree
+    if kind is dict:
+        return tree.values()
+    parts = parts_of(tree)
+    return [part for _, part in parts] if issubclass(kind, dict) else parts
+
+
 def given_tensors(tree: Any) -> list[Tensor]:
     """The Tensors among arguments other than Parameters, in order."""
     return [leaf for leaf in leaves_of(tree) if type(leaf) is Tensor
@@ -220,11 +228,8 @@ def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     """The objects through which a call's arguments lead to others."""
     if is_a(tree, Tensor) and not is_a(tree, Parameter):
         yield tree.__dict__
-    elif is_a(tree, (tuple, list)):
-        for branch in parts_of(tree):
-            yield from roots_of(branch, depth)
-    elif is_a(tree, dict):
-        for _, branch in parts_of(tree):
+    elif is_a(tree, (tuple, list, dict)):
+        for branch in branches_of(tree):
             yield from roots_of(branch, depth)
     elif type(tree) is ByIdentity:
         yield tree.thing
@@ -247,10 +252,10 @@ def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any
     if kind in ATOMS or is_a(tree, Tensor):
         return replace(tree)
     if is_a(tree, tuple):
-        parts = [with_leaves(branch, replace, depth) for branch in parts_of(tree)]
+        parts = [with_leaves(branch, replace, depth) for branch in branches_of(tree)]
         return kind(*parts) if hasattr(tree, "_fields") else tuple(parts)
     if is_a(tree, list):
-        return [with_leaves(branch, replace, depth) for branch in parts_of(tree)]
+        return [with_leaves(branch, replace, depth) for branch in branches_of(tree)]
     if is_a(tree, dict):
         held = {key: with_leaves(branch, replace, depth) for key, branch in parts_of(tree)}
         return held if kind is dict else dict_like(tree, held)
@@ -272,7 +277,7 @@ def things_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     if is_a(tree, (tuple, list, dict)):
         if not is_a(tree, tuple):
             yield tree
-        for branch in [part for _, part in parts_of(tree)] if is_a(tree, dict) else parts_of(tree):
+        for branch in branches_of(tree):
             yield from things_of(branch, depth)
         return
     found = apart(tree, depth)

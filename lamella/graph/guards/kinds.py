@@ -217,7 +217,7 @@ def has_attributes(thing: Any) -> bool:
     if is_a(thing, np.ndarray):
         return attributes_of(thing) is not None
     return (is_a(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS,
-                               weakref.ReferenceType))
+                         weakref.ReferenceType))
             and attributes_of(thing) is not None and is_users(type(thing).__module__))
 
 

@@ -20,7 +20,7 @@ from ...machine.measured import Key, Measured
 from ...machine.products import available
 from ...machine.timing import fastest_of
 from ..ir.metadata import meta_of
-from .fusing import faster, made_of
+from .fusing import Arguments, faster, key_of, made_of, metas_of
 
 aten = torch.ops.aten
 FORWARD: Any = aten._scaled_dot_product_flash_attention_for_cpu.default
@@ -75,17 +75,14 @@ def plain_attention(graph: Graph) -> None:
 def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
     """Use the kernel for few queries, if it is the fastest and only the result is read."""
     (query, key, value), is_causal, scale = _settings(node)
-    mask: Any = node.kwargs.get("attn_mask")
-    metas = [meta_of(n) for n in (query, key, value)]
-    its = meta_of(mask) if mask is not None else None
+    given: Arguments = [query, key, value, node.kwargs.get("attn_mask"), scale]
+    metas = metas_of(given)
     dropped = node.args[3] if len(node.args) > 3 else node.kwargs.get("dropout_p", 0.0)
-    if is_causal or dropped != 0.0 or mask is not None and its is None or any(
+    if metas is None or is_causal or dropped != 0.0 or any(
             u.target is not operator.getitem or u.args[1] != 0 for u in node.users) or any(
-            m is None or len(m.shape) != 4 or m.device.type != "cpu" or m.dtype not in TYPES
-            for m in metas + [its] * (its is not None)):
+            m is not None and len(m.shape) != 4 for m in metas[:4]):
         return False
-    q, k, v = metas
-    assert q is not None and k is not None and v is not None
+    q, k, v = metas[:3]
     if not 0 < q.shape[2] <= few_queries.MOST or k.shape != v.shape or k.size < SMALLEST:
         return False
     if k.shape[:2] != q.shape[:2] or k.shape[3] != q.shape[3] or any(
@@ -99,20 +96,15 @@ def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
         global _spent
         begin = time.perf_counter()
         with torch.no_grad(), torch.random.fork_rng([]):
-            found = faster(few_queries.by_torch, few_queries.by_queries,
-                           made_of([q, k, v, its, scale]))
+            found = faster(few_queries.by_torch, few_queries.by_queries, made_of(metas))
         _spent += time.perf_counter() - begin
         return found
 
-    masked = "" if its is None else str(its.dtype)
-    name = by_queries.find((*q.shape, k.shape[2], *k.stride[:3], str(q.dtype), masked,
-                            torch.get_num_threads()),
-                           measured if measure or _spent < BUDGET else None)
-    if name != "fused":
+    form = key_of(few_queries.by_torch, (*q.shape, k.shape[2], *k.stride[:3]), metas)
+    if by_queries.find(form, measured if measure or _spent < BUDGET else None) != "fused":
         return False
     with graph.inserting_before(node):
-        new = graph.call_function(torch.ops.lamella.few_queries_attention.default,
-                                  (query, key, value, mask, scale))
+        new = graph.call_function(torch.ops.lamella.few_queries_attention.default, tuple(given))
     for user in list(node.users):
         new.meta.update(user.meta)
         user.replace_all_uses_with(new)

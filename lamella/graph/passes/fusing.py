@@ -40,11 +40,14 @@ def rewritten(module: GraphModule, nodes: Iterable[Node], extension: Extension,
     Returns:
         How many were rewritten.
     """
+    found = list(nodes)
+    if not found:
+        return 0
+    extension.request()
+    if extension.load() is None:
+        return 0
     count, memory = 0, None
-    for node in list(nodes):
-        extension.request()
-        if extension.load() is None:
-            return 0
+    for node in found:
         memory = memory or Memory(module.graph)
         if rewrite(node, memory):
             count, memory = count + 1, None

@@ -10,7 +10,7 @@ import torch
 from ...core import context
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
-from ..guards.arguments import apart, given_tensors, with_leaves
+from ..guards.arguments import apart, branches_of, given_tensors, with_leaves
 from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ATOMS, ByIdentity, parts_of, tensor_meta
 from ..guards.values import comparable
@@ -91,8 +91,7 @@ def _kind(value: Any, meta: Callable[[torch.Tensor], Any], depth: int = 0) -> An
     if kind in ATOMS:
         return comparable(value)
     if issubclass(kind, (tuple, list)):
-        return kind, tuple([_kind(v, meta, depth) for v in (
-            value if kind is tuple or kind is list else parts_of(value))])
+        return kind, tuple([_kind(v, meta, depth) for v in branches_of(value)])
     if issubclass(kind, dict):
         return kind, tuple([(type(k), k, _kind(v, meta, depth)) for k, v in (
             value.items() if kind is dict else parts_of(value))])

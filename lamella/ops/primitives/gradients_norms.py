@@ -17,6 +17,7 @@ __all__ = ["BatchNormGrad", "BatchNormGradGrad", "GroupNorm", "GroupNormGrad", "
            "InstanceNormV2Grad", "LayerNormGrad", "LayerNormGradGrad", "PSROIPooling",
            "PSROIPoolingGrad"]
 
+
 def _layer_gradients(x: torch.Tensor, dy: torch.Tensor, rstd: torch.Tensor, mean: torch.Tensor,
                      gamma: torch.Tensor, norm_axis: int, params_axis: int
                      ) -> tuple[torch.Tensor, ...]:
