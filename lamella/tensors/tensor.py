@@ -338,7 +338,7 @@ class Tensor(TensorMethods):
             raise ValueError("The truth value of an array with several elements is ambiguous: "
                              f"got a Tensor of shape {self.shape}. Use .any() or .all().")
         if state.trace is not None:
-            return bool(state.trace.read(self._raw))
+            return state.trace.truth(self._raw)
         return bool(self._raw)
 
     def __int__(self) -> int:

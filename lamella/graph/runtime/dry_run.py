@@ -78,7 +78,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
         before = Snapshot(reach, may_draw=True)
         try:
             trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
-                               scalars=numbers)
+                               scalars=numbers, lines=None)
             found = _seen(trace, [grown.items for _, grown in numbers.lists])
             if trace.recorder.changes_later(t._raw for t in container_tensors(found)):
                 trace.recorder.update()

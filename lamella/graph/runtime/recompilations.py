@@ -81,11 +81,16 @@ class Recompilations:
     Args:
         fn: the function.
         name: its name in messages.
+
+    Attributes:
+        noted: the guards that have failed.
+        lines: where the program reads the Tensors whose values have failed as guards.
     """
 
     def __init__(self, fn: Any, name: str):
         self.fn, self.name = fn, name
         self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
+        self.lines: set[Line] = set()
         self._values: dict[str, set[str]] = {}  # for each guard those that made it fail
         self._pending: Failure | None = None
         self._arguments: list[_Argument] = []  # of the last recorded call
@@ -103,6 +108,7 @@ class Recompilations:
         """
         self._now = self._described(args, kwargs)
         self._pending = None
+        self.lines.update(*(entry.replay.failed_lines() for entry in known))
         if known:
             self._pending = (None if same_kind else self._of_arguments()) or failure(
                 known, inputs)

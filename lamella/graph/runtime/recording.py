@@ -160,7 +160,7 @@ class Recording:
         if varying.draws and varying.refused:
             return self._give_up(varying.refused_draws)
         trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before,
-                           undoable=of.fullgraph)
+                           undoable=of.fullgraph, lines=of.recompilations.lines)
         covered = of.scope.covers(trace)
         varying.note_reads(trace.reads)
         of.limits.succeeded(args, kwargs)
@@ -247,7 +247,8 @@ class Recording:
                 self._eagerly()  # with its side effects; an interrupt comes after it
                 raise
             trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
-                               before=Snapshot(reach, may_draw=True))
+                               before=Snapshot(reach, may_draw=True),
+                               lines=of.recompilations.lines)
         varying.note_reads(trace.reads)
         if trace.refused is not None:
             of.refuse(key, f"it {trace.refused}")

@@ -118,6 +118,11 @@ class Replay:
             return "a random number that decides what it computes", "", ""
         return "a number that it computes with, or memory that Tensors share", "", ""
 
+    def failed_lines(self) -> list[Line]:
+        """The line that reads the value whose guard has failed last, if one has."""
+        plan = self.execution.plan
+        return [] if plan is None or plan.failed is None else [self.lines[plan.failed[0]]]
+
     @property
     def only_computes(self) -> bool:
         """Whether it returns new Tensors, computed from arguments and from fixed objects."""

@@ -10,6 +10,7 @@ from typing import Any
 from .changes import Snapshot
 from .held import data_of
 from .refusals import CannotTrace
+from .source_loops import made_of
 
 
 @contextmanager
@@ -26,7 +27,8 @@ def running_dry(trace: Any, check: Callable[[CodeType], None]) -> Iterator[None]
     try:
         yield
     finally:
-        codes.update(outside.codes)
+        codes.update({code: space for code, space in outside.codes.items()
+                      if code not in made_of})
         outside.codes, outside.meets, trace.run_dry = codes, meets, before
 
 

@@ -56,6 +56,10 @@ class DryTrace(Trace):
               keep: Callable[[Any], Any] | None = None) -> None:
         self.deferred.append(DeferredCall(function, args, kwargs, keep or _kept))
 
+    def number(self, raw: torch.Tensor) -> Any:
+        self.reads.append(ReadScalar(weakref.proxy(self), self.peek(raw), raw))
+        return self.reads[-1]
+
     def read(self, raw: torch.Tensor) -> Any:
         assert self.scalars is not None
         wide = torch.float64 if raw.is_floating_point() else torch.int64

@@ -68,10 +68,10 @@ class ReadScalar(SymbolicScalar):
 
     def test(self, name: str) -> bool:
         """The outcome of a test, such as `math.isnan`, which is guarded."""
-        return bool(self.trace.guard(getattr(torch, name)(self.held)))
+        return self.trace.decide(getattr(torch, name)(self.held))
 
     def __bool__(self) -> bool:
-        return bool(self.trace.guard(self.held != 0))
+        return self.trace.decide(self.held != 0)
 
     def __neg__(self) -> Any:
         return ReadScalar(self.trace, -self.value, -self.held) if self.is_small() else self.plain()
@@ -100,7 +100,7 @@ class ReadScalar(SymbolicScalar):
         if operand is None or both == {int, float} and not self.is_small():
             return self.plain()
         held = self.held if both == {int} else self.held.double()
-        return bool(self.trace.guard(getattr(operator, name)(held, operand)))
+        return self.trace.decide(getattr(operator, name)(held, operand))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other

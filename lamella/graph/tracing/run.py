@@ -7,7 +7,7 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from .effects import prints_recorded
 from .given import Given
 from .identities import identities_checked
 from .inspected import Inspection
+from .lines import Line
 from .logged import logs_recorded
 from .outcome import outcome_of
 from .recorder import Recorder
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
                symbolic: Symbolic | None = None, before: Snapshot | None = None,
                kind: type[Trace] | None = None, scalars: Any = None,
-               undoable: bool = False) -> Trace:
+               undoable: bool = False, lines: Collection[Line] | None = ()) -> Trace:
     """Run `fn` and record the run.
 
     Args:
@@ -55,6 +56,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
         scalars: the stand-ins for numbers, for a dry run.
         undoable: whether the run can be undone after it has ended, as a dry run always can; that
             takes copies of what it changes.
+        lines: where loops may be operations of the graph; see `ProgramLoops`.
 
     Returns:
         The run; without an outcome if `Trace.refused` gives a reason.
@@ -83,6 +85,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     recorder = (symbolic.recorder if symbolic else Recorder)(lent)
     trace = (symbolic.trace if symbolic else kind or Trace)(
         reach, held, recorder, Given((args, kwargs)))
+    trace.loops.lines = lines
     recorder.defers = symbolic is None and not undoable
     if scalars is not None:
         trace.scalars, scalars.recorder = scalars, recorder

@@ -29,6 +29,7 @@ from .held import HeldTensor, data_of, set_data
 from .lines import Line, nearest_line
 from .loops import recorded_loop
 from .outside import OURS, Outside, origin_of
+from .program_loops import ProgramLoops
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause, Refusal
 from .texts import is_only_logged, is_only_printed, marked
@@ -72,6 +73,7 @@ class Trace:
         pulls: the backward passes that belong to the run (see `taping`); None if there are none.
         run_dry: whether what runs now is given up before any side effect (see `dry`).
         outside: the check that it stays in what a graph can hold.
+        loops: the program's loops that depend on Tensors.
         value: the function's result.
         refused: why no graph can hold the run; None if one can.
         outcome: the graph, the results and the side effects; None if there is no graph.
@@ -96,6 +98,7 @@ class Trace:
         self.refused: Refusal | None = None
         self.outcome: Outcome | None = None
         self.outside = Outside(_weakly(self.refuse))
+        self.loops = ProgramLoops(self)
 
     def peek(self, raw: torch.Tensor) -> Any:
         """The Python value of a one-element tensor."""
@@ -114,6 +117,20 @@ class Trace:
         """The number that the program reads off a one-element tensor."""
         self.reads.append(self.guard(raw))
         return self.reads[-1]
+
+    def number(self, raw: torch.Tensor) -> Any:
+        """The number that a loop of the program's has computed in a tensor of one element."""
+        return self.read(raw)
+
+    def truth(self, raw: torch.Tensor) -> bool:
+        """The truth value for which the program asks a one-element tensor."""
+        ended = self.loops.answer()
+        return bool(self.read(raw)) if ended is None else ended
+
+    def decide(self, raw: torch.Tensor) -> bool:
+        """As `truth`, of what the program asks of numbers."""
+        ended = self.loops.answer()
+        return bool(self.guard(raw)) if ended is None else ended
 
     def note_guard(self, raw: torch.Tensor, expected: Any) -> None:
         """Add a guard, with the line of the program."""

@@ -1,0 +1,299 @@
+"""Loops of the program's that go on until a Tensor says otherwise, as operations of the graph.
+
+Where the program asks a Tensor whether its loop goes on, the rest of the loop may run at once: a
+step is made of the loop's source (`loop_code`), and recorded as that of `ms.while_loop` (`loops`).
+If that can be, the program's variables are given the last values, and the answer is the one that
+ends the loop. Otherwise the answer is the Tensor's, and the loop is recorded step by step.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import weakref
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor, wrap
+from . import loop_values, read_scalars, scalars
+from .lines import Line
+from .loop_code import Functions
+from .loop_part import Unlike
+from .loop_values import UNBOUND, LoopNumber, held_by, truth_of
+from .scalars import SymbolicScalar
+from .source_loops import SourceLoop, loop_asked_by, made_of
+
+MOST_FAILURES = 2  # attempts at one loop: its first step may be unlike the others
+# the functions of ours between the program and the question what a Tensor is
+_BETWEEN = {Tensor.__bool__.__code__}
+_FILES = {module.__file__ for module in (scalars, read_scalars, loop_values)}
+
+
+class ProgramLoops:
+    """The loops of a run.
+
+    Args:
+        trace: the run.
+
+    Attributes:
+        lines: where Tensors have had other values in other runs; None: everywhere.
+        is_asking: whether the test of a loop is computed, as in its steps.
+    """
+
+    def __init__(self, trace: Any):
+        self._trace = weakref.ref(trace)
+        self.lines: Collection[Line] | None = ()
+        self._failures: dict[int, int] = {}
+        self.is_asking = False
+
+    def answer(self) -> bool | None:
+        """What the program is told that asks a Tensor just now, if its loop has been run."""
+        trace: Any = self._trace()
+        if self.lines is not None and not self.lines or trace.refused is not None or (
+                self.is_asking and not trace.run_dry):
+            return None
+        frame = _asking(sys._getframe(1))
+        if frame is None or self.lines is not None and Line(
+                frame.f_code.co_filename, frame.f_lineno, "forward") not in self.lines:
+            return None
+        loop = loop_asked_by(frame)
+        if loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES:
+            return None
+        try:
+            rolled = _Rolled(trace, loop, frame)
+            rolled.run()
+        except Unlike:
+            self._failures[id(loop)] = self._failures.get(id(loop), 0) + 1
+            return None
+        self._failures[id(loop)] = 0
+        rolled.leave()
+        return loop.last
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A block in which truth values are Tensors, as in a step."""
+        before, self.is_asking = self.is_asking, True
+        try:
+            yield
+        finally:
+            self.is_asking = before
+
+
+def _asking(frame: FrameType | None) -> FrameType | None:
+    """The program's function that asks for a truth value itself."""
+    frame = frame.f_back if frame is not None else None  # `Trace.truth` calls `answer`
+    while frame is not None and (frame.f_code in _BETWEEN or frame.f_code.co_filename in _FILES):
+        frame = frame.f_back
+    return frame
+
+
+class _Rolled:
+    """A loop that is to be run as one operation.
+
+    Args:
+        trace: the run.
+        loop: the loop.
+        frame: of the function that it is in.
+
+    Raises:
+        Unlike: if it can't be.
+    """
+
+    def __init__(self, trace: Any, loop: SourceLoop, frame: FrameType):
+        self.trace, self.loop, self.frame = trace, loop, frame
+        code, known = frame.f_code, dict(frame.f_locals)
+        own = {*code.co_varnames, *code.co_cellvars}
+        if not own.issuperset(loop.assigned) or not loop.captured.isdisjoint(loop.assigned):
+            raise Unlike
+        self.functions = Functions(loop, code, frame.f_globals, known)
+        self.needed = loop.given | loop.read
+        self.first = [known.get(name, UNBOUND) if name in self.needed else UNBOUND
+                      for name in loop.assigned]
+        self.range = None
+        if loop.count is not None:
+            self.range = self._range()
+            self.first[0] = known[loop.count.name]
+            self.needed = self.needed | {loop.count.name}
+        self.last: list[Any] = []
+
+    def _range(self) -> range:
+        space = self.frame.f_globals
+        bounds = self.functions.bounds()
+        if "range" in space or "range" in self.frame.f_locals or not all(
+                type(bound) is int and abs(bound) < loop_values.SMALL for bound in bounds):
+            raise Unlike
+        return range(*bounds)
+
+    def run(self) -> None:
+        """Run it.
+
+        Raises:
+            Unlike: if it can't be an operation.
+        """
+        raws: list[torch.Tensor] = []
+        for value in self.first:
+            _take(value, raws)
+        if not raws:
+            raise Unlike
+        functions = self.functions
+        program = [f for f in (functions.test, functions.after, functions.again,
+                               functions.before) if f is not None]
+        found = self.trace.loop(program, self._step, self._goes_on, raws, [], None)
+        if found is None:
+            raise Unlike
+        self.last = _given(self.first, found[0])
+
+    def _step(self, raws: Sequence[torch.Tensor], _: Any) -> Any:
+        values = _given(self.first, raws)
+        lists = [(value, list(value)) for value in values if type(value) is list]
+        now = list(self.functions.after(*values))
+        if self.range is not None:
+            now[0] = values[0] + self.range.step
+        now = list(self.functions.before(*now))
+        found: list[torch.Tensor] = []
+        for name, value, before in zip(self.loop.assigned, now, self.first, strict=True):
+            if name in self.needed:
+                _put(value, before, found)
+        if any(len(value) != len(parts) or any(
+                a is not b for a, b in zip(value, parts, strict=True)) for value, parts in lists):
+            raise Unlike  # other names may see what is changed in place
+        return found, []
+
+    def _goes_on(self, raws: Sequence[torch.Tensor]) -> torch.Tensor:
+        values = _given(self.first, raws)
+        found = truth_of(self.functions.test(*values))
+        if found is None:
+            raise Unlike
+        if self.loop.ends:
+            found = ~found
+        if self.range is not None:
+            after = values[0] + self.range.step
+            more = after < self.range.stop if self.range.step > 0 else after > self.range.stop
+            found = found & more.held
+        if self.functions.again is not None:
+            more = self.functions.again(*self.functions.after(*values))
+            held = truth_of(more)
+            if held is None and not more:
+                raise Unlike
+            found = found if held is None else found & held
+        return found
+
+    def leave(self) -> None:
+        """Let the program go on behind the loop."""
+        names, values = self.loop.assigned, self._plain(self.last)
+        if self.range is not None or self.functions.again is not None:
+            with self.trace.loops.asking():
+                found = truth_of(self._really(lambda: self.functions.test(*self.last)))
+            if not self.trace.guard(found):
+                values = [self._number(value) for value in self.last]
+                values = list(self._really(lambda: self.functions.after(*values)))
+        own = self.frame.f_locals
+        for name, value in zip(names, values, strict=True):
+            if value is not UNBOUND and name in self.needed and not isinstance(value, _Kept):
+                own[name] = value
+        if sys.version_info < (3, 13):
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), ctypes.c_int(0))
+
+    def _really(self, call: Any) -> Any:
+        """Run code of the loop as the program does; its source was inspected."""
+        outside = self.trace.outside
+        before, outside.meets = outside.meets, lambda code: None
+        try:
+            return call()
+        finally:
+            outside.meets = before
+            for code in [code for code in outside.codes if code in made_of]:
+                del outside.codes[code]
+
+    def _plain(self, values: Sequence[Any]) -> list[Any]:
+        """Values with Python's numbers, of those that are read."""
+        return [self._number(value) if name in self.loop.read else _kept(value)
+                for name, value in zip(self.loop.assigned, values, strict=True)]
+
+    def _number(self, value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)([self._number(part) for part in value])
+        if not isinstance(value, LoopNumber) or self.trace.run_dry:
+            return value
+        return self.trace.number(value.held)
+
+
+class _Kept:
+    """A number that the program doesn't read behind the loop."""
+
+
+def _kept(value: Any) -> Any:
+    return _Kept() if isinstance(value, LoopNumber) else value
+
+
+def _take(value: Any, raws: list[torch.Tensor]) -> None:
+    """Add what a carried value has in tensors.
+
+    Raises:
+        Unlike: if it is of a kind that a step can't change.
+    """
+    if type(value) is Tensor:
+        raws.append(value._raw)
+    elif _is_number(value):
+        raws.append(held_by(value))
+    elif type(value) in (tuple, list):
+        for part in value:
+            _take(part, raws)
+    elif value is not UNBOUND and type(value) not in (bool, str, type(None)):
+        raise Unlike
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, SymbolicScalar):
+        value = value.value
+    return isinstance(value, LoopNumber) or type(value) is float or (
+        type(value) is int and abs(value) < 2**53)
+
+
+def _kind(value: Any) -> type:
+    if isinstance(value, LoopNumber):
+        return value.kind
+    return type(value.value if isinstance(value, SymbolicScalar) else value)
+
+
+def _given(like: Any, raws: Sequence[torch.Tensor]) -> list[Any]:
+    """Carried values with other tensors."""
+    flat = iter(raws)
+
+    def made(value: Any) -> Any:
+        if type(value) is Tensor:
+            return wrap(next(flat))
+        if _is_number(value):
+            return LoopNumber(next(flat), _kind(value))
+        return type(value)(map(made, value)) if type(value) in (tuple, list) else value
+
+    return [made(value) for value in like]
+
+
+def _put(value: Any, before: Any, raws: list[torch.Tensor]) -> None:
+    """Add what the next carried value has in tensors.
+
+    Raises:
+        Unlike: if it isn't like the one before.
+    """
+    if type(before) is Tensor:
+        if type(value) is not Tensor or isinstance(value, Parameter):
+            raise Unlike
+        raws.append(value._raw)
+    elif _is_number(before):
+        if not _is_number(value) or _kind(value) is not _kind(before):
+            raise Unlike
+        raws.append(held_by(value))
+    elif type(before) in (tuple, list):
+        if type(value) is not type(before) or len(value) != len(before):
+            raise Unlike
+        for part, old in zip(value, before, strict=True):
+            _put(part, old, raws)
+    elif value is not before and (type(value) is not type(before) or before is UNBOUND
+                                  or value != before):
+        raise Unlike

@@ -1,0 +1,331 @@
+"""Loops of the program's source whose next step depends on a Tensor: `while` and `break`.
+
+A loop is seen from the place where the Tensor is asked, its *test*. What runs from one test to the
+next is a step: the statements behind the test, the loop's own `again` (``i < 100``, or the next
+count of a `range`), and the statements in front of it. Only what can be said of each step alike is
+found here: no other way out of the loop, one test, names that are the function's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import itertools
+import linecache
+import types
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+_NESTED = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+# what a step can't contain, since it leaves the loop or does more than computing
+_REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Try,
+            ast.Delete, ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef,
+            ast.AsyncFor, ast.AsyncWith, ast.NamedExpr, ast.Match, *(
+                getattr(ast, name) for name in ("TryStar", "TypeAlias") if hasattr(ast, name)))
+_SPIES = {"locals", "vars", "dir", "exec", "eval", "super", "globals"}
+
+
+class Count(NamedTuple):
+    """The variable of a ``for i in range(...)``, and the arguments of `range`."""
+
+    name: str
+    bounds: list[ast.expr]
+
+
+class SourceLoop(NamedTuple):
+    """A loop, seen from its test.
+
+    Attributes:
+        statement: where the `while` is, or the `if` of the `break`.
+        test: whether the loop ends (`ends` is True), or goes on (False).
+        ends: what the test gives in the end.
+        last: what any part of it gives then.
+        asked: where the parts of the test are in the source.
+        after, before: the statements of a step behind the test, and in front of the next one.
+        again: an expression between these that has to be true; None if there is none.
+        count: of a loop over a range.
+        assigned: the names that a step assigns.
+        given: those that it reads before it assigns them.
+        read: those whose values in the end may be read.
+        captured: those that functions made outside of it read.
+    """
+
+    statement: tuple[int, int, int, int]
+    test: ast.expr
+    ends: bool
+    last: bool
+    asked: set[tuple[int, int, int, int]]
+    after: list[ast.stmt]
+    before: list[ast.stmt]
+    again: ast.expr | None
+    count: Count | None
+    assigned: list[str]
+    given: set[str]
+    read: set[str]
+    captured: set[str]
+
+
+# code that was made of a loop's statements, with the code that these are from
+made_of: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
+
+
+def loop_asked_by(frame: types.FrameType) -> SourceLoop | None:
+    """The loop for whose test a function is asking just now; None if there is none."""
+    code = frame.f_code
+    loop = _loop_at(made_of.get(code, code), frame.f_lineno)
+    if loop is None or not hasattr(code, "co_positions"):  # before Python 3.11
+        return None
+    name = dis.opname[code.co_code[frame.f_lasti]]
+    place: Any = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None))
+    if "JUMP" in name or name in ("TO_BOOL", "UNARY_NOT"):
+        test = _place(loop.test)
+        is_asked = place == loop.statement or (
+            test[::2] <= place[::2] and place[1::2] <= test[1::2])
+    else:
+        is_asked = place in loop.asked
+    return loop if is_asked else None
+
+
+@functools.lru_cache(maxsize=256)
+def _loop_at(code: types.CodeType, line: int) -> SourceLoop | None:
+    function = _function(code)
+    if function is None:
+        return None
+    found = None
+    for loop in _own(function.body):
+        test = _tested(loop, line)
+        if test is not None:
+            found = loop, *test
+    if found is None:
+        return None
+    is_inner = any(isinstance(node, (ast.While, ast.For)) and node is not found[0]
+                   and node.lineno <= line <= (node.end_lineno or 0) for node in _own(function.body))
+    return _described(function, is_inner, *found)
+
+
+def _function(code: types.CodeType) -> ast.FunctionDef | None:
+    """The definition of a function, if its source is still what the code was made of."""
+    lines = linecache.getlines(code.co_filename)
+    if not lines:
+        return None
+    return _functions(code.co_filename, "".join(lines), code.co_flags & FUTURE).get(_key(code))
+
+
+FUTURE = 0x1000000 | 0x800000  # what `from __future__ import` has changed  # annotations, generator_stop
+
+
+def _key(code: types.CodeType) -> Any:
+    return (code.co_name, code.co_firstlineno, code.co_code, code.co_names, code.co_varnames,
+            code.co_freevars, code.co_cellvars,
+            repr([c for c in code.co_consts if not isinstance(c, types.CodeType)]))
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(file: str, text: str, flags: int) -> dict[Any, ast.FunctionDef]:
+    """The functions of a file, by what their code says."""
+    try:
+        tree = ast.parse(text)
+        whole = compile(text, file, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return {}
+    places = {(node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])): node
+              for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {_key(code): places[place] for code in _codes(whole)
+            if (place := (code.co_name, code.co_firstlineno)) in places}
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _own(body: Iterable[ast.AST]) -> Iterator[Any]:
+    """The nodes of statements without those of functions in them, from outside to inside."""
+    for node in body:
+        yield node
+        if not isinstance(node, _NESTED):
+            yield from _own(ast.iter_child_nodes(node))
+
+
+def _tested(loop: ast.AST, line: int) -> tuple[ast.expr, int | None] | None:
+    """The test of a loop at a line, with the number of its statement, if it is a `break`."""
+    if isinstance(loop, ast.While) and _is_at(loop, line):
+        return loop.test, None
+    if isinstance(loop, (ast.While, ast.For)):
+        for place, part in enumerate(loop.body):
+            if isinstance(part, ast.If) and _is_at(part, line) and not part.orelse and (
+                    len(part.body) == 1 and isinstance(part.body[0], ast.Break)):
+                return part.test, place
+    return None
+
+
+def _is_at(statement: Any, line: int) -> bool:
+    """Whether the test of a statement is at a line."""
+    return statement.lineno <= line <= statement.test.end_lineno
+
+
+def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.expr, place: int | None
+               ) -> SourceLoop | None:
+    again, count = None, None
+    if place is None:
+        after, before = loop.body, []
+    else:
+        after, before = loop.body[place + 1:], loop.body[:place]
+        if isinstance(loop, ast.For):
+            count = _counted(loop)
+            if count is None:
+                return None
+        elif not (isinstance(loop.test, ast.Constant) and loop.test.value):
+            again = loop.test
+    ends = place is not None
+    parts, last = zip(*_endings(test, ends), strict=True)
+    if loop.orelse or len({*last}) > 1 or None in last or any(map(_asks, parts)) or any(
+            _leaves(node) for node in (*after, *before)):
+        return None
+    step = [*after, *before]
+    nodes = [*_everything([*step, test, *([again] if again else [])])]
+    if any(isinstance(node, _REFUSED) or _is_private(node) or (
+            isinstance(node, ast.AnnAssign) and node.value is None) for node in nodes) or any(
+            isinstance(node, ast.Name) and node.id in _SPIES for node in ast.walk(function)):
+        return None
+    assigned = assigned_in(step)
+    if count is not None:
+        if count.name in assigned or any(
+                name in assigned for bound in count.bounds for name in _names(bound)):
+            return None
+        assigned = [count.name, *assigned]
+    inside = {id(node) for node in ast.walk(loop)}
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Load) and id(node) not in inside}
+    given = _given(test, again, after, before)
+    return SourceLoop(_place(loop if place is None else loop.body[place]), test, ends, bool(last[0]), {_place(p) for p in parts},
+                      after, before, again, count, assigned,
+                      given, read | given if is_inner else read, _captured(function, inside))
+
+
+def _everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
+        yield from ast.walk(node)
+
+
+def _endings(test: ast.expr, whole: bool) -> Iterator[tuple[ast.expr, bool | None]]:
+    """The parts of a test, each with what it gives when the whole test is `whole` just because of
+    it; None if it can't decide that alone.
+    """
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if whole else ast.And):
+        for value in test.values:
+            yield from _endings(value, whole)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _endings(test.operand, not whole)
+    elif isinstance(test, (ast.BoolOp, ast.IfExp)):
+        yield test, None
+    else:
+        yield test, whole
+
+
+def _asks(part: ast.expr) -> bool:
+    """Whether a truth value is asked for inside of a part of a test."""
+    return any(isinstance(node, (ast.BoolOp, ast.IfExp, *_COMPREHENSIONS)) or (
+        isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)) or (
+        isinstance(node, ast.Compare) and (len(node.ops) > 1 or isinstance(
+            node.ops[0], (ast.In, ast.NotIn)))) for node in ast.walk(part))
+
+
+def _place(node: Any) -> tuple[int, int, int, int]:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+
+
+def _leaves(node: ast.AST, inner: bool = False) -> bool:
+    """Whether a statement leaves the loop around it, or goes on with its next step."""
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return not inner
+    if isinstance(node, _NESTED):
+        return False
+    is_loop = isinstance(node, (ast.While, ast.For))
+    return any(_leaves(part, inner or is_loop) for part in ast.iter_child_nodes(node))
+
+
+def _is_private(node: ast.AST) -> bool:
+    """Whether a name means something else outside of its class."""
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return isinstance(name, str) and name.startswith("__") and not name.endswith("__")
+
+
+def _counted(loop: ast.For) -> Count | None:
+    """The count of a loop over a `range`."""
+    called = loop.iter
+    if (isinstance(loop.target, ast.Name) and isinstance(called, ast.Call)
+            and isinstance(called.func, ast.Name) and called.func.id == "range"
+            and not called.keywords and all(
+                isinstance(bound, (ast.Name, ast.Constant)) for bound in called.args)):
+        return Count(loop.target.id, called.args)
+    return None
+
+
+def assigned_in(body: Iterable[ast.AST]) -> list[str]:
+    """The names that statements assign, in order."""
+    found: dict[str, None] = {}
+    for node in body:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] = None
+        elif isinstance(node, ast.FunctionDef):
+            found[node.name] = None
+        elif not isinstance(node, (*_NESTED, *_COMPREHENSIONS)):  # whose names are their own
+            found.update(dict.fromkeys(assigned_in(ast.iter_child_nodes(node))))
+    return list(found)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _captured(function: ast.FunctionDef, inside: set[int]) -> set[str]:
+    """The names that functions in a function, made outside of the loop, mention."""
+    return {name for node in ast.walk(function) if isinstance(node, _NESTED)
+            and node is not function and id(node) not in inside for name in _names(node)}
+
+
+def _given(test: ast.expr, again: ast.expr | None, after: list[ast.stmt], before: list[ast.stmt]
+           ) -> set[str]:
+    """The names that are read, from one test to the end of the next, before they are assigned."""
+    found: set[str] = set()
+    known: set[str] = set()
+    _read([test], known, found)
+    _read(after, known, found)
+    _read([again] if again else [], known, found)
+    _read(before, known, found)
+    return found
+
+
+def _read(body: Iterable[ast.AST], known: set[str], found: set[str]) -> None:
+    """Add the names that statements read before they are `known`, and those they assign to these.
+    """
+    for node in body:
+        if isinstance(node, ast.If):
+            _read([node.test], known, found)
+            ways = [set(known), set(known)]
+            _read(node.body, ways[0], found)
+            _read(node.orelse, ways[1], found)
+            known |= ways[0] & ways[1]
+        elif isinstance(node, (ast.While, ast.For)):
+            _read([node.iter] if isinstance(node, ast.For) else [node.test], known, found)
+            inner = set(known)
+            if isinstance(node, ast.For):
+                inner |= _names(node.target)
+            _read(node.body, inner, found)
+            _read(node.orelse, set(known), found)
+        elif isinstance(node, ast.With):
+            _read([item.context_expr for item in node.items], known, found)
+            known |= {name for item in node.items if item.optional_vars
+                      for name in _names(item.optional_vars)}
+            _read(node.body, known, found)
+        else:
+            loads = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)
+                     and (isinstance(part.ctx, ast.Load) or isinstance(node, ast.AugAssign))}
+            found |= loads - known
+            known |= set(assigned_in([node]))
