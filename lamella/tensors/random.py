@@ -32,6 +32,8 @@ from ..device import kinds
 from .tensor import Tensor, wrap
 
 __getattr__ = getattr_of(__name__)
+# a dry run has others in their place
+_get_state, _set_state = np.random.get_state, np.random.set_state
 _lock = Lock()
 
 
@@ -106,7 +108,7 @@ def place_of_numpy() -> tuple[Any, int]:
     It waits for an initializer that is half-way, since no later draw begins where that stands.
     """
     with _lock:
-        return np.random.get_state(), _draws()
+        return _get_state(), _draws()
 
 
 def is_as_before(place: tuple[Any, int]) -> bool:
@@ -129,7 +131,7 @@ def _draws() -> int:
 
 
 def _position_of_numpy(state: Any = None) -> int:
-    position: Any = state or np.random.get_state()
+    position: Any = state or _get_state()
     _, numbers, *rest = position
     return hash((numbers.tobytes(), *rest))
 
@@ -207,7 +209,7 @@ def kept() -> Callable[[], None]:
                     raw.manual_seed(raw.initial_seed())
         if not is_as_before(of_numpy):  # what other threads have drawn stays drawn
             with drawing_from_numpy():  # a step that other threads can follow
-                np.random.set_state(of_numpy[0])
+                _set_state(of_numpy[0])
 
     return back
 

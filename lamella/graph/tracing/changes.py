@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from random import getstate, setstate  # a dry run has others in their place
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -126,7 +126,7 @@ class Snapshot:
         self.functions = [_parts_of_function(function) for function in reach.objects.functions]
         self.contents = [(thing, kind_of(thing).copy(thing))
                          for thing in (*reach.contents.arrays, *reach.contents.buffers)]
-        self.random, self.of_numpy = random.getstate(), place_of_numpy()
+        self.random, self.of_numpy = getstate(), place_of_numpy()
         self.streams = [(stream, kind_of(stream).copy(stream)) for stream in reach.contents.streams]
         self.put_streams_back = kept()
         self.signals = signals_of_decimals() if DECIMALS in reach.thread.arithmetic else {}
@@ -159,7 +159,7 @@ class Snapshot:
 
     def _check(self) -> None:
         if not self._may_draw and (
-                random.getstate() != self.random or not is_as_before(self.of_numpy)
+                getstate() != self.random or not is_as_before(self.of_numpy)
                 or any(has_changed(*stream) for stream in self.streams)):
             raise CannotTrace("draws random numbers that are not Lamella's", Cause.DRAW)
         if any(kind.settings() != before for kind, before in self.arithmetic):
@@ -199,7 +199,7 @@ class Snapshot:
         for thing, before in self.contents:
             if has_changed(thing, before):
                 kind_of(thing).put_back(thing, before)
-        random.setstate(self.random)
+        setstate(self.random)
         for stream, before in self.streams:
             kind_of(stream).put_back(stream, before)
         self.put_streams_back()

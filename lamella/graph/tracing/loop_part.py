@@ -119,6 +119,7 @@ class Part:
         aliases: what stands for the inputs.
         outs: what it gives: carried values, then `results` others; `ends` off the tape.
         recorder: of its kernels.
+        sees_more: whether its backward pass would go on through what it was given from outside.
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,
@@ -137,6 +138,7 @@ class Part:
         self.starts: list[torch.Tensor | None] = []
         self.wanted: Raws = []
         self.passes: dict[Node, int] = {}
+        self.sees_more = False
 
     def run(self, reach: Reachable, call: Call,
             inside: Callable[[], AbstractContextManager] = nullcontext) -> None:
@@ -203,6 +205,9 @@ class Part:
     def _pull(self) -> None:
         """Record the backward pass, from any gradients of the results."""
         recorder, nodes = self.recorder, self.recorder.graph.nodes
+        self.sees_more = any(raw.grad_fn is not None for raw in recorder.constants)
+        if self.sees_more:
+            raise Unlike
         last = next(iter(reversed(nodes)))
         with recorder.pause():
             self.starts = [torch.ones_like(raw).detach() if raw.requires_grad else None

@@ -56,7 +56,6 @@ class Watch:
         """What a tensor that the step takes from outside stands for."""
         return self._originals.get(id(raw), raw)
 
-
     def around(self, call: Call) -> Call:
         """A function of the program's that is watched."""
         def watched(raws: Raws) -> tuple[Raws, Raws] | None:
@@ -64,6 +63,27 @@ class Watch:
                 return call(raws)
 
         return watched
+
+
+class Ends(Watch):
+    """Lets the tape of a step end at what it takes from outside: other tensors stand in for that
+    which was computed before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(True)
+        self._begun = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+
+    def stand_in(self, raw: torch.Tensor) -> torch.Tensor:
+        node = raw.grad_fn if raw.requires_grad else None
+        if node is None or node._sequence_nr() >= self._begun:
+            return raw
+        if id(raw) not in self._known:
+            with state.trace.recorder.pause():
+                found = raw.detach().requires_grad_()
+            self._known[id(raw)] = raw, found
+            self._originals[id(found)] = raw
+        return self._known[id(raw)][1]
 
 
 class _Mode(TorchFunctionMode):

@@ -30,7 +30,7 @@ from ..ir.loop import Loop
 from .loop_node import check_derivatives, recorded, run_loop, run_step, run_transformed
 from .loop_part import BodyRecorder, Part, Raws, Unlike, untransformed
 from .loop_rules import Step, empty_like, examples_of, pair, with_elements
-from .loop_watch import Watch
+from .loop_watch import Ends, Watch
 from .recorder import Recorder
 
 # from carried values and elements to the next carried values and results; None if these aren't
@@ -176,11 +176,21 @@ def _recorded(trace: Any, reach: Reachable, given: Given, taped: bool) -> tuple[
     with trace.recorder.pause():
         inputs = with_elements(
             count, len(given.stacks), [raw.detach() for raw in like])
-    made = Part(trace, inputs, [taped] * len(inputs), pulls=taped)
-    made.run(reach, lambda raws: given.step(raws[:count], raws[count:]))
+    def call(raws: Raws) -> tuple[Raws, Raws] | None:
+        return given.step(raws[:count], raws[count:])
+
+    made, ends = Part(trace, inputs, [taped] * len(inputs), pulls=taped), Ends()
+    try:
+        made.run(reach, call)
+    except Unlike:
+        if not made.sees_more:
+            raise
+        made = Part(trace, inputs, [taped] * len(inputs), pulls=taped)
+        made.run(reach, ends.around(call))
     _check_alike(given.carried, made.outs)
     check = _checked(trace, reach, given, given.carried)
-    return (_pair if taped else _plain)(given, made, check)
+    step, outside = (_pair if taped else _plain)(given, made, check)
+    return step, list(map(ends.original, outside))
 
 
 def _check_alike(carried: Raws, outs: Raws) -> None:
