@@ -7,7 +7,7 @@ in all steps. It gives the next carried values, and values that are kept of each
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -176,6 +176,17 @@ def _takes_apart(node: Node, stack: Node) -> bool:
     start = loop.counted + loop.carried
     given: list[Any] = list(node.args[0])  # type: ignore[arg-type]
     return stack not in (*given[:start], *given[start + loop.stacks:])
+
+
+def operations_of(loop: Loop) -> Iterator[Node]:
+    """The operations of a loop's graphs, and of the loops in these."""
+    for graph in loop.graphs:
+        for node in graph.graph.nodes:
+            if node.op == "call_function":
+                yield node
+                inner = loop_of(node)
+                if inner is not None:
+                    yield from operations_of(inner)
 
 
 def operations_in(nodes: Any) -> int:

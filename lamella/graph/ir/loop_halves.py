@@ -84,7 +84,7 @@ def halves(joint: Joint) -> Halves:
     first = joint.carried + joint.elements
     made, kept, (back,) = cut(
         joint.graph, joint.passes, [list(joint.starts.values())], [list(joint.gradients.values())],
-        joint.results, joint.results)
+        joint.results, joint.results, of_one_size=True)
     place = {node: i for i, node in enumerate(joint.inputs) if node is not None}
     stacked = [node for node in kept if place.get(node, -1) < joint.carried]
     metas = [_dense(meta_of(node)) for node in stacked]

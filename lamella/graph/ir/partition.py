@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch.fx import GraphModule, Node
 
 from .lazy_module import KernelGraph, LazyModule
-from .loop import loop_of
+from .loop import loop_of, operations_of
 from .metadata import meta_of
 from .operations import all_written_by, bases_of, effects_of, must_stay
 
@@ -31,8 +31,8 @@ class Backward(NamedTuple):
 
 
 def cut(joint: GraphModule, passes: Mapping[Node, int], starts: Sequence[Sequence[Node | None]],
-        gradients: Sequence[Sequence[Node]], kept_after: int, results: int
-        ) -> tuple[GraphModule, list[Node], list[Backward]]:
+        gradients: Sequence[Sequence[Node]], kept_after: int, results: int,
+        of_one_size: bool = False) -> tuple[GraphModule, list[Node], list[Backward]]:
     """Cut a graph into the function and its backward passes.
 
     Args:
@@ -42,6 +42,8 @@ def cut(joint: GraphModule, passes: Mapping[Node, int], starts: Sequence[Sequenc
         gradients: for each pass, its results.
         kept_after: after how many results of the function the kept values come.
         results: how many results the function has.
+        of_one_size: whether kept values must have the same sizes in all runs: loops whose stacks
+            haven't are run again in the backward pass.
 
     Returns:
         The graph of the function, the nodes in `joint` of the values that it keeps, and the
@@ -50,7 +52,7 @@ def cut(joint: GraphModule, passes: Mapping[Node, int], starts: Sequence[Sequenc
     nodes = list(joint.graph.nodes)
     outs = nodes[-1].args[0]
     given = {node for several in starts for node in several if node is not None}
-    parts = [_Part(nodes, passes, given, number, wanted)
+    parts = [_Part(nodes, passes, given, number, wanted, of_one_size)
              for number, wanted in enumerate(gradients)]
     kept = list(dict.fromkeys(node for part in parts for node in part.takes))
     forward = _graph(joint, [n for n in nodes[:-1] if n not in passes and n not in given],
@@ -70,13 +72,13 @@ class _Part:
     """
 
     def __init__(self, nodes: list[Node], passes: Mapping[Node, int], given: set[Node],
-                 number: int, wanted: Sequence[Node]):
+                 number: int, wanted: Sequence[Node], of_one_size: bool):
         needed, takes = set(wanted), set()
         for node in reversed(nodes):
             stays = passes.get(node) == number and must_stay(node)
             if node not in needed and not stays or node in given:
                 continue
-            if node in passes or _is_cheap(node):
+            if node in passes or _is_cheap(node) or of_one_size and _has_any_size(node):
                 needed.add(node)
                 needed.update(node.all_input_nodes)
             else:
@@ -94,6 +96,18 @@ def _is_cheap(node: Node) -> bool:
         return True  # a size
     known = effects_of(node.target)
     return bool(known.shared) and len(node.all_input_nodes) == 1 and not known.may_be_view
+
+
+def _has_any_size(node: Node) -> bool:
+    """Whether this is a loop with stacks of open sizes that gives the same again, or such a stack,
+    or the number of its steps.
+    """
+    is_part = node.target is operator.getitem
+    source: Any = node.args[0] if is_part else node
+    loop = loop_of(source)
+    return loop is not None and loop.has_open_stacks and (
+        not is_part or node.args[1] >= loop.carried) and not any(  # type: ignore[operator]
+            map(must_stay, operations_of(loop)))
 
 
 def _gives_tensors(node: Node) -> bool:

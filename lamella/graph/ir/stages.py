@@ -192,7 +192,10 @@ class Cut:
         alone = {n for n in body if is_exchange(n) or is_python(n)} | {
             n.all_input_nodes[0] if n.target is operator.getitem else n
             for n in [self.guard_nodes[i] for i in shapes]}
-        parts = [*_split_at(early[:split], alone), *_split_at(early[split:], alone)]
+        first = {*early[:split]}
+        first.update(n for n in early if n.target is operator.getitem and n.args[0] in first)
+        parts = [*_split_at([n for n in early if n in first], alone),
+                 *_split_at([n for n in early if n not in first], alone)]
         self._assemble(parts, _split_at([n for n in body if n in self.late], alone), others)
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:

@@ -162,7 +162,7 @@ class Recording:
         trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before,
                            undoable=of.fullgraph, lines=of.recompilations.lines)
         covered = of.scope.covers(trace)
-        varying.note_reads(trace.reads)
+        varying.note_reads(trace.reads, trace.counted)
         of.limits.succeeded(args, kwargs)
         of.cache.line(kind).scalars = varying
         reason = self._keep(trace, guard, values, varying, covered)
@@ -249,7 +249,7 @@ class Recording:
             trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
                                before=Snapshot(reach, may_draw=True),
                                lines=of.recompilations.lines)
-        varying.note_reads(trace.reads)
+        varying.note_reads(trace.reads, trace.counted)
         if trace.refused is not None:
             of.refuse(key, f"it {trace.refused}")
         elif not tried.agrees(trace):

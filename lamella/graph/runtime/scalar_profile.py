@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,15 @@ class ScalarProfile:
         return bool(self.arguments.places or self.sources or self.lists or self.reads.places
                     or self.draws)
 
-    def note_reads(self, read: list[Any]) -> None:
-        """Note the numbers that a recorded run has read off tensors."""
+    def note_reads(self, read: list[Any], counted: Collection[int] = ()) -> None:
+        """Note the numbers that a recorded run has read off tensors.
+
+        Args:
+            counted: which of them vary for sure.
+        """
         if not self._reads_refused:
             self.reads.note(dict(enumerate(read)), _differ)
+            self.reads.places.update(counted)
 
     def may_hold_reads(self, read: list[Any]) -> bool:
         """Note numbers that can't be guards; returns whether they may be values of a graph."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from random import getstate, setstate  # a dry run has others in their place
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_
+from random import getstate, setstate  # a dry run has others in their place
 from typing import Any, NamedTuple
 
 import numpy as np

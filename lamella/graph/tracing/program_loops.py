@@ -58,11 +58,11 @@ class ProgramLoops:
                 self.is_asking and not trace.run_dry):
             return None
         frame = _asking(sys._getframe(1))
-        if frame is None or self.lines is not None and Line(
-                frame.f_code.co_filename, frame.f_lineno, "forward") not in self.lines:
-            return None
-        loop = loop_asked_by(frame)
-        if loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES:
+        loop = None if frame is None else loop_asked_by(frame)
+        if frame is None or loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES or (
+                self.lines is not None and not any(
+                    line.file == frame.f_code.co_filename and line.number in loop.lines
+                    for line in self.lines)):
             return None
         try:
             rolled = _Rolled(trace, loop, frame)
@@ -108,7 +108,8 @@ class _Rolled:
         self.trace, self.loop, self.frame = trace, loop, frame
         code, known = frame.f_code, dict(frame.f_locals)
         own = {*code.co_varnames, *code.co_cellvars}
-        if not own.issuperset(loop.assigned) or not loop.captured.isdisjoint(loop.assigned):
+        captured = loop.captured.intersection(made_of.get(code, code).co_cellvars)
+        if not own.issuperset(loop.assigned) or not captured.isdisjoint(loop.assigned):
             raise Unlike
         self.functions = Functions(loop, code, frame.f_globals, known)
         self.needed = loop.given | loop.read

@@ -40,6 +40,7 @@ class SourceLoop(NamedTuple):
 
     Attributes:
         statement: where the `while` is, or the `if` of the `break`.
+        lines: those of the loop.
         test: whether the loop ends (`ends` is True), or goes on (False).
         ends: what the test gives in the end.
         last: what any part of it gives then.
@@ -54,6 +55,7 @@ class SourceLoop(NamedTuple):
     """
 
     statement: tuple[int, int, int, int]
+    lines: range
     test: ast.expr
     ends: bool
     last: bool
@@ -79,7 +81,8 @@ def loop_asked_by(frame: types.FrameType) -> SourceLoop | None:
     if loop is None or not hasattr(code, "co_positions"):  # before Python 3.11
         return None
     name = dis.opname[code.co_code[frame.f_lasti]]
-    place: Any = next(itertools.islice(code.co_positions(), frame.f_lasti // 2, None))
+    positions: Any = code.co_positions()  # type: ignore[attr-defined]
+    place = next(itertools.islice(positions, frame.f_lasti // 2, None))
     if "JUMP" in name or name in ("TO_BOOL", "UNARY_NOT"):
         test = _place(loop.test)
         is_asked = place == loop.statement or (
@@ -101,9 +104,9 @@ def _loop_at(code: types.CodeType, line: int) -> SourceLoop | None:
             found = loop, *test
     if found is None:
         return None
-    is_inner = any(isinstance(node, (ast.While, ast.For)) and node is not found[0]
-                   and node.lineno <= line <= (node.end_lineno or 0) for node in _own(function.body))
-    return _described(function, is_inner, *found)
+    around = [node for node in _own(function.body) if isinstance(node, (ast.While, ast.For))
+              and node is not found[0] and node.lineno <= line <= (node.end_lineno or 0)]
+    return _described(function, bool(around), *found)
 
 
 def _function(code: types.CodeType) -> ast.FunctionDef | None:
@@ -114,7 +117,8 @@ def _function(code: types.CodeType) -> ast.FunctionDef | None:
     return _functions(code.co_filename, "".join(lines), code.co_flags & FUTURE).get(_key(code))
 
 
-FUTURE = 0x1000000 | 0x800000  # what `from __future__ import` has changed  # annotations, generator_stop
+# what `from __future__ import` changes: annotations, generator_stop
+FUTURE = 0x1000000 | 0x800000
 
 
 def _key(code: types.CodeType) -> Any:
@@ -169,8 +173,8 @@ def _is_at(statement: Any, line: int) -> bool:
     return statement.lineno <= line <= statement.test.end_lineno
 
 
-def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.expr, place: int | None
-               ) -> SourceLoop | None:
+def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.expr,
+               place: int | None) -> SourceLoop | None:
     again, count = None, None
     if place is None:
         after, before = loop.body, []
@@ -203,9 +207,11 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
     read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)
             and isinstance(node.ctx, ast.Load) and id(node) not in inside}
     given = _given(test, again, after, before)
-    return SourceLoop(_place(loop if place is None else loop.body[place]), test, ends, bool(last[0]), {_place(p) for p in parts},
-                      after, before, again, count, assigned,
-                      given, read | given if is_inner else read, _captured(function, inside))
+    statement = loop if place is None else loop.body[place]
+    return SourceLoop(
+        _place(statement), range(loop.lineno, loop.end_lineno + 1), test, ends, bool(last[0]), {_place(part) for part in parts}, after,
+        before, again, count, assigned, given, read | given if is_inner else read,
+        _captured(function, inside))
 
 
 def _everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:

@@ -65,6 +65,7 @@ class Trace:
         scalars: the stand-ins for numbers of a dry run.
         guards: the tensors that were turned into Python values, or have data-dependent shapes.
         reads: the numbers that the program read off tensors, in order.
+        counted: which of these loops have computed.
         observed: the Python values and data-dependent shapes it saw, in order (see
             `symbolic.Observed`).
         fresh: the random generators of objects that it created, with their seeds.
@@ -88,6 +89,7 @@ class Trace:
         self.scalars: Any = None
         self.guards: list[ValueGuard] = []
         self.reads: list[Any] = []
+        self.counted: set[int] = set()
         self.observed: list[Any] = []
         self.fresh: list[tuple[torch.Generator, int, int]] = []
         self.deferred: list[DeferredCall] = []
@@ -120,6 +122,7 @@ class Trace:
 
     def number(self, raw: torch.Tensor) -> Any:
         """The number that a loop of the program's has computed in a tensor of one element."""
+        self.counted.add(len(self.reads))
         return self.read(raw)
 
     def truth(self, raw: torch.Tensor) -> bool:
