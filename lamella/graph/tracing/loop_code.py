@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import loop_values
-from .source_loops import FUTURE, SourceLoop, assigned_in, made_of
+from .source_loops import FUTURE, SourceLoop, assigned_in, leaves, made_of
 
 _VALUES = "lamella_loop_values"  # the name under which converted code finds these functions
+MOST_KEPT = 256  # functions of the program's whose loops are kept as code
 _STEP, _MADE = "lamella_step", "lamella_made"
 _ASKED = {"bool": "truth", "float": "number", "int": "whole"}
 
@@ -41,16 +42,30 @@ class Functions:
                  known: Mapping[str, Any]):
         self._code, self._space = code, space
         self._known = {**known, _VALUES: loop_values}
-        names = loop.assigned
-        self.test = self._made(names, [], loop.test)
-        self.after = self._made(names, loop.after)
-        self.again = None if loop.again is None else self._made(names, [], loop.again)
-        self.before = self._made(names, loop.before)
+        self._loop, names = loop, loop.assigned
+        self.test = self._made("test", names, [], loop.test)
+        self.after = self._made("after", names, loop.after)
+        self.again = None if loop.again is None else self._made("again", names, [], loop.again)
+        self.before = self._made("before", names, loop.before)
         bounds = loop.count.bounds if loop.count is not None else []
-        self.bounds = self._made([], [], ast.Tuple(list(bounds), ast.Load()))
+        self.bounds = self._made("bounds", [], [], ast.Tuple(list(bounds), ast.Load()))
 
-    def _made(self, names: Sequence[str], body: Sequence[ast.stmt], value: ast.expr | None = None
-              ) -> Callable[..., Any]:
+    def _made(self, part: str, names: Sequence[str], body: Sequence[ast.stmt],
+              value: ast.expr | None = None) -> Callable[..., Any]:
+        source = made_of.get(self._code, self._code)
+        if len(_codes) > MOST_KEPT:
+            _codes.clear()
+        codes = _codes.setdefault(source, {})
+        key = self._loop.statement, part, frozenset(self._known)
+        if key not in codes:
+            codes[key] = self._compiled(names, body, value)
+            _note(codes[key], source)
+        code = codes[key]
+        cells = tuple([types.CellType(self._known[name]) for name in code.co_freevars])
+        return types.FunctionType(code, self._space, _STEP, None, cells)
+
+    def _compiled(self, names: Sequence[str], body: Sequence[ast.stmt], value: ast.expr | None
+                  ) -> types.CodeType:
         converted = _Converted()
         result = _tuple(names) if value is None else converted.condition(copy.deepcopy(value))
         step = _definition(_STEP, names, [
@@ -60,10 +75,11 @@ class Functions:
         outer = _definition(_MADE, free, [step, ast.Return(ast.Name(_STEP, ast.Load()))])
         whole = compile(ast.fix_missing_locations(ast.Module([outer], [])), self._code.co_filename,
                         "exec", self._code.co_flags & FUTURE, dont_inherit=True)
-        inner = _inner(_inner(whole, _MADE), _STEP)
-        _note(inner, made_of.get(self._code, self._code))
-        cells = tuple([types.CellType(self._known[name]) for name in inner.co_freevars])
-        return types.FunctionType(inner, self._space, _STEP, None, cells)
+        return _inner(_inner(whole, _MADE), _STEP)
+
+
+# by the code that it was made of: for each part of a loop, with the names that there are
+_codes: dict[types.CodeType, dict[Any, types.CodeType]] = {}
 
 
 def _inner(code: types.CodeType, name: str) -> types.CodeType:
@@ -118,6 +134,8 @@ class _Converted(ast.NodeTransformer):
         return [part for parts in found for part in (parts if isinstance(parts, list) else [parts])]
 
     def visit_If(self, node: ast.If) -> Any:
+        if any(map(leaves, (*node.body, *node.orelse))):  # a loop in the step
+            return self.generic_visit(node)
         names = assigned_in([*node.body, *node.orelse])
         test = self.condition(node.test)
         self._ways += 1

@@ -23,8 +23,8 @@ from ...tensors.tensor import Tensor, wrap
 from . import loop_values, read_scalars, scalars
 from .lines import Line
 from .loop_code import Functions
-from .loop_part import Unlike
-from .loop_values import UNBOUND, LoopNumber, held_by, truth_of
+from .loop_part import BodyRecorder, Unlike
+from .loop_values import UNBOUND, LoopNumber, Truth, held_by, truth_of
 from .scalars import SymbolicScalar
 from .source_loops import SourceLoop, loop_asked_by, made_of
 
@@ -54,15 +54,17 @@ class ProgramLoops:
     def answer(self) -> bool | None:
         """What the program is told that asks a Tensor just now, if its loop has been run."""
         trace: Any = self._trace()
-        if self.lines is not None and not self.lines or trace.refused is not None or (
-                self.is_asking and not trace.run_dry):
+        is_inner = type(trace.recorder) is BodyRecorder  # in a step of another loop
+        everywhere = self.lines is None or is_inner
+        if not (everywhere or self.lines) or trace.refused is not None or (
+                self.is_asking and not is_inner):
             return None
         frame = _asking(sys._getframe(1))
         loop = None if frame is None else loop_asked_by(frame)
         if frame is None or loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES or (
-                self.lines is not None and not any(
+                not everywhere and not any(
                     line.file == frame.f_code.co_filename and line.number in loop.lines
-                    for line in self.lines)):
+                    for line in self.lines or ())):
             return None
         try:
             rolled = _Rolled(trace, loop, frame)
@@ -111,7 +113,10 @@ class _Rolled:
         captured = loop.captured.intersection(made_of.get(code, code).co_cellvars)
         if not own.issuperset(loop.assigned) or not captured.isdisjoint(loop.assigned):
             raise Unlike
-        self.functions = Functions(loop, code, frame.f_globals, known)
+        try:
+            self.functions = Functions(loop, code, frame.f_globals, known)
+        except (SyntaxError, ValueError, RecursionError):
+            raise Unlike from None
         self.needed = loop.given | loop.read
         self.first = [known.get(name, UNBOUND) if name in self.needed else UNBOUND
                       for name in loop.assigned]
@@ -189,8 +194,11 @@ class _Rolled:
         names, values = self.loop.assigned, self._plain(self.last)
         if self.range is not None or self.functions.again is not None:
             with self.trace.loops.asking():
-                found = truth_of(self._really(lambda: self.functions.test(*self.last)))
-            if not self.trace.guard(found):
+                found: Any = truth_of(self._really(lambda: self.functions.test(*self.last)))
+            if self.trace.run_dry:
+                values = list(loop_values.chosen(
+                    Truth(found), lambda *same: same, self.functions.after, tuple(self.last)))
+            elif not self.trace.guard(found):
                 values = [self._number(value) for value in self.last]
                 values = list(self._really(lambda: self.functions.after(*values)))
         own = self.frame.f_locals

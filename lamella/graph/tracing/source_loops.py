@@ -189,7 +189,7 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
     ends = place is not None
     parts, last = zip(*_endings(test, ends), strict=True)
     if loop.orelse or len({*last}) > 1 or None in last or any(map(_asks, parts)) or any(
-            _leaves(node) for node in (*after, *before)):
+            leaves(node) for node in (*after, *before)):
         return None
     step = [*after, *before]
     nodes = [*_everything([*step, test, *([again] if again else [])])]
@@ -209,9 +209,9 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
     given = _given(test, again, after, before)
     statement = loop if place is None else loop.body[place]
     return SourceLoop(
-        _place(statement), range(loop.lineno, loop.end_lineno + 1), test, ends, bool(last[0]), {_place(part) for part in parts}, after,
-        before, again, count, assigned, given, read | given if is_inner else read,
-        _captured(function, inside))
+        _place(statement), range(loop.lineno, (loop.end_lineno or 0) + 1), test, ends,
+        bool(last[0]), {_place(part) for part in parts}, after, before, again, count, assigned,
+        given, read | given if is_inner else read, _captured(function, inside))
 
 
 def _everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
@@ -246,14 +246,14 @@ def _place(node: Any) -> tuple[int, int, int, int]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
-def _leaves(node: ast.AST, inner: bool = False) -> bool:
+def leaves(node: ast.AST, inner: bool = False) -> bool:
     """Whether a statement leaves the loop around it, or goes on with its next step."""
     if isinstance(node, (ast.Break, ast.Continue)):
         return not inner
     if isinstance(node, _NESTED):
         return False
     is_loop = isinstance(node, (ast.While, ast.For))
-    return any(_leaves(part, inner or is_loop) for part in ast.iter_child_nodes(node))
+    return any(leaves(part, inner or is_loop) for part in ast.iter_child_nodes(node))
 
 
 def _is_private(node: ast.AST) -> bool:
