@@ -1,7 +1,8 @@
 """Random loops that end by a Tensor, compiled against eager.
 
-``python -m tests.graph.random_loops N`` checks N programs. Further numbers: the first program, and 1 to differentiate them. With ``LAMELLA_ENGINE=xla``, what
-XLA can run is run by it from the second replay on.
+``python -m tests.graph.random_loops N`` checks N programs. Further numbers: the first program, and
+1 to differentiate them. With ``LAMELLA_ENGINE=xla``, what XLA can run is run by it from the second
+replay on.
 
 A program is a few statements and loops: `while` and `break`, inside of each other and in turn, with
 counters, choices, structures, and now and then what no operation of a graph can be.

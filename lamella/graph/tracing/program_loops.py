@@ -129,7 +129,7 @@ class _Rolled:
 
     def _range(self) -> range:
         space = self.frame.f_globals
-        bounds = self.functions.bounds()
+        bounds = self._really(self.functions.bounds)
         if "range" in space or "range" in self.frame.f_locals or not all(
                 type(bound) is int and abs(bound) < loop_values.SMALL for bound in bounds):
             raise Unlike
@@ -196,8 +196,8 @@ class _Rolled:
             with self.trace.loops.asking():
                 found: Any = truth_of(self._really(lambda: self.functions.test(*self.last)))
             if self.trace.run_dry:
-                values = list(loop_values.chosen(
-                    Truth(found), lambda *same: same, self.functions.after, tuple(self.last)))
+                values = list(self._really(lambda: loop_values.chosen(
+                    Truth(found), lambda *same: same, self.functions.after, tuple(self.last))))
             elif not self.trace.guard(found):
                 values = [self._number(value) for value in self.last]
                 values = list(self._really(lambda: self.functions.after(*values)))

@@ -183,7 +183,8 @@ def until_half(a):
 
 
 ROLLED = [fixed_point, counted, of_a_range, of_a_range_backwards, endless, of_numbers,
-          with_a_choice, in_a_loop, with_a_break_in_a_loop, one_after_another, with_structures, by_a_helper, until_half]
+          with_a_choice, in_a_loop, with_a_break_in_a_loop, one_after_another, with_structures,
+          by_a_helper, until_half]
 
 
 @finds_loops
