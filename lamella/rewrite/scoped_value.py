@@ -1,4 +1,4 @@
-"""What stands for a value in the source of a network: a name, a number, a tuple of such."""
+"""`ScopedValue`: a value in the source of a network: a name, a number, or a tuple of these."""
 
 from __future__ import annotations
 
