@@ -47,4 +47,4 @@ def test_only_examples_that_call_the_function_are_taken():
     assert examples_of("Twice", method) == ""
     assert examples_of("Twice", lambda x: x) == ""
     assert primitive("Twice", lambda x: x).__doc__ == (
-        "The operator `Twice` as an object without attributes.")
+        "The operator `Twice` as an object, without attributes.")
