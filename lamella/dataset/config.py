@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.require import of_type
 from ..core.settings import Settings
 from ..tensors.random import get_seed as _global_seed
 from ..tensors.random import when_seeded
@@ -284,9 +285,7 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -
     """
     _VALUES["debug_mode"] = boolean("set_debug_mode", "debug_mode_flag", debug_mode_flag)
     hooks = [] if debug_hook_list is None else debug_hook_list
-    if not isinstance(hooks, list):
-        raise TypeError(f"For 'set_debug_mode', 'debug_hook_list' must be a list, but got "
-                        f"{hooks!r}.")
+    of_type(hooks, list, "debug_hook_list", "set_debug_mode")
     for hook in hooks:
         if not callable(hook):
             raise TypeError(f"For 'set_debug_mode', each of 'debug_hook_list' must be a function, "
@@ -306,9 +305,7 @@ def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     Raises:
         TypeError: if it isn't an `ErrorSamplesMode`.
     """
-    if not isinstance(error_samples_mode, ErrorSamplesMode):
-        raise TypeError(f"For 'set_error_samples_mode', 'error_samples_mode' must be an "
-                        f"ErrorSamplesMode, but got {error_samples_mode!r}.")
+    of_type(error_samples_mode, ErrorSamplesMode, "error_samples_mode", "set_error_samples_mode")
     _VALUES["error_samples_mode"] = error_samples_mode
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...compat.arguments import of_mismatch
 from ...core.primitive import Primitive, examples_with, summary
+from ...core.require import of_type
 from ..arguments import as_int, as_ints
 
 Check = Callable[[str, str, Any], None]
@@ -26,9 +27,7 @@ def whole_numbers(name: str, attribute: str, value: Any) -> None:
 
 def positive_int(name: str, attribute: str, value: Any) -> None:
     """Refuse what isn't an int above 0, see `with_attributes`."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"For '{name}', '{attribute}' must be an int, but got {value!r} of type "
-                        f"{type(value).__name__}.")
+    of_type(value, int, attribute, name)
     if value <= 0:
         raise ValueError(f"For '{name}', '{attribute}' must be above 0, but got {value}.")
 
