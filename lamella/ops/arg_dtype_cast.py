@@ -12,7 +12,7 @@ from ..core import dtype as mstype
 from ..tensors.tensor import Tensor
 from . import creation
 from .primitive import Primitive
-from .primitives.python_sequences import ListToTuple, TupleToList
+from .primitives import python_sequences
 
 _SCALARS = {"BOOL": 1, "INT": 2, "FLOAT": 3, "NUMBER": 4}
 DT_BOOL_VAL, DT_INT_VAL, DT_FLOAT_VAL, DT_NUMBER_VAL = _SCALARS.values()
@@ -63,8 +63,8 @@ class DtypeToEnum(Primitive):
         return found
 
 
-tuple_to_list = TupleToList()
-list_to_tuple = ListToTuple()
+_classes: Any = python_sequences  # classes without arguments
+tuple_to_list, list_to_tuple = _classes.TupleToList(), _classes.ListToTuple()
 
 
 def int_to_float(data: int) -> float:

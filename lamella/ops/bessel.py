@@ -11,6 +11,7 @@ from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.tape import TapeFunction
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .elementary import exp
 from .operands import floating
 
 __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1",
@@ -72,18 +73,10 @@ def _bessel(name: str, x: Tensor) -> Any:
     return _f(name, raw)
 
 
+@documented_like(exp)
 @op
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
-
-    Args:
-        input: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
