@@ -1,4 +1,4 @@
-"""The forms in which callers give shapes, axes and counts, turned into plain Python."""
+"""Reads shapes, axes and counts, in all forms that callers give them."""
 
 from __future__ import annotations
 

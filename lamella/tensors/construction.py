@@ -1,4 +1,4 @@
-"""Raw tensors from data in any form that a Tensor can be made from."""
+"""Makes raw tensors from all kinds of data that `Tensor` takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The raw operands of binary operators: their common type, and numbers among them."""
+"""Type promotion: brings the operands of a binary operator to one type."""
 
 from __future__ import annotations
 

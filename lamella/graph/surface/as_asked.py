@@ -1,4 +1,4 @@
-"""Functions that the program itself asks to compile, by `jit` or GRAPH_MODE.
+"""Compiled functions that the program itself asked for, by `jit` or GRAPH_MODE.
 
 A few operations mean something else in MindSpore's graphs than they do eagerly (`state.in_graph`
 tells these). Which meaning holds is a matter of how compilation was asked for: in such functions
