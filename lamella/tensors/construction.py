@@ -103,6 +103,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} are not supported; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
+    if not array.size:  # NumPy's strides of no elements are 0
+        raw = raw.new_empty(array.shape)
     if raw_type is not None and array.dtype.kind in "iu" and isinstance(data, (list, tuple)) \
             and array.size:
         _warn_if_outside(int(array.min()), int(array.max()), raw_type)
