@@ -1,4 +1,4 @@
-"""The inputs of a graph in a later call: where they are found, and whether it holds for them."""
+"""Finds the inputs of a graph in a later call, and checks whether the graph holds for them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Inputs:
         values = [*given, *(one.data for one in trace.held), *self.constants]
         self._shares = self._sharing.found(values)
         if self._shares and self._sharing.is_beside_arguments(values):
-            raise CannotTrace("changes memory that is shared by what it uses")
+            raise CannotTrace("changes memory that several Tensors share which it uses")
 
     @property
     def applies_again(self) -> bool:

@@ -1,4 +1,4 @@
-"""A part of a run that is recorded as a graph of its own: the step of a loop, its condition."""
+"""Records a part of a loop (its step, its condition) as a graph of its own."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Part:
 
         def check(code: CodeType) -> None:
             if unknown(code):
-                trace.stop_dry_run(f"may use in {code.co_name!r} what wasn't looked at before")
+                trace.stop_dry_run(f"may use in {code.co_name!r} objects not found before the run")
 
         only_computes = self._dry(call, check, inside)
         if not before.is_left() or not only_computes:
