@@ -11,7 +11,6 @@ import contextlib
 import importlib
 import io
 import json
-import linecache
 import multiprocessing
 import os
 import pathlib
@@ -94,8 +93,6 @@ def run(page: pathlib.Path) -> list[str]:
             program = re.sub(r"^(import (?=lamella as)|from )lamella\b", r"\1mindspore", program,
                              flags=re.MULTILINE)
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            lines = program.splitlines(keepends=True)  # the compiler reads the source of loops
-            linecache.cache["program.py"] = len(program), None, lines, "program.py"
             exec(compile(program, "program.py", "exec"), namespace)
         printed.append(output.getvalue())
     return printed
