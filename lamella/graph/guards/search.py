@@ -31,6 +31,7 @@ from .kinds import (
     MAKING,
     PLAIN,
     behind,
+    compared_by_code,
     functions_of,
     has_attributes,
     has_hidden_state,
@@ -157,6 +158,9 @@ class Search:
 
     def visit(self, thing: Any, source: Source | None = None) -> None:
         """Look at an object later, if it hasn't been found yet."""
+        if compared_by_code(type(type(thing))):
+            self.found.limits.refused = "uses an object of a class that is compared by code"
+            return
         if type(thing) in weakref.ProxyTypes:
             self.note_weak(thing, behind(thing), source)
             return
