@@ -40,6 +40,7 @@ class Fingerprint(NamedTuple):
         owners: whether each object still has the same dict of attributes.
         sizes: how many names the program's modules and classes have.
         aliases: which names hold the same list, dict, set or deque.
+        behind: what bound methods belong to.
         thread: the thread, if the run reads what only one thread sees.
         arithmetic: the settings of the arithmetic of numbers.
     """
@@ -56,6 +57,7 @@ class Fingerprint(NamedTuple):
     owners: list[bool]
     sizes: list[int]
     aliases: list[int]
+    behind: list
     thread: int
     arithmetic: list
 

@@ -91,6 +91,7 @@ class _State:
             functions=[self._function(function) for function in objects.functions],
             parameters=[self._state_of(parameter) for parameter in tensors.parameters],
             tensors=[self._tensor(t) for t, source in tensors.others if source is None],
+            behind=[self._behind(thing) for thing in reach.contents.behind],
             aliases=self._shared.found, **self._kinds.found())
         del self._numbers, self._shared
         return found
@@ -174,6 +175,10 @@ class _State:
     def _tensor(self, tensor: Tensor) -> Any:
         self._contents.note(tensor)
         return comparable(tensor.__dict__)
+
+    def _behind(self, thing: Any) -> Any:
+        self._shared.add(thing)
+        return self._contents.note(thing)
 
     def _at(self, source: Source, value: Any, by_name: bool = True) -> Any:
         """What is compared of a value that may change in other calls."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.classes import is_a, slot_of
 from ...machine.extension import Extension
-from .kinds import LEVELS, is_large
+from .kinds import BUILT_IN, LEVELS, is_large
 from .sources import ABSENT, content_of
 from .values import Opened, is_fixed
 
@@ -57,7 +57,7 @@ class Identities:
         """
         if not depth:
             return False
-        if id(container) in self._met:  # it is looked at already, or contains itself
+        if id(container) in self._met or container is BUILT_IN:  # looked at already, or around it
             return True
         if opened is not None and is_large(container) and id(container) not in opened:
             return True

@@ -303,7 +303,7 @@ def _guarded(value: Any, paths: list[tuple]) -> Any:
         value = dict(parts_of(value)) if type(value) is dict else value[:]
     parts = {}
     for step in dict.fromkeys(path[0] for path in paths):
-        if step in value if type(value) in DICTS else step < len(value):
+        if step in value if type(value) in DICTS else is_a(step, int) and step < len(value):
             inner = [path[1:] for path in paths if path[0] == step]
             parts[step] = _guarded(value[step], inner)
     return _with(value, parts)

@@ -25,6 +25,7 @@ from ...tensors.tensor import Tensor
 from .kinds import (
     ATOMS,
     BUFFERS,
+    BUILT_IN,
     CACHED,
     LEVELS,
     PLAIN,
@@ -181,6 +182,11 @@ class _Dict(_Container):
         items = parts_of(thing)
         search.visit_items(search.note(thing, source), items)
         search.visit_all([key for key, _ in items if not is_a(key, PLAIN)])
+
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
+        if value is BUILT_IN:  # in the globals of code, as a program may hold them
+            return ByIdentity(value)
+        return super().comparable(value, depth, opened, met)
 
     def _flat(self, parts: list[Any]) -> list[Any]:
         return [part for item in parts for part in item]
@@ -341,7 +347,8 @@ class _Weak(Kind):
 
 class _Method(Kind):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.visit_all((thing.__self__, thing.__func__))
+        search.visit_behind(thing.__self__, source)
+        search.visit(thing.__func__)
 
 
 class _BuiltinMethod(Kind):
@@ -350,7 +357,7 @@ class _BuiltinMethod(Kind):
             search.visit_behind(thing.__self__, source)
 
 
-class _View(Kind):
+class _View(_Container):
     """The keys, values or items of a dict."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
