@@ -74,6 +74,7 @@ NAMES: dict[str, dict[str, str]] = {
     **dict.fromkeys(("ops.operations.image_ops", "ops.operations.nn_ops"), _IMAGES),
     **dict.fromkeys(("ops", "ops.operations"), {
         **_IMAGES, **_of("legacy.replay", "BufferAppend BufferGetItem BufferSample")}),
+    "parallel._ps_context": _of("legacy.parameter_servers", "_is_role_pserver _is_role_worker"),
     "ops.operations._rl_inner_ops": {
         **_of("legacy.returns", "BatchAssign DiscountedReturn"),
         **_of("legacy.memories", """

@@ -86,8 +86,10 @@ class ScopedValue(NamedTuple):
         return [ScopedValue.create_naming_value(name, scope)
                 for name, scope in zip(names, scopes or [""] * len(names), strict=True)]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return ast.unparse(as_ast(self))
+
+    __str__ = __repr__
 
 
 def as_value(expression: ast.expr) -> ScopedValue:
