@@ -1,4 +1,4 @@
-"""Which names older versions of MindSpore had, and where their meaning is kept here.
+"""The table of names of older versions of MindSpore, and where Lamella has their meaning.
 
 A module's names are looked up in the places of its line, the first first (paths under ``lamella``);
 what stands alone is ``place:name``. Each use is said once a program, at INFO.
