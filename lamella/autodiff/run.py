@@ -246,8 +246,8 @@ class Run:
             RuntimeError: if a weight is cut in parts: other processes have to take part.
         """
         if self.special:
-            raise RuntimeError("By parameters that are cut in parts for several processes, there "
-                               "are only the derivatives of 'grad' and 'value_and_grad'.")
+            raise RuntimeError("Parameters that are cut in parts over several processes can be "
+                               "differentiated by 'grad' and 'value_and_grad' only.")
         outs = [(t._raw, start) for t, start
                 in zip(differentiable_tensors(self.value), starts, strict=True)
                 if t._raw.requires_grad]
