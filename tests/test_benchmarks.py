@@ -72,6 +72,22 @@ def test_jax_agrees_with_pytorch():
         assert own == pytest.approx(theirs, rel=workload.agree)
 
 
+@pytest.mark.parametrize("name", ["gpt2-tiny", "llama-tiny"])
+def test_jax_writes_the_tokens_that_lamella_writes(name):
+    pytest.importorskip("jax", reason="JAX is installed for benchmarks only")
+    from benchmarks.generation import decoders, worker
+    from lamella.generation import Generator
+
+    shape = decoders.SHAPES[name]
+    theirs = worker.InJAX(shape, "float32", rows=2)
+    theirs.prefill(13)
+    theirs.decode(5)
+    ours = Generator(decoders.in_lamella(shape, "float32"), capacity=64, compiled=False)
+    written = ours.generate(worker.prompts(2, 13, shape.vocabulary), max_new_tokens=6)
+    assert [[int(step[row]) for step in theirs.written] for row in range(2)] == written
+    assert theirs.tokens() == written[0]
+
+
 def test_names_and_titles_are_unique():
     assert len({w.name for w in bench.ALL}) == len({w.title for w in bench.ALL}) == len(bench.ALL)
 

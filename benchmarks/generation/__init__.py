@@ -1,1 +1,1 @@
-"""Generation beside transformers: ``python -m benchmarks.generation``."""
+"""Generation beside transformers and JAX: ``python -m benchmarks.generation``."""

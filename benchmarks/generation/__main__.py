@@ -1,10 +1,10 @@
-"""Generation beside transformers: ``python -m benchmarks.generation [--tiny] [--rows 1,8]``.
+"""Generation beside others: ``python -m benchmarks.generation [--tiny] [--rows 1,8]``.
 
 Each framework writes tokens with the same decoder (random weights of GPT-2's and Llama's shapes) in
 a process of its own; the processes take turns. Tokens have to agree in float32. In int8 the weights
-of dense layers have a scale for each group, and the rest is bfloat16; transformers, which has that
-by other packages only, is left out then, as it is if it isn't installed. The limit is the time in
-which the weights are read from memory.
+of dense layers have a scale for each group, and the rest is bfloat16; the others, which have that
+by other packages only, are left out then, as they are if they aren't installed. The limit is the
+time in which the weights are read from memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..answering import Answering
 from .decoders import SHAPES, in_lamella
 
 PROMPT, TOKENS, WARM = 128, 16, 24
-FRAMEWORKS = ("lamella", "transformers", "transformers compiled")
+FRAMEWORKS = ("lamella", "transformers", "transformers compiled", "jax")
 
 
 def worker_of(*arguments: str, threads: int) -> Answering:
@@ -43,8 +43,8 @@ def compared(shape: str, dtype: str, rows: int, given: argparse.Namespace) -> di
     """The results of each framework, which take turns."""
     workers, failed = {}, []
     for framework in given.frameworks.split(","):
-        if framework != "lamella" and (
-                dtype == "int8" or importlib.util.find_spec("transformers") is None):
+        if framework != "lamella" and (dtype == "int8" or importlib.util.find_spec(
+                framework.split()[0]) is None):
             continue
         try:
             workers[framework] = worker_of(framework, shape, dtype, str(rows),

@@ -15,7 +15,10 @@ import sys
 import time
 from typing import Any
 
+import numpy as np
 import torch
+
+from lamella.generation.steps import SMALLEST, size_class
 
 from .decoders import POSITIONS, SHAPES, Shape, canonical, in_lamella, weight
 
@@ -106,6 +109,42 @@ class InTransformers:
         return [int(t[0]) for t in self.written]
 
 
+class InJAX:
+    """JAX, compiled by XLA, with a static cache."""
+
+    def __init__(self, shape: Shape, dtype: str, rows: int):
+        from . import in_jax
+
+        self.shape, self.rows = shape, rows
+        self.weights = in_jax.weights_of(shape, dtype)
+        self.cache = in_jax.cache_of(shape, dtype, rows)
+        self.call = in_jax.advance
+        self.written: list[Any] = []
+
+    def prefill(self, length: int) -> float:
+        ids = np.array(prompts(self.rows, length, self.shape.vocabulary), np.int32)
+        start = time.perf_counter()
+        self.place, self.written = 0, []
+        self._advance(ids)
+        return time.perf_counter() - start
+
+    def decode(self, count: int) -> float:
+        start = time.perf_counter()
+        for _ in range(count):
+            self._advance(self.written[-1][:, None])
+        return time.perf_counter() - start
+
+    def _advance(self, ids: np.ndarray) -> None:
+        place, self.place = self.place, self.place + ids.shape[1]
+        reach = size_class(self.place, 4 * SMALLEST, POSITIONS)
+        token, self.cache = self.call(self.weights, self.cache, ids, place, shape=self.shape,
+                                      reach=reach)
+        self.written.append(np.asarray(token))  # as they are streamed
+
+    def tokens(self) -> list[int]:
+        return [int(t[0]) for t in self.written]
+
+
 def model_of(shape: Shape) -> torch.nn.Module:
     """The decoder of transformers, with the same weights."""
     import transformers
@@ -145,6 +184,8 @@ def main() -> None:
     framework, name, dtype, rows = sys.argv[1:]
     if framework == "memory":
         run: Any = None
+    elif framework == "jax":
+        run = InJAX(SHAPES[name], dtype, int(rows))
     elif framework == "lamella":
         run = InLamella(SHAPES[name], dtype, int(rows))
     else:

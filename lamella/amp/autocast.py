@@ -1,4 +1,4 @@
-"""Level "auto" of mixed precision: each operator by itself, as PyTorch's autocast does it."""
+"""Mixed precision of level "auto": each operator chooses its type, as in PyTorch's autocast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network, its loss and its optimizer as one training step in mixed precision."""
+"""`build_train_network`: a network, its loss and its optimizer as one training step."""
 
 from __future__ import annotations
 

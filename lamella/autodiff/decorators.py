@@ -1,4 +1,4 @@
-"""Derivatives of the user's for plain functions: `custom_vjp` and `custom_jvp`."""
+"""`custom_vjp` and `custom_jvp`: a derivative rule of the user's for a plain function."""
 
 from __future__ import annotations
 

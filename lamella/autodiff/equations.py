@@ -1,4 +1,4 @@
-"""Solutions of equations whose derivatives come from the equation, not from how it was solved.
+"""`implicit`, `custom_linear_solve`: gradients of solutions, by the equation they solve.
 
 If x solves r(x, a) = 0, then dx/da = -(dr/dx)^-1 dr/da (the implicit function theorem). A solver's
 steps are no part of the derivative: it may be any program. Everything is a node with a rule that is

@@ -1,4 +1,4 @@
-"""Formulas of kernels for which PyTorch has no forward-mode derivative, made of kernels that do.
+"""Forward-mode derivatives of kernels for which PyTorch has none.
 
 PyTorch has such formulas, too (``torch._decomp.decompositions_for_jvp``), but importing them
 imports its compiler and SymPy, which takes seconds and 75 MiB. They are graphs of TorchScript,

@@ -1,4 +1,4 @@
-"""Integers that are differentiated by, as if they were real numbers, and stay integers.
+"""Gradients by integers: they are differentiated like real numbers, and stay integers.
 
 MindSpore gives gradients by integer inputs: that of `i * i` is `2 * i`. PyTorch's tape holds none.
 So an alias of integers carries a *twin*: the same numbers in float64, which the tape sees. Each

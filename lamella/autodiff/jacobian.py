@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: one derivative for each element, all of them in one batched run."""
+"""Jacobians and Hessians: the derivatives by all elements, in one batched run."""
 
 from __future__ import annotations
 

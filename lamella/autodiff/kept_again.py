@@ -1,4 +1,4 @@
-"""A block whose tensors for the backward pass are computed again there, instead of being kept.
+"""A recomputed block: tensors that the backward pass needs are computed there again, not kept.
 
 In place of each tensor that the tape would keep, a token is kept. The first one that the backward
 pass asks for runs the block a second time, which gives the tensors of all tokens. PyTorch's

@@ -1,4 +1,4 @@
-"""A user's backward rule as a node that every transformation supports.
+"""A user's backward rule as one node of the tape, which every transformation supports.
 
 Reverse mode records such a node on the tape. Forward mode is derived from it: the rule is linear in
 the cotangent, so its transpose maps the inputs' tangents to the outputs' (Christianson, "A Leibniz

@@ -1,4 +1,4 @@
-"""Products with matrices of derivatives that are never formed; transposes of linear maps."""
+"""Jacobian-vector products and transposes of linear maps, without forming the matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vjp`: a function's value, and its gradient as a function of the gradient to start from."""
+"""`vjp`: a function's value, and a function that turns output gradients into input gradients."""
 
 from __future__ import annotations
 

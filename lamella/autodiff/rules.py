@@ -1,4 +1,4 @@
-"""Results of the user's rules, checked and converted to the form that the tape needs."""
+"""Checks of what the user's rules return, and its conversion to the form of the tape."""
 
 from __future__ import annotations
 

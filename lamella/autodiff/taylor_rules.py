@@ -1,4 +1,4 @@
-"""How kernels pass on Taylor series: their coefficients along a path, all orders at once.
+"""Taylor series through kernels: a rule for each, which computes all orders at once.
 
 A series is a list of coefficients, of t**0, t**1, ... up to an order; None stands for zeros. The
 rules are those of Griewank and Walther, "Evaluating Derivatives", 2008, chapter 13: a product is a

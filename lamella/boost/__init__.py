@@ -1,5 +1,8 @@
-"""Ways of training that MindSpore keeps apart: gradients added up over several steps, frozen or
-centralized gradients, adaptive sums, steps in few dimensions, loss scales of groups."""
+"""MindSpore's `boost`: further ways of training.
+
+They are gradients added up over several steps, frozen layers, centralized gradients, adaptive sums,
+quasi-Newton steps in few dimensions, and a loss scale for each group.
+"""
 
 from .adasum import AdaSum
 from .base import OptimizerProcess, ParameterProcess

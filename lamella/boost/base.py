@@ -1,4 +1,4 @@
-"""Optimizers and groups of Parameters taken apart and made anew."""
+"""Functions that take optimizers and groups of Parameters apart, and make new ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which algorithms of this room a training uses."""
+"""`AutoBoost`: which algorithms of this room a training uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quasi-Newton steps in the few directions in which earlier trainings moved."""
+"""Quasi-Newton steps in a small subspace, found from earlier trainings."""
 
 from __future__ import annotations
 

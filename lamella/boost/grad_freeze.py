@@ -1,4 +1,4 @@
-"""Steps that leave out the first layers' gradients."""
+"""Freezing the first layers: steps that don't compute their gradients."""
 
 from __future__ import annotations
 

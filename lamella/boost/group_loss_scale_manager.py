@@ -1,4 +1,4 @@
-"""Loss scales of their own for parts of a network."""
+"""Loss scaling with a separate scale for each part of a network."""
 
 from __future__ import annotations
 

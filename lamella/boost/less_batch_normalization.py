@@ -1,4 +1,4 @@
-"""Fewer layers of batch normalization."""
+"""`LessBN`: a training with fewer layers of batch normalization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`StubTensor`, by which programs ask whether a Tensor has yet to be computed: none has, here."""
+"""`StubTensor`: a Tensor that isn't computed yet. Programs ask for it; here there is none."""
 
 __all__ = ["StubTensor"]
 

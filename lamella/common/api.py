@@ -1,4 +1,4 @@
-"""`common.api`: what programs import from there."""
+"""Names that programs import from MindSpore's module `common.api`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""How the numbers of initializers are drawn, and how widely, by the sizes of a layer.
+"""How initializers draw numbers, and the range that follows from a layer's sizes.
 
 The numbers are MindSpore's: `set_seed` gives a network the same initial weights here and there.
 """

@@ -1,4 +1,4 @@
-"""MindIO, a server that keeps checkpoints in memory on Ascend's machines: there is none here."""
+"""MindIO, which keeps checkpoints in memory on Ascend's machines: not supported here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of initializers, and those that fill without drawing: values, identities."""
+"""The base of initializers, and those without random numbers: constants, identity."""
 
 from __future__ import annotations
 

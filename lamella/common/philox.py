@@ -1,4 +1,4 @@
-"""Random 32-bit numbers of a seed, the same as MindSpore's initializers draw.
+"""Philox: the random generator of MindSpore's initializers, with the same numbers.
 
 The generator is Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
 (2011), https://doi.org/10.1145/2063384.2063405: a block of four numbers is a function of its index.

@@ -1,4 +1,4 @@
-"""Exchanges of compiled functions: in graphs, and after a guard has failed.
+"""Exchanges of compiled functions: recorded in graphs, and reused after a guard has failed.
 
 A graph holds a `Repeated` for each exchange of the recorded run, in the program's order, and its
 replays make the same exchanges. If a guard fails after some of them, the function runs again from

@@ -1,4 +1,4 @@
-"""Simulation of one process of many: the exchanges and memory of a program without the others.
+"""`simulate`: runs one process of many, and counts the exchanges and the memory of the program.
 
 The processes of a world run one after the other in this one, by torch's ``fake`` backend. Data from
 other processes are missing, so numbers mean nothing, but shapes, bytes and the order of exchanges

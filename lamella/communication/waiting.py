@@ -1,4 +1,4 @@
-"""Waiting for other processes, and what is known of them meanwhile.
+"""Waiting for other processes, and the errors that name a process that is lost.
 
 A process that has waited for some seconds notes in the store where all have met what it waits for,
 reads the others' notes, and warns with them. One that ends leaves a note, too. So a program whose

@@ -80,7 +80,7 @@ _PLACES: dict[str, str] = {
     "train.metrics,nn": "nn.metrics",
     "train": """
         train.data_sink train.dataset_helper train.loss_scale_manager""",
-    "train,communication.settings": "train.model",
+    "train,train._model,communication.settings": "train.model",
     "train.callback.checkpoint,train.callback.checkpoint_files,train.callback":
         "train.callback._checkpoint",
     "train.callback.base,train.callback": """

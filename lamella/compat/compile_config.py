@@ -1,4 +1,4 @@
-"""Settings of MindSpore's compiler that programs write to ``_extends.parse.compile_config``.
+"""Settings of MindSpore's compiler, which programs write and Lamella ignores.
 
 They are kept as they are set; how Lamella compiles doesn't depend on them.
 """

@@ -1,4 +1,4 @@
-"""What MindSpore's package says of itself."""
+"""What MindSpore's package says about itself: its version and how it was built."""
 
 __backend__ = "ms"
 __package_name__ = "mindspore"

@@ -1,4 +1,4 @@
-"""What MindSpore refuses to call in graphs. Compiled functions here may call all of it."""
+"""The list of functions that MindSpore's graphs refuse. Compiled functions here may call them."""
 
 from __future__ import annotations
 

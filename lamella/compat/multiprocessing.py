@@ -1,4 +1,4 @@
-"""Python's own `multiprocessing`: Tensors travel between processes by being pickled."""
+"""Python's own `multiprocessing`, under MindSpore's path; Tensors are pickled."""
 
 __outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
 

@@ -1,4 +1,4 @@
-"""What rooms show of rooms above them: the table that `core.elsewhere` asks.
+"""The table of names that a room shows, but a room above it defines; `core.elsewhere` reads it.
 
 By room, the modules that have the names. Sparse tensors, collectives as functions and checkpoints
 of many processes are rooms above those in which MindSpore shows them too.

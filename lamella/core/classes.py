@@ -1,4 +1,4 @@
-"""What an object is and holds, found without running code of its own.
+"""The class and the attributes of an object, found without running code of the object's.
 
 `isinstance` asks for `__class__`, and `thing.__dict__` for an attribute. Proxies and modules that
 are imported when they are first used answer both by code of their own, which may do anything.

@@ -1,4 +1,4 @@
-"""Warnings where a gradient ends by what an operation means, though the program goes on with it.
+"""Warnings at operations where a gradient ends, though the program goes on with the value.
 
 A number read off a Tensor (`float(x)`), an array (`x.asnumpy()`) and a value assigned to a
 Parameter are constants for every derivative, here as in MindSpore. A program that computes its

@@ -1,4 +1,4 @@
-"""Declared state: which attributes of an object are its state, said once, by its class.
+"""Declared state: each class says once which attributes of its objects are state.
 
 All of them are, those of Lamella's classes as those of a program's, but for the names that a class
 lists in ``__caches__``: what its objects compute again where it is missing, and what belongs to one

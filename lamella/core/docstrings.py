@@ -1,4 +1,4 @@
-"""Sections of docstrings that a family of functions shares are written once."""
+"""`documented_like`: sections of docstrings that a family of functions shares, written once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that a room shows of rooms above it.
+"""Names that a room shows, but a room above it defines.
 
 MindSpore has ``ops.coo_add`` beside ``ops.add``, and ``parallel.unified_safetensors``, which works
 on checkpoints. Here rooms import one way, so such a room asks this table for names that it lacks.

@@ -1,4 +1,4 @@
-"""Whether a value that a program reads off a Tensor comes back into Tensors, by its source.
+"""Whether a number that a program reads off a Tensor flows back into Tensors, by its source code.
 
 Most reads don't: a loss is printed, a number compared, a metric kept. Only where the value meets a
 Tensor again (`float(x) * y`, `Tensor(x.asnumpy())`), and that is what the function returns, has the

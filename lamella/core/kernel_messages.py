@@ -1,4 +1,4 @@
-"""What PyTorch's error messages mean, in terms of the function that the user called.
+"""Translates PyTorch's error messages into terms of the function that the user called.
 
 Only this file depends on the wording of PyTorch's messages. It is used where a function didn't
 check an argument itself. Of an unknown message only the type of the error is used; the error that

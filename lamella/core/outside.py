@@ -1,4 +1,4 @@
-"""How code says that what it does lies outside of the program's own computation.
+"""A mark for code whose calls of the system count as the program's own side effects.
 
 A module or a room whose functions read or write files, ask the clock or the device, or talk to
 other processes has a line ``__outside__ = True``, which counts for all that lies in a room. A run

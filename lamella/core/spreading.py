@@ -1,4 +1,4 @@
-"""What networks ask of whoever spreads them over processes: the protocol between rooms.
+"""The questions that `ops` and `nn` ask of the room that spreads a network over processes.
 
 Operators, layers and gradients don't know how a network is cut. They ask here: `spreading()` gives
 the answers. Those of `Spreading` are right where each process has everything. The room `parallel`

@@ -1,4 +1,4 @@
-"""Structures: what holds parts that functions go into, and how it is made again of other parts.
+"""Structures: taken apart into their parts, and built again from other parts.
 
 Tuples, lists, dicts, named tuples, dataclasses and classes that a program registers are structures,
 as are their subclasses (an OrderedDict, a defaultdict); anything else is a leaf. For a kind of

@@ -1,4 +1,4 @@
-"""Functions on PyTorch's tape that transformations know, without what their calls cost in PyTorch.
+"""`TapeFunction`: a node of PyTorch's tape that transformations support, with less overhead.
 
 PyTorch's `apply` of a function with `setup_context` looks for default arguments in each call, which
 takes as long as ten small kernels.

@@ -1,4 +1,4 @@
-"""Threads beside each other: which of them are the program's, and a readers-writer lock.
+"""Which threads are the program's, and a readers-writer lock.
 
 A recording for arguments of any size puts fake tensors, which have no data, into the Parameters it
 can reach, until it ends; no other thread may read them. It begins only when no compiled function

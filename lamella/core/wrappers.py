@@ -1,4 +1,4 @@
-"""The tensors inside of wrappers that function transformations use.
+"""The tensor inside of the wrappers that PyTorch's function transformations use.
 
 Inside `vmap`, and where `torch.func` differentiates, PyTorch wraps tensors: one that a function
 sees may stand for many examples.

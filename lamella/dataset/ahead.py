@@ -1,4 +1,4 @@
-"""Rows on their way to the device before they are asked for."""
+"""Prefetching: rows are copied to the device before they are asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of arguments that have parts, or that hang together; each is a line of the table."""
+"""Checks of arguments that have parts or depend on each other; each is a line of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of what a dataset of detection holds."""
+"""Images of a detection dataset with their boxes drawn, to look at."""
 
 from __future__ import annotations
 

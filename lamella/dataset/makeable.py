@@ -1,4 +1,4 @@
-"""What may be made from a file, by public name, and nothing else.
+"""The names that a file may use to describe a pipeline; all others are refused.
 
 A file that describes a pipeline names sources, operations, samplers and enumerations. A name that
 isn't in these tables is refused, whatever module has it. Left out on purpose are those that run

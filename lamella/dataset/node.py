@@ -1,4 +1,4 @@
-"""Dataset: a source of rows or an operation on others. What they all have."""
+"""`Dataset`: the base of sources and operations, with the methods that all of them have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations compute on a batch of images when they are taken off a pipeline.
+"""The operations that `offload=True` moves out of a pipeline, on a batch of images.
 
 Each is a function of a raw tensor of the shape (batch, height, width, channels), and of the
 operation, which has the arguments. Random numbers are NumPy's, drawn for each image of a batch in

@@ -1,4 +1,4 @@
-"""Row numbers: what only moves rows is done on these, and data is touched once, afterwards.
+"""Row numbers: shuffling, repeating and skipping work on these; data are read afterwards.
 
 A `Table` gives rows by number. A pipeline whose operations only move rows (samplers, `shuffle`,
 `repeat`, `take`, `skip`, `split`, `concat`) is a table and a stream of arrays of row numbers.

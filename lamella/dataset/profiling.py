@@ -1,4 +1,4 @@
-"""What pipelines take: a profiler that writes MindSpore's three files.
+"""The time that each operation of a pipeline takes: a profiler that writes MindSpore's files.
 
 Between `start` and `stop` each iterator that is made notes when it gave a row and what that took,
 and a thread samples the processors and the memory. A pipeline of ours is a chain of Python's

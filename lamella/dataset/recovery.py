@@ -1,4 +1,4 @@
-"""Which dataset is trained with, so that training that starts again goes on at its step."""
+"""Notes the dataset of a training, so that a restarted training continues at its step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in MindSpore needs a server or Huawei's cloud, and here says what to use instead."""
+"""Classes that need a server or Huawei's cloud: their error says what to use instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What columns there are, of which types and shapes."""
+"""`Schema`: the columns of a dataset, with their types and shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments that many sources have: what each of them may be, and which exclude each other."""
+"""Checks of the arguments that many sources have, and of those that exclude each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of a pipeline: its seed, and the state of each of its operations.
+"""The state of one run of a pipeline: its seed, and the state of each operation.
 
 The state of an iterator is the epoch, the number of rows it gave of it, the state of operations
 when the epoch began, and marks: positions from which a `map` with random operations can continue

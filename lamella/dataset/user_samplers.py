@@ -1,4 +1,4 @@
-"""Samplers in Python: of a program's own class, and of anything that gives numbers of rows."""
+"""Samplers of the program's own: a class, or any object that gives row numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Synchronization and transfer: `sync_wait`, `device_que`."""
+"""`sync_wait` and `device_que`: a pipeline that waits for the program, or sends to a device."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`runtime` under its older name, with `device_target` as a further argument; and what devices
-there are."""
+"""Older names of `runtime`; the functions also take `device_target`. And the list of devices."""
 
 from __future__ import annotations
 

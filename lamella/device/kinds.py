@@ -1,4 +1,4 @@
-"""The one door to devices: the kinds of accelerators that PyTorch knows, and its module for each.
+"""The kinds of accelerators, and PyTorch's module for each. All other rooms ask here.
 
 PyTorch has a module for each kind: ``torch.cuda``, ``torch.xpu``, ``torch.mps``, ``torch.npu``
 (with ``torch_npu``), and that of a PrivateUse1 backend under its own name. Their functions have the

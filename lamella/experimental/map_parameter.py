@@ -1,4 +1,4 @@
-"""A Parameter whose rows have keys, and come into being when they are asked for."""
+"""`MapParameter`: a table whose rows have keys, and are made when a key is first asked for."""
 
 from __future__ import annotations
 

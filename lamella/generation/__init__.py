@@ -1,4 +1,4 @@
-"""Generation: tokens that a language model writes, one after another, for many requests at once.
+"""Generation of text by a language model, token by token, for many requests at once.
 
 A decoder is any Cell ``net(tokens, cache)`` that gives scores (logits) of shape (B, T, V) for
 tokens of shape (B, T). Of the cache it uses

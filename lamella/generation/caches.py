@@ -1,4 +1,4 @@
-"""What attention reads and writes: whole sequences, a prompt, or one more token for each slot.
+"""Key-value caches of attention: for a whole sequence, a prompt, or one token of each slot.
 
 All sequences of a `Generator` share one pair of tensors for each layer, of shape
 (slots, heads, capacity, D). Row ``i`` of a batch of new tokens belongs to slot ``i``, so the keys

@@ -1,4 +1,4 @@
-"""One sequence that is being generated."""
+"""A request: one sequence that is being generated."""
 
 from __future__ import annotations
 

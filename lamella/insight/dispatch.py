@@ -1,4 +1,4 @@
-"""Blocks in which a program sees, and may replace, every operator that runs."""
+"""`MsDispatchMode`: a block in which the program sees, and may replace, every operator."""
 
 from __future__ import annotations
 

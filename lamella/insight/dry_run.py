@@ -1,4 +1,4 @@
-"""One eager run of a network that leaves no trace, with its floating-point operations counted."""
+"""An eager run of a network that changes nothing, and counts floating-point operations."""
 
 from __future__ import annotations
 

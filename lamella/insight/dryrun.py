@@ -1,4 +1,4 @@
-"""Programs that are to run without the devices that they are written for."""
+"""Dry runs of programs without the devices that they were written for."""
 
 from __future__ import annotations
 

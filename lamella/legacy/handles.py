@@ -1,4 +1,4 @@
-"""What Primitives keep under a handle: a number, as a Tensor, that stands for an object."""
+"""Handles: a number, as a Tensor, by which older Primitives name an object."""
 
 from __future__ import annotations
 

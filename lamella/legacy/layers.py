@@ -1,4 +1,4 @@
-"""Layers that 2.10 has no more."""
+"""Layers of `nn` that 2.10 no longer has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives of replay buffers under a handle: by priority, and a fair sample of all that came.
+"""Primitives of replay buffers that have a handle: by priority, and reservoir sampling.
 
 No graph can hold them: a compiled function that calls them runs eagerly.
 """

@@ -1,4 +1,4 @@
-"""Which names older versions of MindSpore had, and where their meaning is kept here.
+"""The table of names of older versions of MindSpore, and where Lamella has their meaning.
 
 A module's names are looked up in the places of its line, the first first (paths under ``lamella``);
 what stands alone is ``place:name``. Each use is said once a program, at INFO.
@@ -74,6 +74,7 @@ NAMES: dict[str, dict[str, str]] = {
     **dict.fromkeys(("ops.operations.image_ops", "ops.operations.nn_ops"), _IMAGES),
     **dict.fromkeys(("ops", "ops.operations"), {
         **_IMAGES, **_of("legacy.replay", "BufferAppend BufferGetItem BufferSample")}),
+    "parallel._ps_context": _of("legacy.parameter_servers", "_is_role_pserver _is_role_worker"),
     "ops.operations._rl_inner_ops": {
         **_of("legacy.returns", "BatchAssign DiscountedReturn"),
         **_of("legacy.memories", """

@@ -1,4 +1,4 @@
-"""Conversions and methods of arrays that NumPy 1 had, for programs and tests of MindSpore's.
+"""Conversions and array methods of NumPy 1 that NumPy 2 no longer has.
 
 Arrays are a type in C: a method that Python looks up by name is an entry of the type's
 dictionary, and one that C code calls (``float(array)``) a pointer in the type as well. The pointer

@@ -1,4 +1,4 @@
-"""Names that NumPy 1 had and NumPy 2 has no more, for programs and tests of MindSpore's."""
+"""Names of NumPy 1 that NumPy 2 no longer has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives whose successors take their arguments in another place."""
+"""Older Primitives, some of whose attributes are arguments of their successors."""
 
 from __future__ import annotations
 

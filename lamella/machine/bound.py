@@ -1,4 +1,4 @@
-"""Runs a command that ends when the process that started it does, however that ends.
+"""Runs a command that ends when the process that started it ends, even if that is killed.
 
 Called as ``python -I -S bound.py PARENT COMMAND...``; the command takes this process's place. On
 Linux the system kills it when PARENT is gone; elsewhere nothing does.

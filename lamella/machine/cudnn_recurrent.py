@@ -1,4 +1,4 @@
-"""Recurrent layers by cuDNN, from weights that lie wherever they lie.
+"""Recurrent layers by cuDNN, from weights that aren't in one piece of memory.
 
 `torch.nn.LSTM` keeps its weights in one piece of memory, in the order of cuDNN, and PyTorch's
 function of recurrent layers warns of others. Parameters are tensors of their own, which a program

@@ -1,4 +1,4 @@
-"""A C++ extension that is built once a machine, in the background, and can always be missing."""
+"""A C++ extension: built once on each machine, in the background; all work without it."""
 
 from __future__ import annotations
 

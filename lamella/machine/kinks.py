@@ -1,4 +1,4 @@
-"""Gradients of functions of three straight or curved pieces in one pass (`kinks.cpp`)."""
+"""Gradients of piecewise functions of three pieces, in one pass (`kinks.cpp`)."""
 
 from __future__ import annotations
 

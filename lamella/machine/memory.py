@@ -1,4 +1,4 @@
-"""Keeping the memory of freed tensors, instead of returning it to the system each time.
+"""Keeps the memory of freed tensors, instead of returning it to the system each time.
 
 A training step allocates and frees the same large blocks over and over. The C library gives every
 block above some size back to the system when it is freed, and the system hands out cleared pages

@@ -1,4 +1,4 @@
-"""Runs a command beside another process without slowing that down.
+"""Runs a command without slowing down another process.
 
 Called as ``python -I -S quiet.py PARENT FOLDER SECONDS COMMAND...``. For the first SECONDS of
 processor time the command runs like any other process: a job of a few seconds is worth them.

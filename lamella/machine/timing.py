@@ -1,4 +1,4 @@
-"""Timing of alternatives, in turns.
+"""Compares the times of alternatives, which run in turns.
 
 Other programs only ever make a run longer, and often by more than the alternatives differ. So the
 alternatives take turns, and what is compared is the shortest time of each, or of many times one

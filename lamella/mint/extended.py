@@ -1,5 +1,4 @@
-"""The functions of `mint` by the names that they have among MindSpore's `ops`: with ``_ext``,
-``_view`` and their like."""
+"""Functions of `mint` under MindSpore's names in `ops`, which end with ``_ext`` or ``_view``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Operators as objects under the names of MindSpore's generated modules: `matmul_ext_op`,
-`softmax_impl`.
+"""Operators as objects, with the names of MindSpore's generated modules, such as `matmul_ext_op`.
 
 Programs call them to pass by the checks of the public functions. They take all arguments by
 position, in the order of MindSpore's declarations; those that draw take a seed and an offset.

@@ -1,4 +1,4 @@
-"""What programs set on a Cell: its phase, its type, its sharding over processes."""
+"""Marks that programs set on a Cell: its phase, its type, its sharding over processes."""
 
 from __future__ import annotations
 

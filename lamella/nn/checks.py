@@ -1,4 +1,4 @@
-"""Checks of what layers and optimizers are built with: those of `core.require`, and of shapes."""
+"""Checks of the arguments of layers and optimizers: those of `core.require`, and of shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that look at matrices: triangles and diagonals."""
+"""Layers of triangles and diagonals of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replacing layers of a network by others."""
+"""Replaces layers of a network by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers around operators of sparse tensors."""
+"""Layers that call operators of sparse tensors."""
 
 from __future__ import annotations
 

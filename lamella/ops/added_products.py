@@ -42,6 +42,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1,
         >>> print(ms.ops.addmm(x, y, z, beta=2))
         [[13.]]
     """
+    if not is_inexact(input._raw.dtype) and (isinstance(beta, float) or isinstance(alpha, float)):
+        return wrap(beta * input._raw + alpha * products.any_matmul(mat1._raw, mat2._raw))
     return wrap(products.addmm(input._raw, mat1._raw, mat2._raw, beta=beta, alpha=alpha))
 
 
@@ -72,6 +74,9 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1,
         [[[12.]]]
     """
     a, b = batch1._raw, batch2._raw
+    if not is_inexact(a.dtype) and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise TypeError(f"For 'baddbmm', with integers 'beta' and 'alpha' must be integers, "
+                        f"but got {beta} and {alpha}.")
     if a.dim() == 3 == b.dim():
         return wrap(products.baddbmm(input._raw, a, b, beta=beta, alpha=alpha))
     return wrap(beta * input._raw + alpha * products.any_matmul(a, b))

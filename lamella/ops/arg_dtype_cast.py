@@ -1,4 +1,4 @@
-"""How MindSpore's operators convert an argument of another kind, as functions that programs import.
+"""Conversions of arguments by MindSpore's operators, as functions that programs import.
 
 Kinds of arguments are numbers: ``DT_INT_VAL``, ``DT_TUPLE_INT_VAL``, ``DT_TENSOR_VAL``, ...
 """

@@ -1,4 +1,4 @@
-"""The forms in which callers give shapes, axes and counts, turned into plain Python."""
+"""Reads shapes, axes and counts, in all forms that callers give them."""
 
 from __future__ import annotations
 
@@ -55,8 +55,19 @@ def kind_or(dtype: Any, default: Any, where: str) -> Any:
     return default if dtype is None else to_raw(dtype, where)
 
 
-def varargs(values: tuple[Any, ...], where: str, name: str = "shape") -> tuple[Any, ...]:
-    """The ints of a method's ``*shape``, given one by one or as one tuple, list or Tensor."""
+def varargs(values: tuple[Any, ...], where: str, name: str = "shape", named: Any = None
+            ) -> tuple[Any, ...]:
+    """The ints of a method's ``*shape``: one by one, as one tuple, list or Tensor, or by name.
+
+    Raises:
+        TypeError: if there is none, or both are given.
+    """
+    if named is not None:
+        if values:
+            raise TypeError(f"For '{where}', got multiple values for argument '{name}'.")
+        return as_ints(named, where, name)
+    if not values:
+        raise TypeError(f"For '{where}', missing 1 required positional argument: '{name}'.")
     return as_ints(values[0] if len(values) == 1 else values, where, name)
 
 

@@ -15,7 +15,7 @@ from ..tensors.kernels import complex_sign, minus, power
 from ..tensors.operators import python_syntax
 from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor, tensor_methods, wrap
-from .operands import both, factors, operands, sides
+from .operands import both, factors, operands, sides, spelled
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
            "positive", "pow", "pows", "reciprocal", "rsqrt", "sgn", "sign", "signbit", "sqrt",
@@ -345,12 +345,13 @@ def _value(other: Any) -> Any:
     return getattr(other, "_raw", other)
 
 
-tensor_methods(add=_tensor_add, sub=_tensor_sub, subtract=_tensor_sub, mul=mul,
+tensor_methods(add=_tensor_add, sub=spelled(_tensor_sub, y="other"), subtract=_tensor_sub,
+               mul=mul,
                multiply=adapted(mul, "self:input, value:other", "multiply"), neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,
                signbit=signbit, square=square, sqrt=sqrt, rsqrt=rsqrt, reciprocal=reciprocal,
                inv=inv, pow=pow, float_power=adapted(float_power, "self:input, other:exponent"),
-               add_=_tensor_add_, sub_=_tensor_sub_, mul_=_tensor_mul_,
+               add_=_tensor_add_, sub_=spelled(_tensor_sub_, y="other"), mul_=_tensor_mul_,
                sign_=_tensor_sign_)
 python_syntax(add=(operator.add, add), sub=(minus, sub), mul=(operator.mul, mul),
               pow=(power, pow))

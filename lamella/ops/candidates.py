@@ -1,4 +1,4 @@
-"""Classes drawn as candidates, beside the true ones: for losses that sample the classes."""
+"""Candidate sampling: classes drawn at random for losses of very many classes."""
 
 from __future__ import annotations
 

@@ -234,8 +234,10 @@ def _tensor_allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: flo
 
 tensor_methods(equal=equal, eq=equal, not_equal=not_equal, ne=not_equal, less=less, lt=less,
                less_equal=less_equal, le=less_equal, greater=greater, gt=greater,
-               greater_equal=greater_equal, ge=greater_equal, logical_and=logical_and,
-               logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
+               greater_equal=greater_equal, ge=greater_equal,
+               logical_and=spelled(logical_and, y="other"),
+               logical_or=spelled(logical_or, y="other"), logical_xor=logical_xor,
+               logical_not=logical_not,
                isclose=spelled(isclose, x2="other"), allclose=_tensor_allclose,
                approximate_equal=adapted(approximate_equal, "self:x, other:y, tolerance=1e-05"))
 python_syntax(eq=(kernels.equal, equal), ne=(kernels.not_equal, not_equal),

@@ -1,4 +1,4 @@
-"""Differentiation under its names in `ops`; it lives in `lamella.autodiff`."""
+"""The names of differentiation in `ops`; the functions are in `lamella.autodiff`."""
 
 from ..autodiff import (
     DumpGradient,

@@ -1,4 +1,4 @@
-"""What `ops` shows of rooms above it: sparse tensors, and collectives as functions.
+"""Names that `ops` shows of rooms above it: sparse tensors, collectives.
 
 The names stand in the table of `core.elsewhere`; each room is imported when one is first asked for.
 """

@@ -150,5 +150,6 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
     if scores.dim() != 2 or targets.shape != scores.shape[:1]:
         raise ValueError(f"For 'intopk', 'x1' and 'x2' must have the shapes (N, C) and (N,), "
                          f"but got {x1.shape} and {x2.shape}.")
-    mine = scores.gather(1, targets.unsqueeze(1))
-    return wrap((scores > mine).sum(1) < k)
+    known = (targets >= 0) & (targets < scores.shape[1])  # no other class is among the best
+    mine = scores.gather(1, torch.where(known, targets, 0).unsqueeze(1))
+    return wrap(known & ((scores > mine).sum(1) < k))

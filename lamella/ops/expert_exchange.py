@@ -1,4 +1,4 @@
-"""Tokens on their way to experts on other processes, and back."""
+"""Mixture of experts over several processes: sends tokens to experts, and back."""
 
 from __future__ import annotations
 

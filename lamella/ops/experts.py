@@ -1,4 +1,4 @@
-"""Tokens on their way to a mixture of experts, and back."""
+"""Mixture of experts: sorts tokens by expert, and puts results back in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MindSpore's compiler calls in place of Python's own syntax, as functions."""
+"""Functions that MindSpore's compiler calls in place of Python's syntax."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def atleast_3d(inputs: Any) -> Any:
 
 @op
 def cartesian_prod(*inputs: Tensor) -> Tensor:
-    """All tuples with one element of each of the `inputs`, of rank 1, one in each row.
+    """All tuples with one element of each of the `inputs`, of rank 0 or 1, one in each row.
 
     Examples:
         >>> import lamella as ms
@@ -218,7 +218,8 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
          [2 3]
          [2 4]]
     """
-    return wrap(torch.cartesian_prod(*[raw_of(i, "cartesian_prod", "inputs") for i in inputs]))
+    raws = [torch.atleast_1d(raw_of(i, "cartesian_prod", "inputs")) for i in inputs]
+    return wrap(torch.cartesian_prod(*raws) if len(raws) > 1 else raws[0].unsqueeze(1))
 
 
 @op

@@ -189,8 +189,10 @@ def gaussian_nll_loss(x: Tensor, target: Tensor, var: Tensor, full: bool = False
     check_reduction("gaussian_nll_loss", reduction)
     if eps <= 0:
         raise ValueError(f"For 'gaussian_nll_loss', 'eps' must be above 0, but got {eps}.")
-    mean, observed = torch.broadcast_tensors(x._raw, target._raw)
-    return wrap(F.gaussian_nll_loss(mean, observed, var._raw.expand(mean.shape), full=full,
+    mean, observed, variance = (raw if raw.is_floating_point() or raw.is_complex() else raw.float()
+                                for raw in (x._raw, target._raw, var._raw))
+    mean, observed = torch.broadcast_tensors(mean, observed)
+    return wrap(F.gaussian_nll_loss(mean, observed, variance.expand(mean.shape), full=full,
                                     eps=eps, reduction=reduction))
 
 

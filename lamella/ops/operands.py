@@ -1,4 +1,4 @@
-"""Operands of operators, brought to the tensors, types and axes that kernels take."""
+"""Converts operands to the tensors, types and axes that kernels take."""
 
 from __future__ import annotations
 

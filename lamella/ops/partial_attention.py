@@ -1,4 +1,4 @@
-"""Attention over keys that are there in part: padded, or on several processes in turn."""
+"""Attention over padded keys, or over keys that lie on several processes."""
 
 from __future__ import annotations
 

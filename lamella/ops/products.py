@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -322,8 +323,8 @@ def batch_dot(x1: Tensor, x2: Tensor, axes: Any = None) -> Tensor:
     first, second = _batch_axes(a, b, axes)
     left = a.movedim(first, -1)
     right = b.movedim(second, 1)
-    out = products.bmm(left.reshape(a.shape[0], -1, left.shape[-1]),
-                       right.reshape(b.shape[0], right.shape[1], -1))
+    out = products.bmm(left.reshape(a.shape[0], math.prod(left.shape[1:-1]), left.shape[-1]),
+                       right.reshape(b.shape[0], right.shape[1], math.prod(right.shape[2:])))
     shape = [*left.shape[:-1], *right.shape[2:]]
     return wrap(out.reshape(shape if len(shape) > 1 else [a.shape[0], 1]))
 

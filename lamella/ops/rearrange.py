@@ -11,6 +11,7 @@ from ..core.adapters import adapted
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of, require_values, varargs
+from .operands import spelled
 
 __all__ = [
     "flip", "fliplr", "flipud", "moveaxis", "movedim", "permute", "repeat_elements",
@@ -356,9 +357,9 @@ def _tensor_transpose(self: Tensor, *axes: Any, **named: Any) -> Tensor:
     return self.T if not axes else transpose(self, axes)
 
 
-def _tensor_permute(self: Tensor, *axis: Any) -> Tensor:
+def _tensor_permute(self: Tensor, *ints: Any, axis: Any = None) -> Tensor:
     """`ops.permute`; the order may be given as one tuple or int by int."""
-    return _permuted(self, varargs(axis, "Tensor.permute", "axis"), "Tensor.permute")
+    return _permuted(self, varargs(ints, "Tensor.permute", "axis", axis), "Tensor.permute")
 
 
 def _tensor_tile(self: Tensor, *dims: Any, **named: Any) -> Tensor:
@@ -389,15 +390,16 @@ def _tensor_repeat_interleave(self: Tensor, repeats: Any, dim: int | None = None
     return repeat_interleave(self, repeats, axis if dim is None else dim)
 
 
-def _tensor_flip(self: Tensor, *dims: Any) -> Tensor:
+def _tensor_flip(self: Tensor, *ints: Any, dims: Any = None) -> Tensor:
     """`ops.flip`."""
-    return flip(self, varargs(dims, "Tensor.flip", "dims"))
+    return flip(self, varargs(ints, "Tensor.flip", "dims", dims))
 
 
-tensor_methods(transpose=_tensor_transpose, permute=_tensor_permute, swapaxes=swapaxes,
-               swapdims=swapdims, movedim=movedim, moveaxis=moveaxis, t=t, tile=_tensor_tile,
-               repeat=_tensor_repeat, repeat_interleave=_tensor_repeat_interleave,
-               flip=_tensor_flip, fliplr=fliplr, flipud=flipud, reverse=reverse,
+tensor_methods(transpose=_tensor_transpose, permute=spelled(_tensor_permute, dims="axis"),
+               swapaxes=swapaxes, swapdims=swapdims, movedim=movedim, moveaxis=moveaxis, t=t,
+               tile=_tensor_tile, repeat=_tensor_repeat,
+               repeat_interleave=_tensor_repeat_interleave, flip=_tensor_flip, fliplr=fliplr,
+               flipud=flipud, reverse=reverse,
                reverse_sequence=adapted(reverse_sequence,
                                         "self:x, seq_lengths, seq_dim=0, batch_dim=0"),
                roll=roll, rot90=rot90)

@@ -11,6 +11,7 @@ from ..core.errors import op
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import indices_of, raw_of, raw_or_number
+from .operands import spelled
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero", "select",
            "where"]
@@ -224,7 +225,8 @@ def _masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return in_place(self, lambda raw: raw.masked_scatter_(where_, values))
 
 
-tensor_methods(where=_tensor_where, select=_tensor_select, masked_fill=masked_fill,
-               masked_select=masked_select, masked_scatter=masked_scatter, nonzero=nonzero,
+tensor_methods(where=spelled(_tensor_where, other="y"), select=_tensor_select,
+               masked_fill=masked_fill, masked_select=masked_select,
+               masked_scatter=masked_scatter, nonzero=nonzero,
                argwhere=argwhere, choose=_choose, masked_fill_=op(_masked_fill_),
                masked_scatter_=op(_masked_scatter_))

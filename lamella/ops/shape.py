@@ -11,6 +11,7 @@ from ..core.dtype import Type, from_raw, to_raw
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of, varargs
+from .operands import spelled
 
 __all__ = [
     "broadcast_to", "deepcopy", "dtype", "dyn_shape", "expand", "expand_as", "expand_dims",
@@ -123,7 +124,8 @@ def squeeze(input: Tensor, axis: Any = None) -> Tensor:
     if axis is None or axis == ():
         return wrap(raw.squeeze())
     axes = as_ints(axis, "squeeze", "axis")
-    return wrap(raw.squeeze(tuple(axis_in(a, raw.dim(), "squeeze") for a in axes)))
+    rank = raw.dim() or 1  # a number has one axis, as in PyTorch
+    return wrap(raw.squeeze(tuple(axis_in(a, rank, "squeeze") for a in axes)))
 
 
 @op
@@ -322,16 +324,16 @@ def deepcopy(input_x: Tensor) -> Tensor:
     return wrap(input_x._raw.clone())
 
 
-def _tensor_reshape(self: Tensor, *shape: Any) -> Tensor:
+def _tensor_reshape(self: Tensor, *ints: Any, shape: Any = None) -> Tensor:
     """`ops.reshape`; the shape may be given as one tuple or int by int."""
-    return reshape(self, varargs(shape, "Tensor.reshape"))
+    return reshape(self, varargs(ints, "Tensor.reshape", named=shape))
 
 
-def _tensor_view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
+def _tensor_view(self: Tensor, *ints: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """`ops.reshape`, or, given a data type, the same bytes read as that type."""
-    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], (Type, torch.dtype))):
-        return wrap(self._raw.view(to_raw(dtype or shape[0], "Tensor.view")))
-    return reshape(self, varargs(shape, "Tensor.view"))
+    if dtype is not None or (len(ints) == 1 and isinstance(ints[0], (Type, torch.dtype))):
+        return wrap(self._raw.view(to_raw(dtype or ints[0], "Tensor.view")))
+    return reshape(self, varargs(ints, "Tensor.view", named=shape))
 
 
 def _tensor_flatten(self: Tensor, order: Any = "C", end: int | None = None, *,
@@ -348,14 +350,14 @@ def _tensor_squeeze(self: Tensor, *axis: Any, **named: Any) -> Tensor:
     return squeeze(self, axes[0] if len(axes) == 1 else axes or None)
 
 
-def _tensor_broadcast_to(self: Tensor, *shape: Any) -> Tensor:
+def _tensor_broadcast_to(self: Tensor, *ints: Any, shape: Any = None) -> Tensor:
     """`ops.broadcast_to`; the shape may be given as one tuple or int by int."""
-    return broadcast_to(self, varargs(shape, "Tensor.broadcast_to"))
+    return broadcast_to(self, varargs(ints, "Tensor.broadcast_to", named=shape))
 
 
-def _tensor_expand(self: Tensor, *size: Any) -> Tensor:
+def _tensor_expand(self: Tensor, *ints: Any, size: Any = None) -> Tensor:
     """`ops.expand`; the shape may be given as one tuple or int by int."""
-    return expand(self, varargs(size, "Tensor.expand", "size"))
+    return expand(self, varargs(ints, "Tensor.expand", "size", size))
 
 
 def _tensor_expand_as(self: Tensor, other: Any = None, x: Any = None) -> Tensor:
@@ -365,6 +367,8 @@ def _tensor_expand_as(self: Tensor, other: Any = None, x: Any = None) -> Tensor:
 
 def _resize(self: Tensor, *new_shape: Any) -> Tensor:
     """The elements in another shape, cut off or followed by zeros where their number differs."""
+    if not new_shape:
+        return self
     lengths = varargs(new_shape, "Tensor.resize", "new_shape")
     flat, count = self._raw.reshape(-1), math.prod(lengths)
     if any(n < 0 for n in lengths):
@@ -381,6 +385,7 @@ def _tensor_unflatten(self: Tensor, axis: int, unflattened_size: Any) -> Tensor:
 
 
 tensor_methods(reshape=_tensor_reshape, view=_tensor_view, view_as=view_as, reshape_as=view_as,
-               flatten=_tensor_flatten, ravel=ravel, squeeze=_tensor_squeeze, unsqueeze=unsqueeze,
+               flatten=_tensor_flatten, ravel=ravel, squeeze=_tensor_squeeze,
+               unsqueeze=spelled(unsqueeze, axis="dim"),
                expand_dims=expand_dims, broadcast_to=_tensor_broadcast_to, expand=_tensor_expand,
                expand_as=_tensor_expand_as, resize=_resize, unflatten=_tensor_unflatten)

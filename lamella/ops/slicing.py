@@ -11,6 +11,7 @@ import torch
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, as_ints, axis_in, raw_of
+from .operands import spelled
 
 __all__ = [
     "batch_to_space_nd", "narrow", "sequence_mask", "slice", "space_to_batch_nd",
@@ -240,4 +241,4 @@ def _tensor_narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return narrow(self, dim, start, length)
 
 
-tensor_methods(narrow=_tensor_narrow)
+tensor_methods(narrow=spelled(_tensor_narrow, axis="dim"))

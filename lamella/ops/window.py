@@ -1,4 +1,4 @@
-"""Windows of signals, and the Fourier transform of what is seen through one that moves."""
+"""Window functions of signals, and the short-time Fourier transform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients that are added up over the parts of a batch, in Parameters of the program's.
+"""Gradients added up over the parts of a batch, in Parameters of the program's.
 
 In MindSpore's parallel modes, where a network runs part by part (`GradAccumulationCell`,
 `PipelineCell`), its compiler adds each weight's gradient to the weight's twin from

@@ -1,4 +1,4 @@
-"""The axes of the device mesh: as few as the strategies need.
+"""The device mesh: the smallest number of axes that the strategies need.
 
 What DTensor considers for an operator grows exponentially with the number of axes.
 """

@@ -1,5 +1,4 @@
-"""`Layout`: which dimensions of a Tensor are cut along which axes of an arrangement of
-processes."""
+"""`Layout`: along which axes of a device mesh the dimensions of a Tensor are cut."""
 
 from __future__ import annotations
 

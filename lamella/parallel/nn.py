@@ -1,4 +1,4 @@
-"""Cells that cut a batch in parts, under the names they have for `AutoParallel`."""
+"""Cells that split a batch into parts, under their names for `AutoParallel`."""
 
 from ..nn.wrap import GradAccumulationCell as GradAccumulation
 from ..nn.wrap import MicroBatchInterleaved, PipelineCell, PipelineGradReducer

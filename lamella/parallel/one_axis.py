@@ -1,5 +1,7 @@
-"""Operators of which DTensor can't cut one dimension along several axes of processes, such as
-convolutions: they run with all processes in one axis."""
+"""Operators that run on a device mesh of one axis, such as convolutions.
+
+DTensor can't cut one of their dimensions along several axes.
+"""
 
 from __future__ import annotations
 

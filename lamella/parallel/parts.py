@@ -1,4 +1,4 @@
-"""Parameters of which each process holds one part: what ZeRO (Rajbhandari et al. 2020) is made of.
+"""Parameters cut in parts, one for each process: the base of ZeRO (Rajbhandari et al. 2020).
 
 A `PartParameter` keeps the rows of its part; whoever reads it gets the whole, gathered from the
 other processes. A gradient call gathers all wholes first, and scatters their gradients when it has

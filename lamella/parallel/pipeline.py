@@ -1,4 +1,4 @@
-"""A network whose stages run on different processes, each for one part of the batch after another.
+"""A network whose stages run on different processes, on one part of the batch after another.
 
 Each process runs the network's code, but of its Cells only those of its stage. What others would
 give has a shape and no data, or has come from them. Losses are summed, and so are gradients. A

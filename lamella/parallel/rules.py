@@ -1,4 +1,4 @@
-"""Gradients that a rule of the program's (`Cell.bprop`) gets and gives where operators are spread.
+"""Gradients of the program's rules (`Cell.bprop`) if operators are spread over processes.
 
 MindSpore runs such a rule on what each process holds. Where several processes hold the same value,
 each has a share of its gradient: their sum is the gradient. So a rule from such a value to one that

@@ -1,4 +1,4 @@
-"""Settings of MindSpore's search for strategies and parameter server; they have no effect here."""
+"""Settings of MindSpore's strategy search and parameter server, which have no effect here."""
 
 from __future__ import annotations
 

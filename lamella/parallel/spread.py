@@ -1,4 +1,4 @@
-"""Parameters that aren't whole in this process: their form is known without an exchange."""
+"""Parameters that are only partly in this process, though their shape is known."""
 
 from __future__ import annotations
 

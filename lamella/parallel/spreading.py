@@ -1,4 +1,4 @@
-"""The answers of several processes to what operators, layers and gradients ask.
+"""The answers to `core.spreading` if a network is spread over several processes.
 
 See `core.spreading`, which says what is asked.
 """

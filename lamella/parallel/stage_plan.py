@@ -1,4 +1,4 @@
-"""Which stage of a pipeline runs which Cells, and what it needs of others.
+"""The plan of a pipeline: which stage runs which Cells, and what it needs of others.
 
 A network is run once on tensors without data. Each Cell that is marked with a ``pipeline_stage``
 belongs to the first chunk of that stage which is not before those of its inputs; one without marks

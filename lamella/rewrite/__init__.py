@@ -1,4 +1,4 @@
-"""Networks changed as data: the statements of a Cell's `construct` as nodes, and a Cell of them.
+"""Changes a network's source: the statements of `construct` become nodes, and nodes a Cell.
 
 `SymbolTree.create(network)` reads the source of `construct` by Python's `ast`. Nested calls become
 nodes of their own, whose results have names. Nodes are inserted, replaced and erased, and their

@@ -1,4 +1,4 @@
-"""The source of `construct` as nodes: nested calls are taken apart, in the order they run."""
+"""Reads the source of `construct` into nodes; nested calls are taken apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands for a value in the source of a network: a name, a number, a tuple of such."""
+"""`ScopedValue`: a value in the source of a network: a name, a number, or a tuple of these."""
 
 from __future__ import annotations
 
@@ -86,8 +86,10 @@ class ScopedValue(NamedTuple):
         return [ScopedValue.create_naming_value(name, scope)
                 for name, scope in zip(names, scopes or [""] * len(names), strict=True)]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return ast.unparse(as_ast(self))
+
+    __str__ = __repr__
 
 
 def as_value(expression: ast.expr) -> ScopedValue:

@@ -1,4 +1,4 @@
-"""Operators below `linalg` and `optimize`, under the names that MindSpore has them."""
+"""Operators that `linalg` and `optimize` use, under MindSpore's names."""
 
 from __future__ import annotations
 

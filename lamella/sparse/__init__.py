@@ -1,4 +1,4 @@
-"""Sparse tensors: indices and values of what isn't 0.
+"""Sparse tensors: only the nonzero elements are stored, with their indices.
 
 `COOTensor` has a row and a column for each value, `CSRTensor` the columns row by row, `RowTensor`
 whole rows. They hold Tensors, and every function of them is one of their values, so gradients by

@@ -1,4 +1,4 @@
-"""Colours for the columns of a sparse matrix: those of one colour share no row."""
+"""Column colouring of a sparse matrix: columns of one colour have no row in common."""
 
 from __future__ import annotations
 

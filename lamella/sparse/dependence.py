@@ -1,4 +1,4 @@
-"""Which elements of a result depend on which of an input, found from the kernels that run.
+"""Finds which inputs each element of a result depends on, from the kernels that run.
 
 Each tensor has for each element the set of input elements that it may depend on, as booleans:
 (elements of the input, elements of its memory). They belong to the memory, so views have them, and

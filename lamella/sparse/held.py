@@ -1,4 +1,4 @@
-"""What sparse tensors have in common: a shape, and values that know their type."""
+"""What sparse tensors share: a base class with shape, type and values, and sums by index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `ops` shows of sparse tensors; imported when one of its names is first asked for."""
+"""Names of sparse tensors that `ops` shows; imported at their first use."""
 
 from .conversions import (
     coo2csr,

@@ -1,4 +1,4 @@
-"""Raw tensors from data in any form that a Tensor can be made from."""
+"""Makes raw tensors from all kinds of data that `Tensor` takes."""
 
 from __future__ import annotations
 
@@ -103,6 +103,8 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
+    if not array.size:  # NumPy's strides of no elements are 0
+        raw = raw.new_empty(array.shape)
     if raw_type is not None and array.dtype.kind in "iu" and isinstance(data, (list, tuple)) \
             and array.size:
         _warn_if_outside(int(array.min()), int(array.max()), raw_type)

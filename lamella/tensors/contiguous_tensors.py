@@ -1,4 +1,4 @@
-"""Tensors in one piece of memory, from which parts are taken: MindSpore's contiguous handle."""
+"""Tensors in one piece of memory, as MindSpore's contiguous handle keeps them."""
 
 from __future__ import annotations
 

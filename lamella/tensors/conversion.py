@@ -217,13 +217,12 @@ def _itemset(self: Tensor, *args: Any) -> Tensor:
     return out
 
 
-def _requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set the mark `requires_grad`; returns the tensor."""
+def _requires_grad_(self: Tensor, requires_grad: bool = True) -> None:
+    """Set the mark `requires_grad`."""
     if not isinstance(requires_grad, bool):
         raise TypeError(f"For 'Tensor.requires_grad_', the argument must be a bool, "
                         f"but got {requires_grad!r}.")
     setattr(self, "requires_grad", requires_grad)  # noqa: B010
-    return self
 
 
 def _move_to(self: Tensor, to: str, blocking: bool = True) -> Tensor:

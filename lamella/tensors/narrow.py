@@ -1,4 +1,4 @@
-"""16-bit floating-point numbers, which PyTorch's kernels for matrices don't take.
+"""Computes 16-bit floating-point matrices in float32, where PyTorch has no kernel.
 
 An operator that PyTorch refuses for them is called again on float32, and its results are converted
 back, as `unsigned` does for unsigned integers. Calls that PyTorch accepts cost nothing more.

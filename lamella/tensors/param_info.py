@@ -1,4 +1,4 @@
-"""What is known about a Parameter besides its data, as MindSpore's `param_info` has it."""
+"""MindSpore's `param_info`: what is known about a Parameter besides its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The raw operands of binary operators: their common type, and numbers among them."""
+"""Type promotion: brings the operands of a binary operator to one type."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def promote_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, tor
     return promote(a, b)
 
 
+def _only_numbers(value: Any) -> bool:
+    """Whether a list or tuple, of any depth, holds Python's numbers alone."""
+    return all(_only_numbers(part) if isinstance(part, (list, tuple)) else
+               type(part) in (int, float, bool, complex) for part in value)
+
+
 def operand(value: Any, like: torch.Tensor) -> Any:
     """What a kernel gets for the other side of a binary operator: a raw tensor or a number."""
     if isinstance(value, NUMBERS):
@@ -45,7 +51,14 @@ def operand(value: Any, like: torch.Tensor) -> Any:
         return raw
     if isinstance(value, np.generic):
         return operand(value.item(), like)
-    if isinstance(value, (np.ndarray, list, tuple)):
+    if isinstance(value, (list, tuple)):
+        raw = as_raw(value).to(like.device)
+        if not _only_numbers(value):
+            return raw
+        one = True if raw.dtype is torch.bool else (
+            1j if raw.is_complex() else 1.0 if raw.is_floating_point() else 1)
+        return raw.to(torch.result_type(like, one))  # Python's numbers yield, in a list, too
+    if isinstance(value, np.ndarray):
         return as_raw(value).to(like.device)
     if isinstance(value, (torch.SymInt, torch.SymFloat)):
         return value

@@ -176,7 +176,7 @@ class Tensor(TensorMethods):
     @property
     def T(self) -> Tensor:  # noqa: N802
         """The tensor with its dimensions reversed."""
-        return wrap(self._raw.permute(*range(self._raw.dim() - 1, -1, -1)))
+        return wrap(self._raw.permute(tuple(range(self._raw.dim() - 1, -1, -1))))
 
     @property
     def mT(self) -> Tensor:  # noqa: N802

@@ -1,4 +1,4 @@
-"""One thread at a time that writes a checkpoint, whose error is not lost."""
+"""Writes checkpoints in one background thread, and raises its errors later."""
 
 from __future__ import annotations
 

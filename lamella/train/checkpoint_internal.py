@@ -1,4 +1,4 @@
-"""Functions that MindSpore keeps to itself and programs import all the same."""
+"""Private functions of MindSpore's checkpoints that programs import."""
 
 from __future__ import annotations
 

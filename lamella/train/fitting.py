@@ -1,4 +1,4 @@
-"""Whether the parts of a Model fit together: the network, its data, an optimizer."""
+"""Checks that the network, the optimizer and the data of a Model fit together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints of what each process holds of Parameters that are cut, as MindSpore has them."""
+"""MindSpore's checkpoints of cut Parameters: each process writes the part that it holds."""
 
 from __future__ import annotations
 

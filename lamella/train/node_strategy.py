@@ -1,4 +1,4 @@
-"""The message of a strategy file, which programs fill in themselves: not here."""
+"""The message of a strategy file, which programs fill in themselves: not supported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks as packages of machine code, which run without Lamella."""
+"""Networks as packages of machine code that run without Lamella."""
 
 from __future__ import annotations
 

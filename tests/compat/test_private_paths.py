@@ -235,3 +235,29 @@ def test_three_lengths_or_five():
         lengths("dilation", 2, "Conv3d", third_one=True)
     with pytest.raises(TypeError, match="For 'Conv3d', the 'stride'"):
         lengths("stride", 2.0, "Conv3d")
+
+
+def test_what_loops_like_that_of_model_import():
+    done = python("-c", """
+import lamella.alias
+lamella.alias.install()
+from mindspore import Model, Tensor, dataset, nn
+from mindspore.parallel._ps_context import _is_role_pserver
+from mindspore.train.model import _StepSync, _transfer_tensor_to_tuple
+one = Tensor([1.0])
+assert _transfer_tensor_to_tuple(one) == (one,) and _transfer_tensor_to_tuple([one]) == [one]
+assert not _is_role_pserver()
+net = nn.Dense(2, 1)
+import numpy as np
+ones = np.ones((1, 2), np.float32), np.ones((1, 1), np.float32)
+rows = dataset.NumpySlicesDataset(ones, ["x", "y"], shuffle=False).batch(1)
+steps = []
+class Sync(_StepSync):
+    @staticmethod
+    def step_end(run_context):
+        _StepSync.step_end(run_context)
+        steps.append(run_context.original_args().cur_step_num)
+Model(net, nn.MSELoss(), nn.SGD(net.trainable_params())).train(2, rows, callbacks=[Sync()])
+assert steps == [1, 2], steps
+""")
+    assert done.returncode == 0, done.stderr

@@ -184,6 +184,7 @@ def test_values():
     assert value.type is ValueType.DictValue and str(value) == "{'a': [1, (2.0, None)]}"
     assert [str(v) for v in ScopedValue.create_name_values(["a", "b"], ["self", ""])] == [
         "self.a", "b"]
+    assert repr(ScopedValue.create_name_values(["a"], ["self"])) == "[self.a]"  # as 2.10's
     thing = ScopedValue.create_variable_value(X)
     assert thing.type is ValueType.CustomObjValue
     with pytest.raises(TypeError, match="attribute of the network"):

@@ -1,5 +1,6 @@
 """Errors of calls that match no overload of a method: the texts are MindSpore 2.10's."""
 
+import inspect
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, mint
+from lamella.tensors import tensor_forms
 from lamella.tensors.overloads import overloaded, parse
 
 TEXTS = json.loads((Path(__file__).parents[1] / "data" / "messages_of_forms.json").read_text())
@@ -80,3 +82,18 @@ def test_scatter_by_dim_and_by_axis():
     assert x.scatter(dim=Tensor(1), index=at, src=7).tolist() == [[7.0, 2.0, 7.0]]
     with pytest.raises(ValueError, match="'reduce' must be one of"):
         x.scatter(1, at, src, "max")
+
+
+def test_each_declared_name_is_an_argument():
+    unknown = []
+    for name, forms in tensor_forms.FORMS.items():
+        method = getattr(Tensor, name)
+        cells = zip(method.__code__.co_freevars, method.__closure__, strict=True)
+        names = {key: cell.cell_contents for key, cell in cells}["names"]
+        takes = inspect.signature(inspect.unwrap(method)).parameters
+        if any(p.kind is p.VAR_KEYWORD for p in takes.values()):
+            continue
+        by_name = {key for key, p in takes.items() if p.kind is not p.VAR_POSITIONAL}
+        unknown += [(form.text, p.name) for form in forms for p in form.parameters
+                    if names.get(p.name, p.name) not in by_name]
+    assert not unknown

@@ -1,4 +1,4 @@
-"""A process's part of the samples."""
+"""`DistributedSampler`: the part of the samples that one process reads."""
 
 from __future__ import annotations
 

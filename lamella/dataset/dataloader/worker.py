@@ -1,4 +1,4 @@
-"""What a `DataLoader`'s worker processes do, and what they know of themselves."""
+"""The worker processes of a `DataLoader`, and `get_worker_info`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base classes and checks of sources that read files."""
+"""Base classes of sources that read files, and their checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image patches to be matched: photographs of one point of a scene."""
+"""`PhotoTourDataset`: pairs of image patches, some of which show the same point of a scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in pieces that are read at once: row groups of Parquet files, archives, batches of Arrow.
+"""Sources that read many rows at once: row groups of Parquet, archives, batches of Arrow.
 
 Reading in random order would read a piece for each row. So an epoch shuffles the pieces, and then
 rows within a window of some pieces. Shards get parts of that sequence that follow one another, of

@@ -1,4 +1,4 @@
-"""Batches of a Python object's rows: PyTorch's tensors are stacked by PyTorch, as its loader does.
+"""Batches of a Python object's rows; PyTorch's tensors are stacked by PyTorch.
 
 A row needn't become arrays of its own where a whole batch is asked for.
 """

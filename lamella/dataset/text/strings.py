@@ -244,8 +244,10 @@ class Ngram(TextTensorOperation):
     def __init__(self, n: Any, left_pad: tuple[str, int] = ("", 0),
                  right_pad: tuple[str, int] = ("", 0), separator: str = " "):
         sizes = [n] if isinstance(n, int) else n
-        if not isinstance(sizes, list) or not sizes or any(
-                isinstance(s, bool) or not isinstance(s, int) for s in sizes):
+        if not isinstance(sizes, list) or not sizes:
+            raise ValueError("n needs to be a non-empty list of positive integers. For 'Ngram', "
+                             f"'n' must be an int or a list of ints, but got {n!r}.")
+        if any(isinstance(s, bool) or not isinstance(s, int) for s in sizes):
             raise TypeError(f"For 'Ngram', 'n' must be an int or a list of ints, but got {n!r}.")
         for place, size in enumerate(sizes):
             if size <= 0:

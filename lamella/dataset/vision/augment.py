@@ -227,11 +227,17 @@ class RandomSelectSubpolicy(RandomImageOperation):
     """
 
     def __init__(self, policy: list[list[tuple[TensorOperation, float]]]):
-        if not isinstance(policy, list) or not policy:
+        if not isinstance(policy, list):
             raise TypeError(f"For 'RandomSelectSubpolicy', 'policy' must be a list of lists, but "
                             f"got {policy!r}.")
-        for part in policy:
-            if not isinstance(part, list) or not part:
+        if not policy:
+            raise ValueError("policy can not be empty. For 'RandomSelectSubpolicy', it must be a "
+                             "list of lists.")
+        for place, part in enumerate(policy):
+            if part == []:
+                raise ValueError(f"policy[{place}] can not be empty. For 'RandomSelectSubpolicy', "
+                                 "it must be a list of (operation, chance).")
+            if not isinstance(part, list):
                 raise TypeError(f"For 'RandomSelectSubpolicy', each of 'policy' must be a list of "
                                 f"(operation, chance), but got {part!r}.")
             for item in part:

@@ -48,7 +48,10 @@ class Decode(ImageOperation):
         """The image."""
         if value.dtype.kind == "S":
             value = np.frombuffer(value.tobytes(), np.uint8)
-        if value.ndim != 1 or value.dtype not in (np.uint8, np.int8):
+        if value.ndim != 1:
+            raise TypeError("The number of array dimensions of the encoded image should be 1, "
+                            f"but got {value.ndim}.")
+        if value.dtype not in (np.uint8, np.int8):
             raise TypeError(f"Decode: the input must be an encoded image in a 1-D array of uint8, "
                             f"but got {value.dtype} {list(value.shape)}.")
         if self.to_pil:

@@ -264,8 +264,11 @@ class RandomCropDecodeResize(RandomResizedCrop):
         if isinstance(value, bytes):
             return np.frombuffer(value, np.uint8)
         if not isinstance(value, np.ndarray):
-            raise TypeError(f"Input should be an encoded image in a 1-D NumPy array, got "
+            raise TypeError(f"Input should be an encoded image in 1-D NumPy format, got "
                             f"{type(value)}.")
+        if value.ndim != 1 or value.dtype.type not in (np.uint8, np.str_, np.bytes_):
+            raise TypeError(f"Input should be an encoded image with uint8 type in 1-D NumPy "
+                            f"format, got an array of {value.dtype} {list(value.shape)}.")
         return value
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The process that compiles a graph to machine code: ``python -I worker.py FOLDER``.
+"""The process that compiles a graph by AOTInductor: ``python -I worker.py FOLDER``.
 
 The folder holds ``graph.json``; afterwards it also holds ``model.so`` and its ``digest``, or the
 error in ``failed``. A separate process does not disturb the user's: it holds no lock, shares no

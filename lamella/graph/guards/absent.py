@@ -1,4 +1,4 @@
-"""Names that code looks for where there are none yet: a later call may find them."""
+"""Guards on missing names: code looks for them, and a later call may find them."""
 
 from __future__ import annotations
 

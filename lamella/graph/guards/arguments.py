@@ -1,4 +1,4 @@
-"""What a call is given, taken apart: objects that a program makes anew for each call.
+"""Arguments taken apart into the objects that the program makes again for each call.
 
 A graph holds for another function with the same code, for another bound method of the same object,
 for another dataclass object of the same class: what they hold (values of closures, fields) counts

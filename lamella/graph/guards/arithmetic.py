@@ -1,4 +1,4 @@
-"""Settings of other libraries' arithmetic, which a run that reaches such numbers depends on."""
+"""Guards on settings of NumPy's and `decimal`'s arithmetic, for runs that use such numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bytecode of functions says: names, operators, imports, comparisons of identities.
+"""Reads the bytecode of a function: its names, operators, imports and `is` comparisons.
 
 A code object is disassembled once; what it says is kept as long as the code itself.
 """

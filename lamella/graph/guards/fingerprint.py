@@ -1,4 +1,4 @@
-"""Fingerprints: the values that a run may depend on, as they are compared.
+"""Fingerprints: what a guard compares of the values that a run may depend on.
 
 `guard` reads them.
 """

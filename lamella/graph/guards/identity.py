@@ -1,4 +1,4 @@
-"""Whether dicts, lists and names still hold the same objects, checked at every call.
+"""Guards by identity: whether dicts, lists and names still hold the same objects.
 
 In C++ (`identity.cpp`) where that has been built, which takes a tenth of the time.
 """

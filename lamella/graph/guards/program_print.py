@@ -1,4 +1,4 @@
-"""The program's `print`, which is another function while a thread records a run."""
+"""`print` while a thread records a run: another function takes its place."""
 
 from __future__ import annotations
 

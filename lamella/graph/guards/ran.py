@@ -1,4 +1,4 @@
-"""What a recorded run has read beyond what was inspected before it."""
+"""What a recorded run has read, beyond what was searched before it."""
 
 from __future__ import annotations
 

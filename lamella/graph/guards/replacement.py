@@ -1,4 +1,4 @@
-"""What stands in the place of a function of Python's while a thread records a run."""
+"""Replaces a function of Python's while a thread records a run."""
 
 from __future__ import annotations
 

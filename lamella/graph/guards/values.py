@@ -1,4 +1,4 @@
-"""Kinds of values: what each leads to, how it is compared, copied and put back, said once a kind.
+"""Kinds of values: for each, how it is searched, compared, copied and put back.
 
 To add a kind, write a class and a line of `_KINDS`. Other threads may change containers while they
 are read: see `parts_of`.

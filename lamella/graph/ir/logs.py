@@ -1,4 +1,4 @@
-"""What the compiler tells of its work, on standard error: ``LAMELLA_LOGS=trace,guards,passes``.
+"""The compiler's log on standard error: ``LAMELLA_LOGS=trace,guards,passes,schedule``.
 
 The parts are those of `PARTS`, separated by commas; ``all`` stands for each of them:
 

@@ -1,4 +1,4 @@
-"""A loop as one operation of a graph: its body is a graph, too, and was recorded once.
+"""A loop as one operation of a graph; its body is a graph that was recorded once.
 
 The body takes carried values, an element of each stack, and values from outside that are the same
 in all steps. It gives the next carried values, and values that are kept of each step as stacks.

@@ -1,4 +1,4 @@
-"""The step of a loop and its backward pass, recorded as one graph, as the bodies of two loops.
+"""Cuts the recorded step of a loop and its backward pass into the bodies of two loops.
 
 The first loop also keeps, as stacks, what the second takes of each step. The second runs backwards:
 it carries the gradients of the carried values, and adds up those of the values from outside.

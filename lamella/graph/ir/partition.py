@@ -1,4 +1,4 @@
-"""A graph of a function and its backward passes, cut into one graph of each.
+"""Cuts a graph of a function and its backward pass into two graphs.
 
 The graph of the function also gives what the others need of it: their direct operands. Views, sizes
 and constants are computed again there, which costs next to nothing.

@@ -1,4 +1,4 @@
-"""Activations of bfloat16 by tables, and their gradients with the sums of the rows.
+"""Activations of bfloat16 by look-up in tables, and their gradients.
 
 There are only 65,536 numbers of bfloat16: a table of an activation has PyTorch's own results
 (`machine/activation.cpp`). Backward, the sum of the rows is the gradient by a bias before.

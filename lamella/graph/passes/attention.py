@@ -1,4 +1,4 @@
-"""Attention and its gradient by the fastest kernels for their shapes.
+"""Attention and its gradient by the kernel that is fastest for their shapes.
 
 PyTorch's kernels for CPUs are made of products of small blocks, which are slow in bfloat16. The
 others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps. The

@@ -1,4 +1,4 @@
-"""Batch normalization and what is around it in one pass over memory.
+"""Fuses batch normalization with the operations around it into one kernel.
 
 Forward this is a cast from bfloat16, the normalization, a sum, ReLU and a cast to bfloat16;
 backward a cast, a sum, the gradients of ReLU and of the normalization, and a cast. One kernel

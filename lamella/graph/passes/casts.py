@@ -1,4 +1,4 @@
-"""Casts between float32 and bfloat16, which kernels that compute in float32 can leave out."""
+"""Recognizes casts between float32 and bfloat16, which many kernels don't need."""
 
 from __future__ import annotations
 

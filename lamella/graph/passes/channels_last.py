@@ -1,4 +1,4 @@
-"""Convolutions, pools and the operations around them with the channels last in memory.
+"""Converts convolutions, pools and their neighbours to the layout with channels last.
 
 The graph is run while it is rewritten, up to where it mutates its inputs, so each layout is known
 and not guessed. A value keeps the layout of its kernel until an operation that depends on strides

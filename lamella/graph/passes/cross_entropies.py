@@ -1,4 +1,4 @@
-"""Cross entropy of logits and its gradient without the logarithms of probabilities.
+"""Cross entropy of logits and its gradient by two fused kernels.
 
 These, and the gradient by them, are as large as the logits, in float32; with a large vocabulary
 they are most of a step's memory. One kernel forward and one backward (`machine/cross_entropy.cpp`)

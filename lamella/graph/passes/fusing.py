@@ -1,4 +1,4 @@
-"""What passes that put one kernel in the place of several have in common."""
+"""Shared functions of passes that replace several kernels by one."""
 
 from __future__ import annotations
 

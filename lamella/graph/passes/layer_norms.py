@@ -1,4 +1,4 @@
-"""Layer normalization and what is around it in one pass over memory.
+"""Fuses layer normalization with the operations around it into one kernel.
 
 Forward this is the sum of a residual connection, the normalization and a cast to bfloat16; backward
 a cast, the gradient of the normalization, the sum with that of the residual connection, a cast to

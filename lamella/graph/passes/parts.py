@@ -1,4 +1,4 @@
-"""Gradients of the parts of a tensor, put side by side instead of being added up.
+"""Joins gradients of the parts of a tensor, instead of adding them up between zeros.
 
 The gradient of ``x[i]`` or ``x[:, a:b]`` is zeros of x's size, with the part's gradient written
 into them. Where a program takes a tensor apart (queries, keys and values; the gates of an LSTM),

@@ -1,4 +1,4 @@
-"""PyTorch's kernels in the place of those in C++, for a compiler that doesn't know others."""
+"""Replaces C++ kernels of Lamella by PyTorch's, for a compiler that doesn't know them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Max pools of large contiguous planes by the kernel for channels that come last in memory."""
+"""Max pools of large planes by the kernel for the layout with channels last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recomputation of casts: one that is kept for the backward pass is made again just before it.
+"""Recomputes casts just before the backward pass uses them, instead of keeping them.
 
 In mixed precision a value often exists twice, in 16 and in 32 bits. Keeping the smaller one, or
 the one that is alive anyway, lowers peak memory for the price of one cast.

@@ -1,4 +1,4 @@
-"""ReLU after a max pool instead of before it, where it has fewer elements."""
+"""Moves ReLU behind a max pool, where it has fewer elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products by the fastest kernel for their shapes."""
+"""Matrix products by the kernel that is fastest for their shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials of a rewritten graph on copies of its inputs: is it right, and is it faster?"""
+"""Trials: a rewritten graph runs on copies of its inputs; is it right, and is it faster?"""
 
 from __future__ import annotations
 

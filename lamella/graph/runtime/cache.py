@@ -1,4 +1,4 @@
-"""The graphs of a function, and what is known of its calls, by their keys.
+"""The graphs of a function, by the keys of calls, with a profile for each key.
 
 A call is looked up by the kinds of all its arguments; then without which of them are the same;
 without the numbers that vary; and without its sizes. Each of these keys has a line.

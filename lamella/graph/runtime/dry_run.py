@@ -1,4 +1,4 @@
-"""A run with symbolic scalars in place of the numbers that vary; its side effects are undone."""
+"""A dry run: symbolic scalars take the place of numbers that vary; side effects are undone."""
 
 from __future__ import annotations
 

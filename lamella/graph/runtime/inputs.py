@@ -1,4 +1,4 @@
-"""The inputs of a graph in a later call: where they are found, and whether it holds for them."""
+"""Finds the inputs of a graph in a later call, and checks whether the graph holds for them."""
 
 from __future__ import annotations
 

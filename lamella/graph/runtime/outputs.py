@@ -1,5 +1,4 @@
-"""What a replay gives: the function's result, assigned data, and side effects on Python's objects.
-"""
+"""Applies the results of a replay: returned values, assigned data, side effects on objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that is recorded: with its numbers or its sizes as inputs where these vary, or as it is.
+"""Chooses how a call is recorded: as it is, or with its numbers or sizes as inputs.
 
 A call for which no graph holds runs the function. Each way to record it either gives what the call
 gave (`Ran`), or None, and then the next one is taken.

@@ -1,4 +1,4 @@
-"""How far the objects that a function can reach are looked for; recordings widen it."""
+"""How far the search for reachable objects goes; each recording may widen it."""
 
 from __future__ import annotations
 

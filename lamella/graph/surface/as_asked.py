@@ -1,18 +1,52 @@
-"""Functions that the program itself asks to compile, by `jit` or GRAPH_MODE.
+"""Compiled functions that the program itself asked for, by `jit` or GRAPH_MODE.
 
 A few operations mean something else in MindSpore's graphs than they do eagerly (`state.in_graph`
 tells these). Which meaning holds is a matter of how compilation was asked for: in such functions
 that of graphs, recorded, replayed or run eagerly after all; in what Lamella compiles by its own
 choice (a `Compiled`, as in `train.Model`) that of eager mode.
+
+A graph has no iterators and no views of a dict: what such a function returns of these comes as a
+tuple or list of their elements.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...core.state import as_graph
+from ...tensors.tensor import Tensor
 from ..runtime.compiled import Compiled
+
+_AS: dict[type, type] = {
+    zip: tuple, enumerate: tuple, range: tuple, type({}.keys()): tuple, type({}.values()): tuple,
+    map: list, filter: list, type({}.items()): list}
 
 
 class CompiledAsAsked(Compiled):
     """A function in which operations mean what they mean in MindSpore's graphs."""
 
     meaning = staticmethod(as_graph)
+
+    def called(self, args: tuple, kwargs: dict) -> Any:
+        """A call on its own: a replay, or a recorded run."""
+        return as_graphs_give(super().called(args, kwargs))
+
+
+def as_graphs_give(result: Any) -> Any:
+    """A result without iterators and views of dicts; the very object if it has none.
+
+    >>> as_graphs_give({"a": {"b": 1}.keys()}), as_graphs_give(zip([1], [2]))
+    ({'a': ('b',)}, ((1, 2),))
+    """
+    kind = type(result)
+    if kind is Tensor:
+        return result
+    if kind in _AS:
+        return _AS[kind](as_graphs_give(part) for part in result)
+    if kind is tuple or kind is list:
+        parts = [as_graphs_give(part) for part in result]
+        return result if all(a is b for a, b in zip(parts, result, strict=True)) else kind(parts)
+    if kind is dict:
+        parts = {key: as_graphs_give(part) for key, part in result.items()}
+        return result if all(parts[key] is result[key] for key in parts) else parts
+    return result

@@ -1,4 +1,4 @@
-"""Decorators that mark classes and functions for a graph compiler; here they change little."""
+"""Decorators of MindSpore's that mark code for its compiler; here most have no effect."""
 
 from __future__ import annotations
 

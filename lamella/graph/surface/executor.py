@@ -1,4 +1,4 @@
-"""The objects under `common.api` by which programs compile a Cell by hand, or wait for kernels."""
+"""`common.api`'s executors, by which programs compile a Cell by hand or wait for kernels."""
 
 from __future__ import annotations
 

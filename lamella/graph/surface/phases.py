@@ -1,4 +1,4 @@
-"""Flags by phase: what a Cell's phase means to its graphs in GRAPH_MODE.
+"""Phases of Cells: the flags of a Cell in GRAPH_MODE, for each phase that a program sets.
 
 MindSpore keeps a graph for each phase that a program sets (``net.phase = "prefill"``). Flags (see
 `Cell.add_flags`) are constants of a graph, so a phase keeps those that held at its first call.

@@ -1,4 +1,4 @@
-"""GRAPH_MODE for gradients of functions that each call of a step defines again.
+"""GRAPH_MODE for gradients of functions that a step defines again in each call.
 
 Such a function is a new object each time, with the same code. All of them use one compiled
 function, which has the values of the closure as arguments.

@@ -1,4 +1,4 @@
-"""A function of the program's as a graph of kernels, to compute with these in another way."""
+"""Records a function of the program's as a graph of kernels, to compute with in another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of arguments and results, which later changes of the originals don't reach."""
+"""Copies of arguments and results, so that later changes of the originals don't reach them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code of the program that runs for the sake of its kernels alone, and has no other side effect."""
+"""Runs code of the program's only to record its kernels, without other side effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that a run makes to what it was given: lists and dicts, fields of dataclass objects."""
+"""Changes of arguments in a run: lists and dicts, fields of dataclass objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors that a run finds other than as arguments, and the data that they hold."""
+"""Tensors that a run finds elsewhere than in its arguments, and the data that they hold."""
 
 from __future__ import annotations
 

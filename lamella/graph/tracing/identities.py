@@ -1,4 +1,4 @@
-"""`id` in a recorded run: a graph can hold it only for objects that every call finds again."""
+"""`id` in a recorded run: allowed for objects that every later call finds again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that will be undone may only change what was inspected before: a snapshot has no more."""
+"""Checks that a run which will be undone uses only objects that were searched before it."""
 
 from __future__ import annotations
 

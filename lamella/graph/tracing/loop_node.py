@@ -1,4 +1,4 @@
-"""A loop of the graph that is being recorded, as a function that transformations go through."""
+"""A loop of a graph while it is recorded: a function that transformations can differentiate."""
 
 from __future__ import annotations
 

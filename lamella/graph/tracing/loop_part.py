@@ -1,4 +1,4 @@
-"""A part of a run that is recorded as a graph of its own: the step of a loop, its condition."""
+"""Records a part of a loop (its step, its condition) as a graph of its own."""
 
 from __future__ import annotations
 

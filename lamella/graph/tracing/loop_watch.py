@@ -1,4 +1,4 @@
-"""Whether a step of a loop means what its kernels say, when it is differentiated afterwards."""
+"""Checks whether the step of a loop has rules or hooks that its kernels don't show."""
 
 from __future__ import annotations
 

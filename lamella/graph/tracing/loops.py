@@ -1,4 +1,4 @@
-"""A loop of the program's as one operation of a graph: a step of it is recorded, once.
+"""Records a loop of the program's as one operation of a graph.
 
 The step runs dry, on the first carried values. If it computes and does nothing else, with results
 of the same shapes and types as what it takes, each further step computes the same. Otherwise its

@@ -1,4 +1,4 @@
-"""What a recorded run comes to: its graph, its results, and its side effects."""
+"""The outcome of a recorded run: its graph, its results, and its side effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic scalars that a run reads off its tensors, such as ``float(loss)``, and that vary.
+"""Numbers that a run reads off its tensors, such as ``float(loss)``, as symbolic scalars.
 
 A dry run gives the program a stand-in: the number stays in the graph, as a tensor of one element
 in float64 or int64, which hold every such number exactly. Arithmetic on it and its use beside a

@@ -1,4 +1,4 @@
-"""Why a run can't be a graph: a result, and the exception by which a run ends that is undone."""
+"""The reasons why a run can't be a graph, and the exception that ends a run to be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The symbolic scalars of a run: its inputs, the expressions of them, and the guards on these."""
+"""The symbolic scalars of a run: inputs, expressions of them, and guards on these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic scalars as arguments of kernels: tensors of one element where these give the same."""
+"""Symbolic scalars as arguments of kernels, passed as tensors of one element."""
 
 from __future__ import annotations
 

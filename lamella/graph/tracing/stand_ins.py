@@ -1,4 +1,4 @@
-"""Stand-ins: what a program gets in a dry run instead of values that differ between calls.
+"""Stand-ins: objects that take the place of varying values in a dry run.
 
 One idea serves all of them. A stand-in has a *source*, where each replay finds the value again: an
 argument, an attribute, a generator of random numbers, a tensor. A use of it does one of three

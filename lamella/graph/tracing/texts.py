@@ -1,4 +1,4 @@
-"""Text that a program makes of tensors and varying numbers, only to print, log or return it.
+"""Texts made of tensors and varying numbers, if they are only printed, logged or returned.
 
 In ``print(f"loss {loss:.4f}")`` nothing but `print` sees the text, and in a call of a logger only
 the log. So a recorded run puts a mark into it, and each replay prints the text with the value that

@@ -1,4 +1,4 @@
-"""Other threads that may run the program's code, and so change what a run would undo."""
+"""Finds other threads that may run the program's code while a run is undone."""
 
 from __future__ import annotations
 

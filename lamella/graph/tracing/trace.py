@@ -1,4 +1,4 @@
-"""A run while it is recorded: what it reads off tensors, prints, and is refused for.
+"""The state of a run while it is recorded: reads of tensors, prints, and the reason to refuse it.
 
 Where the function turns a tensor into a Python value, the value becomes a *guard*: the graph holds
 for this path only. Where it does something that no graph can hold, recording ends and the run

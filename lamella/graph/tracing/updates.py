@@ -1,4 +1,4 @@
-"""An optimizer's kernels in a recorded run: they wait, so that they can be undone without copies.
+"""Delays an optimizer's kernels in a recorded run, so that they can be undone without copies.
 
 If the function raises an error later, the run is undone, for which the memory that a kernel mutates
 has to be copied before: for a training step all weights and all states of the optimizer. But

@@ -1,4 +1,4 @@
-"""Inputs whose elements are one number that never changes, as a part of what is compiled.
+"""Inputs that hold one constant number throughout: they are compiled in.
 
 The ones that a backward pass begins with, and what is computed of them alone, are constants of the
 graph. As inputs each costs a microsecond a call, and XLA can't compute with them beforehand.

@@ -1,4 +1,4 @@
-"""Running a function and undoing its side effects."""
+"""Runs a function and undoes its side effects."""
 
 from __future__ import annotations
 

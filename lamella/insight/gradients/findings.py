@@ -1,4 +1,4 @@
-"""`Findings`: every gradient of one run, and why it is zero or odd."""
+"""`Findings`: all gradients of one run, and the reason for each zero or odd one."""
 
 from __future__ import annotations
 

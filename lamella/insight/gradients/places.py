@@ -1,4 +1,4 @@
-"""Where an operation comes from: the user's line, the operator, the Cell."""
+"""The origin of an operation: the user's line, the operator, the Cell."""
 
 from __future__ import annotations
 

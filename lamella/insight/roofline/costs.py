@@ -1,4 +1,4 @@
-"""What a kernel does: its kind, its floating-point operations, the bytes it reads and writes."""
+"""The cost of a kernel: its kind, its floating-point operations, the bytes that it moves."""
 
 from __future__ import annotations
 

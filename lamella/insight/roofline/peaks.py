@@ -1,4 +1,4 @@
-"""What this machine can do at best: products per second, bytes per second; measured once."""
+"""The peaks of this machine, measured once: FLOPs and bytes in a second."""
 
 from __future__ import annotations
 

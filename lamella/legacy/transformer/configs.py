@@ -1,4 +1,4 @@
-"""How a Transformer was to be spread over processes: plain records, with their checks."""
+"""Settings of how a Transformer is spread over processes, with their checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes in: embedded tokens, and masks of what comes later."""
+"""Inputs of a Transformer: token embeddings, and masks of later tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of these Transformers: products in one type whose results come in another."""
+"""Layers of these Transformers that compute in one type and return another."""
 
 from __future__ import annotations
 

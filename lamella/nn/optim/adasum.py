@@ -1,5 +1,7 @@
-"""Adaptive sums of changes (Maleki et al., 2020, Adasum): parallel parts are averaged,
-orthogonal ones added up. Optimizers that take them over processes."""
+"""Adasum: optimizers that combine the updates of several processes (Maleki et al., 2020).
+
+Of two updates, parallel parts are averaged, and orthogonal parts are added up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An optimizer as a pair of functions, `init` and `update`, whose steps are differentiated."""
+"""`FunctionalOptimizer`: an optimizer as pure functions, whose steps can be differentiated."""
 
 from __future__ import annotations
 

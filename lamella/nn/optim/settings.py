@@ -1,4 +1,4 @@
-"""What an optimizer is set up from: its arguments, groups of parameters, rates and decays."""
+"""Reads an optimizer's arguments: groups of parameters, learning rates and weight decays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network run on parts of the batch, one after the other, and the losses summed."""
+"""Runs a network on parts of the batch, one after the other, and sums the losses."""
 
 from __future__ import annotations
 

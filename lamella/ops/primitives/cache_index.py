@@ -1,4 +1,4 @@
-"""The Primitive class that finds rows of an embedding in a cache, and makes room for others."""
+"""The Primitive class that looks up rows of an embedding in a cache, and evicts others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cosine transforms of the second type as Primitive classes, and their inverses."""
+"""Primitive classes of cosine transforms of type II, and of their inverses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives that let a program be looked at: values for summaries, files, checks of numbers."""
+"""Primitives for debugging: values for summaries, files, checks of numbers."""
 
 from __future__ import annotations
 

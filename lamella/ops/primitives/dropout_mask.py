@@ -1,4 +1,4 @@
-"""Dropout in two steps: a mask, a bit for each element, and the values that it leaves."""
+"""Dropout in two steps: a mask with a bit for each element, then the masked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitive classes that keep the rows of an embedding that are in use in a smaller table."""
+"""Primitive classes of embedding caches: a small table holds the rows that are in use."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Primitive classes behind `mint` and Tensor methods, which programs import from
-``mindspore.ops.auto_generate``."""
+"""Primitive classes of ``mindspore.ops.auto_generate``, which `mint` and Tensor methods use."""
 
 from __future__ import annotations
 

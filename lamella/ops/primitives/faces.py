@@ -1,4 +1,4 @@
-"""Primitive classes that are other names, or older forms, of operators."""
+"""Primitive classes under other names, or in older forms."""
 
 from __future__ import annotations
 

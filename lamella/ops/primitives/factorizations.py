@@ -1,5 +1,4 @@
-"""Primitive classes of linear algebra that programs import from modules of families: eigenvalues,
-triangular and tridiagonal systems, least squares."""
+"""Primitive classes of eigenvalues, triangular and tridiagonal systems, and least squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier and cosine transforms as Primitive classes: faces of the functions."""
+"""Primitive classes of Fourier and cosine transforms, over the functions of `ops`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Gradients of poolings that are given where the maxima were, of adaptive and fractional poolings,
-of convolutions by their weights, and of images' samplings."""
+"""Primitive classes of gradients of pooling, of convolution weights and of image sampling.
+
+The poolings are those that are given the positions of the maxima, adaptive and fractional ones.
+"""
 
 from __future__ import annotations
 

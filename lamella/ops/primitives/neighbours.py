@@ -1,4 +1,4 @@
-"""Collectives between some processes: borders of images, and groups that are lists of ranks."""
+"""Collectives among some processes: borders of images, and groups given as lists of ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives that update some rows of Parameters, those a sparse gradient has."""
+"""Primitives that update the rows of Parameters that a sparse gradient has."""
 
 from __future__ import annotations
 

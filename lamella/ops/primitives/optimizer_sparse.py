@@ -1,4 +1,4 @@
-"""Updates of some rows by the rules that MindSpore shows in its modules of Primitives alone."""
+"""Sparse updates whose rules MindSpore has as Primitives only."""
 
 from __future__ import annotations
 

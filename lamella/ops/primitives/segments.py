@@ -1,4 +1,4 @@
-"""Primitive classes of sorted rows and of segments, whose numbers ascend."""
+"""Primitive classes of sorted rows, and of reductions by segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the states of an optimizer fit its parameters.
+"""Checks that the states of an optimizer fit its parameters.
 
 PyTorch's fused kernels go through the memory of parameter, gradient and states side by side and ask
 for no shape: a state that is shorter, or laid out otherwise, would be read and written beyond its

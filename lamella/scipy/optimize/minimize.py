@@ -1,4 +1,4 @@
-"""`minimize`: one door to the methods of minimization."""
+"""`minimize`: calls the method of minimization that its argument names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in MindSpore needs Huawei's tools, and here says what to use instead."""
+"""Callbacks that need Huawei's tools: their error says what to use instead."""
 
 from __future__ import annotations
 

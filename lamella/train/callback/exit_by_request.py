@@ -1,4 +1,4 @@
-"""All processes of a training agree to end it."""
+"""`ExitByRequest`: all processes of a training agree to end it."""
 
 from __future__ import annotations
 

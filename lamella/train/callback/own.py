@@ -1,4 +1,4 @@
-"""Which callbacks are the program's own, and whether they are written as they should be."""
+"""Finds the program's own callbacks, and checks how they are written."""
 
 from __future__ import annotations
 

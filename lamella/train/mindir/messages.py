@@ -1,4 +1,4 @@
-"""The messages of a MindIR file, of those parts that say what a network computes.
+"""The messages of a MindIR file that say what a network computes.
 
 The names and numbers are those of the message types that MindSpore publishes as ``mind_ir.proto``.
 """

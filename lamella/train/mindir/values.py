@@ -1,4 +1,4 @@
-"""What the messages of a MindIR file hold, as Python's values and Tensors."""
+"""Converts the messages of a MindIR file to Python's values and Tensors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Ascend, which needs ``torch_npu``: settings of its compiler are checked and have no effect, so
-that a program written for it runs."""
+"""Ascend, which needs ``torch_npu``: its settings are checked, and have no effect here."""
 
 from ... import kinds
 from . import op_debug, op_precision, op_tuning

@@ -1,4 +1,4 @@
-"""How an Ascend looks for errors."""
+"""Settings of Ascend's error search, which have no effect here."""
 
 from ..choice import choice
 

@@ -1,4 +1,4 @@
-"""How exactly an Ascend computes."""
+"""Settings of Ascend's precision, which have no effect here."""
 
 from ..choice import choice
 

@@ -1,4 +1,4 @@
-"""How an Ascend compiles."""
+"""Settings of Ascend's compiler, which have no effect here."""
 
 from ..choice import choice
 

@@ -1,4 +1,4 @@
-"""Which algorithms GPUs convolve by: cuDNN chooses; these are kept."""
+"""Settings of GPU convolutions, which are kept: cuDNN chooses its algorithm."""
 
 from ..choice import choice
 

@@ -1,4 +1,4 @@
-"""JAX, imported at its first use."""
+"""Imports JAX at its first use."""
 
 from __future__ import annotations
 

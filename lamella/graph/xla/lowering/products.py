@@ -1,4 +1,4 @@
-"""Products of a batch of matrices and one matrix, which a graph has as products of two batches.
+"""Products of a batch of matrices with one matrix, which graphs hold as batched products.
 
 `vmap` expands what all examples share. XLA would write the expanded factor to memory, and multiply
 many small matrices; one large product takes a fraction of that.

@@ -1,4 +1,4 @@
-"""Python's loops, rolled again: repeated parts of a graph become one body that XLA runs as a loop.
+"""Finds Python's loops in a graph: repeated parts become the body of one XLA loop.
 
 A program's loop is recorded step by step, forward and backward. XLA takes long for such a graph,
 and its code is long, too. Here the steps of a graph that compute the same, in the same order, on

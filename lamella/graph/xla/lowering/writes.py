@@ -1,4 +1,4 @@
-"""Memory that is written, without writes: each write makes a new value.
+"""Operations that write in place: each write becomes a new value.
 
 A write into a view puts the new elements back into what it is a view of. Views of memory that has
 changed since are made again when they are read. So the steps that follow are those of a program
