@@ -1,8 +1,8 @@
 """Which tests run which lines? A plugin of pytest's: `PROBES=folder pytest -p tests.probes`.
 
 `folder/lines.json` names the lines, {file: [numbers]}. Before the statement of each, a call is put
-in when the file is imported; it notes the test that runs (`folder/hits-PROCESS.txt`), also in
-processes that a test forks. `tests.mutations` chooses by them which tests to run.
+in when the file is imported; what a test has run is noted at its end (`folder/hits-PROCESS.txt`).
+`tests.mutations` chooses by them which tests to run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def with_probes(source: str, file: str, lines: set[int]) -> ast.Module:
         >>> print(ast.unparse(with_probes("def f(x):\\n  if x:\\n    return 1\\n", "f.py", {3})))
         def f(x):
             if x:
-                __line_probe__('f.py', 3)
+                __line_probe__(('f.py', 3))
                 return 1
     """
     tree = ast.parse(source)
@@ -44,7 +44,7 @@ def with_probes(source: str, file: str, lines: set[int]) -> ast.Module:
                             found = block, at
         if found:
             block, at = found
-            call = ast.parse(f"{_PROBE}({file!r}, {line})").body[0]
+            call = ast.parse(f"{_PROBE}(({file!r}, {line}))").body[0]
             for node in ast.walk(call):
                 ast.copy_location(node, block[at])
             block.insert(at, call)
@@ -52,38 +52,27 @@ def with_probes(source: str, file: str, lines: set[int]) -> ast.Module:
 
 
 class Probes:
-    """The lines that are watched, and the test that runs."""
+    """The lines that are watched, and those that ran since the test began."""
 
     def __init__(self, folder: Path):
-        self.folder, self.test = folder, ""
         self.lines = {str(ROOT / file): set(lines) for file, lines
                       in json.loads((folder / "lines.json").read_text("utf-8")).items()}
-        self.seen: set[tuple[str, str, int]] = set()
-        self.file = os.open(folder / f"hits-{os.getpid()}.txt",
-                            os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self.hits: set[tuple[str, int]] = set()
+        self.path = folder / f"hits-{os.getpid()}.txt"
 
-    def hit(self, file: str, line: int) -> None:
-        """Note that the test runs a line, once."""
-        key = self.test, file, line
-        if self.test and key not in self.seen:
-            self.seen.add(key)
-            self.note(*key)
-
-    def note(self, *words: object) -> None:
-        os.write(self.file, ("\t".join(map(str, words)) + "\n").encode())
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
-        self.test = item.nodeid
+    def pytest_runtest_setup(self) -> None:
+        self.hits.clear()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.nodeid == self.test:
-            self.note(report.nodeid, report.outcome, round(report.duration, 3))
+        if report.when == "call" and report.passed and self.hits:
+            with self.path.open("a", encoding="utf-8") as file:
+                for hit in sorted(self.hits):
+                    print(report.nodeid, f"{report.duration:.3f}", *hit, sep="\t", file=file)
 
 
 def watch(probes: Probes) -> None:
     """Put the calls into files that are imported from now on."""
-    setattr(builtins, _PROBE, probes.hit)
+    setattr(builtins, _PROBE, probes.hits.add)  # built in: no frame that tracing could see
     usual = SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -107,14 +96,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def lines_tests(folder: Path) -> dict[tuple[str, int], list[tuple[float, str]]]:
     """The tests that passed and run each line, the fastest first, with their seconds."""
-    seconds: dict[str, float] = {}
-    hits: dict[tuple[str, int], set[str]] = defaultdict(set)
+    found: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
     for path in folder.glob("hits-*.txt"):
         for row in path.read_text("utf-8").splitlines():
-            test, *said = row.rsplit("\t", 2)
-            if said[0] == "passed":
-                seconds[test] = float(said[1])
-            elif said[1].isdigit():
-                hits[said[0], int(said[1])].add(test)
-    return {line: sorted((seconds[test], test) for test in tests if test in seconds)
-            for line, tests in hits.items()}
+            test, seconds, file, line = row.rsplit("\t", 3)
+            found[file, int(line)].append((float(seconds), test))
+    return {line: sorted(tests) for line, tests in found.items()}
