@@ -122,15 +122,20 @@ def lamella_contestant(name: str, width: int, batch: int, rank: int) -> Contesta
 
     ms.set_auto_parallel_context(
         parallel_mode="data_parallel", gradients_mean=True,
-        enable_parallel_optimizer=name != "Lamella, data parallel",
+        enable_parallel_optimizer=name == "Lamella, in parts",
         parallel_optimizer_config={"parallel_optimizer_threshold": 0})
     layers: list[Any] = []
     for weight in weights_of(width):
         layers += [nn.Dense(weight.shape[1], weight.shape[0], weight_init=Tensor(weight),
                             bias_init="zeros"), nn.ReLU()]
-    net = nn.SequentialCell(*layers[:-1])
+    net: Any = nn.SequentialCell(*layers[:-1])
+    if name == "Lamella, wrapped":
+        from lamella.parallel.distributed import DistributedDataParallel
+
+        net = DistributedDataParallel(net)
+    loss = nn.WithLossCell(net, nn.MSELoss())
     optimizer = nn.Adam(net.trainable_params(), 1e-3)
-    train = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    train = nn.TrainOneStepCell(loss, optimizer)
     x, y = map(Tensor, _data(batch, rank))
     update, counted = optimizer.construct, 0
 
@@ -144,10 +149,20 @@ def lamella_contestant(name: str, width: int, batch: int, rank: int) -> Contesta
     def held() -> int:
         return counted + sum(p._data.nbytes for p in train.get_parameters() if p._data.dim())
 
-    return Contestant(name, lambda: float(train(x, y)), held)
+    if name != "Lamella, wrapped":
+        return Contestant(name, lambda: float(train(x, y)), held)
+    gradient = ms.value_and_grad(loss, None, optimizer.parameters)
+
+    def step() -> float:
+        value, gradients = gradient(x, y)
+        optimizer(gradients)
+        net.zero_grad()
+        return float(value)
+
+    return Contestant(name, step, held)
 
 
-NAMES = ("DDP", "Lamella, data parallel", "FSDP2", "Lamella, in parts")
+NAMES = ("DDP", "Lamella, data parallel", "Lamella, wrapped", "FSDP2", "Lamella, in parts")
 
 
 def _turns(contestants: list[Contestant], steps: int) -> Iterator[tuple[Contestant, float]]:

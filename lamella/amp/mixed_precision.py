@@ -8,6 +8,7 @@ from .. import nn, ops
 from ..autodiff.tree import map_tensors
 from ..core import dtype as mstype
 from ..core import log
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..nn.container import SequentialCell
 from ..ops.primitive import Primitive
@@ -139,9 +140,7 @@ def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = Non
         >>> print(net(ms.Tensor([1.5])).dtype, net.computed_in)
         Float32 Float16
     """
-    if not isinstance(network, Cell):
-        raise TypeError(f"For 'custom_mixed_precision', 'network' must be a Cell, "
-                        f"but got {type(network).__name__}.")
+    of_type(network, Cell, "network", "custom_mixed_precision")
     if (white_list is None) == (black_list is None):
         raise ValueError("For 'custom_mixed_precision', exactly one of 'white_list' and "
                          "'black_list' must be given.")
@@ -150,9 +149,7 @@ def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = Non
                          f"but got {dtype!r}.")
     name = "black_list" if white_list is None else "white_list"
     classes = black_list if white_list is None else white_list
-    if not isinstance(classes, list):
-        raise TypeError(f"For 'custom_mixed_precision', '{name}' must be a list, "
-                        f"but got {type(classes).__name__}.")
+    of_type(classes, list, name, "custom_mixed_precision")
     for one in classes:
         if not isinstance(one, type) or not issubclass(one, (Cell, Primitive)):
             raise TypeError(f"For 'custom_mixed_precision', '{name}' must hold classes of Cells "

@@ -218,4 +218,4 @@ class custom_jvp(_Custom):  # noqa: N801
 
 
 def _no_pull(inputs: Any, outs: Any, gradients: Any) -> Sequence[Any]:
-    raise RuntimeError("There is a forward-mode rule only.")
+    raise RuntimeError("For 'custom_jvp', this rule is for forward mode only; it has no gradients.")

@@ -71,7 +71,8 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
             if next(tensors(gradient), None) is None:
                 raise TypeError(f"For the function that 'vjp' gives, a gradient must be a Tensor "
                                 f"or hold Tensors, but got {type(gradient).__name__}.")
-        found = run.backward(first, gradients[0] if len(gradients) == 1 else gradients, again=True)
+        found = iter(run.backward(first, gradients[0] if len(gradients) == 1 else gradients,
+                                  again=True))
         by_inputs = tuple([map_tensors(lambda _: next(found), arg) for arg in inputs])
         by_weights = tuple([next(found) for _ in parameters])
         if current() is None:

@@ -282,9 +282,9 @@ class Request:
             if position >= len(args):
                 raise RuntimeError(f"For '{self.name}', 'grad_position' {position} is out of range:"
                                    f" the function was called with {len(args)} arguments.")
-        for position in self.positions or ():
-            check_no_hidden(self.name, f"argument {position}", args[position])
-        return tuple(p for p in self.positions or () if _has_tensor(args[p]))
+            if type(args[position]) is not Tensor:
+                check_no_hidden(self.name, f"argument {position}", args[position])
+        return tuple([p for p in self.positions or () if _has_tensor(args[p])])
 
 
 def _by_position(fn: Callable[..., Any], args: tuple, kwargs: dict
@@ -344,9 +344,11 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
         for each of `weights` the gradient.
     """
     outer = current()
-    asked, weights, given = weights, _once_each(weights), fn
-    if weights and outer is None:
-        fn = spreading().differentiated(fn)
+    asked, given = weights, fn
+    if weights:
+        weights = _once_each(weights)
+        if outer is None:
+            fn = spreading().differentiated(fn)
     if positions and max(positions) >= len(args):
         fn, args, kwargs = _by_position(fn, args, kwargs)
     run = None if outer is not None else _recorded_run(fn, args, kwargs, positions, weights)
@@ -360,11 +362,12 @@ def differentiate(fn: Callable[..., Any], args: tuple, kwargs: dict, positions: 
         first, value = run.value[0], tuple(run.value)
         value = (value[0], *map_tensors(detached, value[1:]))
     check_no_hidden("grad", "the result", first)
-    gradients = run.backward(first, sens)
-    by_inputs = [map_tensors(lambda _: next(gradients), args[p]) for p in positions]
+    gradients = iter(run.backward(first, sens))
+    by_inputs = [next(gradients) if type(args[p]) is Tensor
+                 else map_tensors(lambda _: next(gradients), args[p]) for p in positions]
     by_weight = {id(weight): next(gradients) for weight in weights}
     if outer is None:
-        value = map_tensors(detached, value)
+        value = detached(value) if type(value) is Tensor else map_tensors(detached, value)
         cut(run.level.changed)
         if weights:
             spreading().collect(given, weights, [by_weight[id(weight)] for weight in weights])

@@ -8,7 +8,7 @@ records in a level of `torch.func`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -80,23 +80,16 @@ class Run:
     def run(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
             positions: tuple[int, ...]) -> None:
         """Call the function once, differentiated by the arguments at `positions` too."""
-        level, weights = self.level, self.weights
-        given = list(args)
-        for p in positions:
-            arg = given[p]
-            given[p] = (self._aliased(arg) if type(arg) is Tensor
-                        else map_tensors(self._aliased, arg))
-        for weight in weights:
-            if weight.init is not None:
-                weight.init_data()
-        special = [weight for weight in weights if weight.gradient_of is not None]
-        own_aliases = iter(special[0].begin(special, level) if special else ())  # type: ignore
-        for weight in weights:
-            own = None if weight.gradient_of is None else next(own_aliases)
-            level.overlay[weight] = self._alias(weight, own)
-            level.assigned[id(weight)] = []
-        if special:
-            fn = special[0].recorded(fn, level)  # type: ignore[attr-defined]
+        level = self.level
+        given: Any = args
+        if positions:
+            given = list(args)
+            for p in positions:
+                arg = given[p]
+                given[p] = (wrap(self._alias(arg)) if type(arg) is Tensor
+                            else map_tensors(self._aliased, arg))
+        if self.weights:
+            fn = self._watching_weights(fn)
         before = state.level, state.overlay
         recording = torch.is_grad_enabled()
         state.level, state.overlay = level, level.overlay
@@ -109,13 +102,37 @@ class Run:
             state.level, state.overlay = before
             if not recording:
                 torch.set_grad_enabled(False)
-        first = len(self.aliases) - len(weights)  # a run may have made some special
-        self.special = {first + i: weight for i, weight in enumerate(weights)
-                        if weight.gradient_of is not None}
+        first = len(self.aliases) - len(self.weights)
+        for place, weight in enumerate(self.weights, first):
+            if weight.gradient_of is not None:  # a run may have made some special
+                self.special[place] = weight
+
+    def _watching_weights(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """The function as it is run with the aliases of the weights, which are made here."""
+        level, weights = self.level, self.weights
+        special = []
+        for weight in weights:
+            if weight.init is not None:
+                weight.init_data()
+            if weight.gradient_of is not None:
+                special.append(weight)
+        own_aliases = iter(special[0].begin(special, level) if special else ())
+        for weight in weights:
+            own = next(own_aliases) if special and weight.gradient_of is not None else None
+            level.overlay[weight] = self._alias(weight, own)
+            level.assigned[id(weight)] = []
+        return special[0].recorded(fn, level) if special else fn
 
     def _alias(self, tensor: Tensor, raw: torch.Tensor | None = None) -> torch.Tensor:
         if raw is None:
             raw = tensor._raw
+        if self.outer is None and "_hooks" not in tensor.__dict__ and differentiable(raw):
+            alias = raw.detach()  # what nearly all are, without the questions of the others
+            if trained(tensor):
+                alias.requires_grad_()
+            self.originals.append(raw)
+            self.aliases.append(alias)
+            return alias
         if self.by_integers and not differentiable(raw):
             return self._integer_alias(tensor, raw)
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
@@ -160,8 +177,8 @@ class Run:
     def _aliased(self, tensor: Tensor) -> Tensor:
         return wrap(self._alias(tensor))
 
-    def backward(self, outputs: Any, sens: Any = None, again: bool = False):
-        """The gradients by the aliases, one by one, of `outputs` summed, or weighted by `sens`.
+    def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> list[Tensor]:
+        """The gradients by the aliases, in their order, of `outputs` summed, or weighted by `sens`.
 
         Args:
             again: whether it will be called once more.
@@ -169,52 +186,51 @@ class Run:
         raws, starts = starts_of(outputs, sens)
         nested = recording(self.outer) or recording(current())
         wanted = [alias for alias in self.aliases if alias.requires_grad]
-        later = [again for weight in self.weights for again in self.level.assigned[id(weight)]]
-        probes = self.level.probes
+        assigned, probes = self.level.assigned, self.level.probes
+        later = ([again for weight in self.weights for again in assigned[id(weight)]]
+                 if any(assigned.values()) else [])
         try:
-            found = iter(backpropagate(zip(raws, starts, strict=True),
-                                       wanted + later + [probe for probe, _, _ in probes],
-                                       again or nested, nested))
+            found = backpropagate(zip(raws, starts, strict=True),
+                                  wanted + later + [probe for probe, _, _ in probes],
+                                  again or nested, nested)
         except (RuntimeError, IndexError) as error:
             lacking = _LACKING.search(str(error))
             if lacking is None:
                 raise of_backward(error) from error
             raise RuntimeError(f"For 'grad', the operator '{lacking[1]}' has no derivative. Use "
                                "ops.stop_gradient where none is needed.") from error
-        if probes or later:
-            every = list(found)
-            for gradient, (_, place, name) in zip(every[len(wanted) + len(later):], probes,
-                                                  strict=True):
-                if gradient is not None:
-                    warn_assigned(place, name)
-            found = self._with_later(wanted, every) if later else iter(every)
-        yield from self.finished(found)
+        for gradient, (_, place, name) in zip(found[len(wanted) + len(later):], probes,
+                                              strict=True):
+            if gradient is not None:
+                warn_assigned(place, name)
+        return self.finished(self._with_later(wanted, found) if later else found)
 
-    def finished(self, found: Iterator[Any]) -> Iterator[Tensor]:
+    def finished(self, found: Iterable[Any]) -> list[Tensor]:
         """The gradients by the aliases, of what PyTorch found by those that require one."""
-        constants, special = self.level.constants, self.special
-        made = self.filled(found)
-        if special:
-            of_special = self._of_special(made := list(made))
-        for index, (alias, gradient) in enumerate(zip(self.aliases, made, strict=True)):
-            if special and index in special:
-                yield next(of_special)
-                continue
-            if id(alias) in constants:
-                number = constants[id(alias)][1]
+        made, constants = self.filled(found), self.level.constants
+        for index, alias in enumerate(self.aliases if constants else ()):
+            if id(alias) in constants and index not in self.special:
+                number, gradient = constants[id(alias)][1], made[index]
                 if _holds((gradient == number).all()):
-                    gradient = torch.as_tensor(number, dtype=gradient.dtype, device=gradient.device)
-            yield wrap(gradient)
+                    made[index] = torch.as_tensor(number, dtype=gradient.dtype,
+                                                  device=gradient.device)
+        if not self.special:
+            return [wrap(gradient) for gradient in made]
+        of_special = self._of_special(made)
+        return [next(of_special) if index in self.special else wrap(gradient)
+                for index, gradient in enumerate(made)]
 
-    def filled(self, found: Iterator[Any]) -> Iterator[torch.Tensor]:
-        """A gradient for each alias, zero where none was found."""
-        for original, alias in zip(self.originals, self.aliases, strict=True):
-            gradient = next(found, None) if alias.requires_grad else None
+    def filled(self, found: Iterable[Any], count: int | None = None) -> list[torch.Tensor]:
+        """A gradient for each alias, or the first `count`, zero where none was found."""
+        flow, made = iter(found), []
+        for original, alias in zip(self.originals[:count], self.aliases[:count], strict=True):
+            gradient = next(flow, None) if alias.requires_grad else None
             if gradient is None:
                 gradient = torch.zeros_like(original)
             elif gradient.dtype is not original.dtype:
                 gradient = _in_type_of(original, gradient)
-            yield gradient
+            made.append(gradient)
+        return made
 
     def _of_special(self, made: list[torch.Tensor]) -> Iterator[Tensor]:
         """The gradients by the weights that compute them themselves."""
@@ -230,8 +246,8 @@ class Run:
             RuntimeError: if a weight is cut in parts: other processes have to take part.
         """
         if self.special:
-            raise RuntimeError("By parameters that are cut in parts for several processes, there "
-                               "are only the derivatives of 'grad' and 'value_and_grad'.")
+            raise RuntimeError("Parameters that are cut in parts over several processes can be "
+                               "differentiated by 'grad' and 'value_and_grad' only.")
         outs = [(t._raw, start) for t, start
                 in zip(differentiable_tensors(self.value), starts, strict=True)
                 if t._raw.requires_grad]
@@ -242,7 +258,7 @@ class Run:
         return [torch.zeros_like(alias) if gradient is None else gradient
                 for alias, gradient in zip(self.aliases, every, strict=True)]
 
-    def _with_later(self, wanted: list[torch.Tensor], found: list[Any]) -> Any:
+    def _with_later(self, wanted: list[torch.Tensor], found: Sequence[Any]) -> list[Any]:
         """The gradients by `wanted`, with those by values assigned to weights in the run added."""
         extra = iter(found[len(wanted):])
         total = {id(alias): gradient for alias, gradient in zip(wanted, found, strict=False)}
@@ -251,7 +267,7 @@ class Run:
                 gradient, more = total[id(alias)], next(extra)
                 if more is not None:
                     total[id(alias)] = more if gradient is None else gradient + more
-        return iter([total[id(alias)] for alias in wanted])
+        return [total[id(alias)] for alias in wanted]
 
 
 class LiftedRun(Run):
@@ -316,7 +332,7 @@ class LiftedRun(Run):
             outs = (torch.zeros((), device=raws[0].device if raws else None),)
         return outs, others
 
-    def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> Iterator[Tensor]:
+    def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> list[Tensor]:
         """As `Run.backward`."""
         chosen = {id(t): i for i, t in enumerate(differentiable_tensors(outputs))}
         raws, starts = starts_of(outputs, sens, every=True)
@@ -325,10 +341,9 @@ class LiftedRun(Run):
         flow = [(torch.ones_like(t._raw) if (s := given.get(id(t._raw))) is None else s)
                 if id(t) in chosen else torch.zeros_like(t._raw) for t in outs]
         found = self._pulled(flow, again)
-        for index, original in enumerate(self.originals):
-            gradient = found.get(index)
-            yield wrap(torch.zeros_like(plain(original)) if gradient is None
-                       else _in_type_of(original, gradient))
+        return [wrap(torch.zeros_like(plain(original)) if (gradient := found.get(index)) is None
+                     else _in_type_of(original, gradient))
+                for index, original in enumerate(self.originals)]
 
     def pull(self, starts: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """As `Run.pull`."""
@@ -361,6 +376,11 @@ class _Constant:
 def starts_of(outputs: Any, sens: Any,
             every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
     """The raw outputs that depend on an input, or `every`, and the cotangent of each."""
+    if sens is None and not every and type(outputs) is Tensor:
+        raw = twin_of(outputs._raw)
+        if not raw.requires_grad:
+            return [], []
+        return [raw], [torch.ones_like(raw) if raw.dim() or raw.is_complex() else None]
     outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
     if sens is None:
         raws = [raw for raw in map(twin_of, [t._raw for t in outs])

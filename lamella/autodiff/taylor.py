@@ -128,11 +128,11 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
            order: int) -> tuple[Any, list[Any]]:
     """The value of `fn` on the path at time 0, and its derivatives by time."""
     if not callable(fn):
-        raise TypeError(f"What 'jet' and 'derivative' differentiate must be a function or Cell, "
-                        f"but got {type(fn).__name__}.")
+        raise TypeError(f"For 'jet' and 'derivative', 'fn' must be a function or Cell, but got "
+                        f"{type(fn).__name__}.")
     if order > _HIGHEST:
-        raise ValueError(f"Derivatives up to order {_HIGHEST} can be computed, but got order "
-                         f"{order}.")
+        raise ValueError(f"For 'jet' and 'derivative', the order must be at most {_HIGHEST}, but "
+                         f"got {order}.")
 
     if state.trace is not None and order > 1:
         found = _by_rules(fn, points, paths, order)

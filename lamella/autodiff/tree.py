@@ -10,9 +10,7 @@ from typing import Any
 import torch
 
 from ..core import structures
-from ..core.dtype import is_inexact
 from ..core.structures import dict_like, kind_of, leaves, same_structure
-from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -41,14 +39,12 @@ def tensors(tree: Any) -> Iterator[Tensor]:
 
 def trained(tensor: Tensor) -> bool:
     """Whether a tensor is one to differentiate by: not a Parameter that training leaves alone."""
-    if isinstance(tensor, Parameter):
-        return tensor.requires_grad
     return tensor.__dict__.get("requires_grad", True)
 
 
 def differentiable(raw: torch.Tensor) -> bool:
     """Whether a raw tensor can have a gradient."""
-    return is_inexact(raw.dtype)
+    return raw.is_floating_point() or raw.is_complex()
 
 
 def differentiable_tensors(tree: Any) -> Iterator[Tensor]:

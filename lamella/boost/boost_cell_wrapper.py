@@ -9,6 +9,7 @@ import numpy as np
 from .. import ops
 from ..communication.groups import group_of
 from ..core import dtype as mstype
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..nn.wrap import TrainOneStepCell
 from ..nn.wrap.cell_wrapper import loss_and_gradients
@@ -210,9 +211,7 @@ class BoostTrainOneStepWithLossScaleCell(BoostTrainOneStepCell):
         if isinstance(scale_sense, Tensor) and scale_sense.shape not in ((), (1,)):
             raise ValueError(f"For 'BoostTrainOneStepWithLossScaleCell', the shape of "
                              f"'scale_sense' must be () or (1,), but got {scale_sense.shape}.")
-        if not isinstance(scale_sense, (Tensor, Cell)):
-            raise TypeError(f"For 'BoostTrainOneStepWithLossScaleCell', 'scale_sense' must be a "
-                            f"Cell or a Tensor, but got {type(scale_sense).__name__}.")
+        of_type(scale_sense, (Tensor, Cell), "scale_sense", "BoostTrainOneStepWithLossScaleCell")
         value = scale_sense if isinstance(scale_sense, Tensor) else \
             Tensor(float(scale_sense.get_loss_scale()), mstype.float32)
         self.scale_sense = Parameter(value, name="scale_sense", requires_grad=False)

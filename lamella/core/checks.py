@@ -83,34 +83,31 @@ def check_equal_int(arg_value: Any, value: int, arg_name: str | None = None,
     return check_int(arg_value, value, EQ, arg_name, prim_name)
 
 
-def check_positive_int(arg_value: Any, arg_name: str | None = None,
-                       prim_name: str | None = None) -> int:
-    """An int above 0.
+def _beside_zero(name: str, kind: type, rel: int, words: str) -> Callable[..., Any]:
+    """The check of a number's sign.
 
     >>> check_positive_int(0, "in_channels", "Dense")
     Traceback (most recent call last):
         ...
     ValueError: For 'Dense', the 'in_channels' must be int and must be > 0, but got 0.
     """
-    return check_int(arg_value, 0, GT, arg_name, prim_name)
+
+    def check(arg_value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
+        return _compared(arg_value, kind(0), rel, kind, arg_name, prim_name)
+
+    check.__name__ = check.__qualname__ = name
+    check.__doc__ = f"{'An' if kind is int else 'A'} {kind.__name__} {words}."
+    return check
 
 
-def check_non_negative_int(arg_value: Any, arg_name: str | None = None,
-                           prim_name: str | None = None) -> int:
-    """An int of 0 or more."""
-    return check_int(arg_value, 0, GE, arg_name, prim_name)
-
-
-def check_negative_int(arg_value: Any, arg_name: str | None = None,
-                       prim_name: str | None = None) -> int:
-    """An int below 0."""
-    return check_int(arg_value, 0, LT, arg_name, prim_name)
-
-
-def check_non_positive_int(arg_value: Any, arg_name: str | None = None,
-                           prim_name: str | None = None) -> int:
-    """An int of 0 or less."""
-    return check_int(arg_value, 0, LE, arg_name, prim_name)
+check_positive_int = _beside_zero("check_positive_int", int, GT, "above 0")
+check_non_negative_int = _beside_zero("check_non_negative_int", int, GE, "of 0 or more")
+check_negative_int = _beside_zero("check_negative_int", int, LT, "below 0")
+check_non_positive_int = _beside_zero("check_non_positive_int", int, LE, "of 0 or less")
+check_positive_float = _beside_zero("check_positive_float", float, GT, "above 0")
+check_non_negative_float = _beside_zero("check_non_negative_float", float, GE, "of 0 or more")
+check_negative_float = _beside_zero("check_negative_float", float, LT, "below 0")
+check_non_positive_float = _beside_zero("check_non_positive_float", float, LE, "of 0 or less")
 
 
 def _each(check: Callable[..., Any], sequence: Any, arg_name: str | None,
@@ -145,30 +142,6 @@ def check_float(arg_value: Any, value: float, rel: int, arg_name: str | None = N
                 prim_name: str | None = None) -> float:
     """A float in relation `rel` to `value`."""
     return _compared(arg_value, value, rel, float, arg_name, prim_name)
-
-
-def check_positive_float(arg_value: Any, arg_name: str | None = None,
-                         prim_name: str | None = None) -> float:
-    """A float above 0."""
-    return check_float(arg_value, 0.0, GT, arg_name, prim_name)
-
-
-def check_non_negative_float(arg_value: Any, arg_name: str | None = None,
-                             prim_name: str | None = None) -> float:
-    """A float of 0 or more."""
-    return check_float(arg_value, 0.0, GE, arg_name, prim_name)
-
-
-def check_negative_float(arg_value: Any, arg_name: str | None = None,
-                         prim_name: str | None = None) -> float:
-    """A float below 0."""
-    return check_float(arg_value, 0.0, LT, arg_name, prim_name)
-
-
-def check_non_positive_float(arg_value: Any, arg_name: str | None = None,
-                             prim_name: str | None = None) -> float:
-    """A float of 0 or less."""
-    return check_float(arg_value, 0.0, LE, arg_name, prim_name)
 
 
 def check_positive_float_sequence(sequence: Any, arg_name: str | None = None,

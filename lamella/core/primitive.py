@@ -239,7 +239,7 @@ def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
     explained = function if hasattr(function, "is_op") else op(function, name)
 
     class _Plain(Primitive, explained=False):
-        __doc__ = f"{_summary(name, function)}{examples_of(name, function)}"
+        __doc__ = f"{summary(name, function)}, without attributes.{examples_of(name, function)}"
 
         def __init__(self):
             super().__init__(name)
@@ -252,10 +252,11 @@ def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
     return _Plain
 
 
-def _summary(name: str, function: Callable[..., Any]) -> str:
+def summary(name: str, function: Callable[..., Any]) -> str:
+    """What a Primitive class that computes `function` is."""
     public = function.__name__.isidentifier() and not function.__name__.startswith("_")
     shown = f"ops.{function.__name__}" if public else name
-    return f"The operator `{shown}` as an object without attributes."
+    return f"The operator `{shown}` as an object"
 
 
 def examples_of(name: str, function: Callable[..., Any]) -> str:

@@ -182,8 +182,8 @@ def register(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]],
     if not isinstance(cls, type):
         raise TypeError(f"For 'tree.register', 'cls' must be a class, but got {cls!r}.")
     if getattr(cls, "_is_whole", False) or cls in (tuple, list, dict) or cls in structures._LEAVES:
-        raise TypeError(f"For 'tree.register', 'cls' can't be {cls.__name__}, whose objects are "
-                        f"known.")
+        raise TypeError(f"For 'tree.register', 'cls' can't be {cls.__name__}: its objects are "
+                        f"structures, or leaves, without registration.")
     for name, function in (("flatten", flatten), ("unflatten", unflatten), ("keys", keys)):
         if not callable(function) and not (name == "keys" and function is None):
             raise TypeError(f"For 'tree.register', '{name}' must be a function, "

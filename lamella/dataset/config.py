@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
+from ..core.require import of_type
 from ..core.settings import Settings
 from ..tensors.random import get_seed as _global_seed
 from ..tensors.random import when_seeded
@@ -88,11 +90,6 @@ def set_prefetch_size(size: int) -> None:
     _VALUES["prefetch_size"] = integer("set_prefetch_size", "size", size, 1, LARGEST)
 
 
-def get_prefetch_size() -> int:
-    """How many rows are made ahead, as a bound."""
-    return _VALUES["prefetch_size"]
-
-
 @checked_call("config.set_num_parallel_workers")
 def set_num_parallel_workers(num: int) -> None:
     """Set how many workers an operation has that doesn't say.
@@ -118,20 +115,10 @@ def checked_workers(name: str, workers: Any, argument: str = "num_parallel_worke
     return integer(name, argument, workers, 1, LARGEST)
 
 
-def get_num_parallel_workers() -> int:
-    """How many workers an operation has that doesn't say."""
-    return _VALUES["num_parallel_workers"]
-
-
 @checked_call("config.set_numa_enable")
 def set_numa_enable(numa_enable: bool) -> None:
     """Kept, and of no effect: processes are placed by the system."""
     _VALUES["numa_enable"] = boolean("set_numa_enable", "numa_enable", numa_enable)
-
-
-def get_numa_enable() -> bool:
-    """What `set_numa_enable` set."""
-    return _VALUES["numa_enable"]
 
 
 @checked_call("config.set_monitor_sampling_interval")
@@ -141,31 +128,16 @@ def set_monitor_sampling_interval(interval: int) -> None:
                                                    interval, 1, LARGEST)
 
 
-def get_monitor_sampling_interval() -> int:
-    """What `set_monitor_sampling_interval` set."""
-    return _VALUES["monitor_sampling_interval"]
-
-
 @checked_call("config.set_auto_num_workers")
 def set_auto_num_workers(enable: bool) -> None:
     """Kept, and of no effect."""
     _VALUES["auto_num_workers"] = boolean("set_auto_num_workers", "enable", enable)
 
 
-def get_auto_num_workers() -> bool:
-    """What `set_auto_num_workers` set."""
-    return _VALUES["auto_num_workers"]
-
-
 @checked_call("config.set_callback_timeout")
 def set_callback_timeout(timeout: int) -> None:
     """Set how many seconds a callback of a pipeline may wait."""
     _VALUES["callback_timeout"] = integer("set_callback_timeout", "timeout", timeout, 1, LARGEST)
-
-
-def get_callback_timeout() -> int:
-    """How many seconds a callback of a pipeline may wait."""
-    return _VALUES["callback_timeout"]
 
 
 def load(file: str) -> None:
@@ -235,11 +207,6 @@ def _check_prefix(path: str) -> None:
                            f"beginning of a file's path.")
 
 
-def get_enable_autotune() -> bool:
-    """What `set_enable_autotune` set."""
-    return _VALUES["enable_autotune"]
-
-
 @checked_call("config.set_autotune_interval")
 def set_autotune_interval(interval: int) -> None:
     """Set after how many rows settings are changed; 0: after each epoch."""
@@ -247,20 +214,10 @@ def set_autotune_interval(interval: int) -> None:
                                            LARGEST)
 
 
-def get_autotune_interval() -> int:
-    """What `set_autotune_interval` set."""
-    return _VALUES["autotune_interval"]
-
-
 @checked_call("config.set_enable_shared_mem")
 def set_enable_shared_mem(enable: bool) -> None:
     """Set whether arrays from processes come through shared memory; else they are copied."""
     _VALUES["enable_shared_mem"] = boolean("set_enable_shared_mem", "enable", enable)
-
-
-def get_enable_shared_mem() -> bool:
-    """Whether arrays from processes come through shared memory."""
-    return _VALUES["enable_shared_mem"]
 
 
 @checked_call("config.set_sending_batches")
@@ -291,20 +248,10 @@ def set_auto_offload(offload: bool) -> None:
     _VALUES["auto_offload"] = boolean("set_auto_offload", "offload", offload)
 
 
-def get_auto_offload() -> bool:
-    """What `set_auto_offload` set."""
-    return _VALUES["auto_offload"]
-
-
 @checked_call("config.set_enable_watchdog")
 def set_enable_watchdog(enable: bool) -> None:
     """Kept, and of no effect: a worker that dies is always noticed."""
     _VALUES["enable_watchdog"] = boolean("set_enable_watchdog", "enable", enable)
-
-
-def get_enable_watchdog() -> bool:
-    """What `set_enable_watchdog` set."""
-    return _VALUES["enable_watchdog"]
 
 
 @checked_call("config.set_multiprocessing_timeout_interval")
@@ -314,31 +261,16 @@ def set_multiprocessing_timeout_interval(interval: int) -> None:
         "set_multiprocessing_timeout_interval", "interval", interval, 1, LARGEST)
 
 
-def get_multiprocessing_timeout_interval() -> int:
-    """How many seconds the pipeline waits for a process before it says so."""
-    return _VALUES["multiprocessing_timeout_interval"]
-
-
 @checked_call("config.set_dynamic_shape")
 def set_dynamic_shape(is_dynamic: bool) -> None:
     """Kept, and of no effect: rows may always differ in shape."""
     _VALUES["dynamic_shape"] = boolean("set_dynamic_shape", "is_dynamic", is_dynamic)
 
 
-def get_dynamic_shape() -> bool:
-    """What `set_dynamic_shape` set."""
-    return _VALUES["dynamic_shape"]
-
-
 @checked_call("config.set_fast_recovery")
 def set_fast_recovery(fast_recovery: bool) -> None:
     """Set whether an iterator that starts in the middle leaves out what lies before unread."""
     _VALUES["fast_recovery"] = boolean("set_fast_recovery", "fast_recovery", fast_recovery)
-
-
-def get_fast_recovery() -> bool:
-    """What `set_fast_recovery` set."""
-    return _VALUES["fast_recovery"]
 
 
 @checked_call("config.set_debug_mode")
@@ -353,19 +285,12 @@ def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -
     """
     _VALUES["debug_mode"] = boolean("set_debug_mode", "debug_mode_flag", debug_mode_flag)
     hooks = [] if debug_hook_list is None else debug_hook_list
-    if not isinstance(hooks, list):
-        raise TypeError(f"For 'set_debug_mode', 'debug_hook_list' must be a list, but got "
-                        f"{hooks!r}.")
+    of_type(hooks, list, "debug_hook_list", "set_debug_mode")
     for hook in hooks:
         if not callable(hook):
             raise TypeError(f"For 'set_debug_mode', each of 'debug_hook_list' must be a function, "
                             f"but got {hook!r}.")
     _VALUES["debug_hooks"] = hooks
-
-
-def get_debug_mode() -> bool:
-    """Whether pipelines run in this thread, row by row."""
-    return _VALUES["debug_mode"]
 
 
 def debug_hooks() -> list[Any]:
@@ -380,15 +305,8 @@ def set_error_samples_mode(error_samples_mode: ErrorSamplesMode) -> None:
     Raises:
         TypeError: if it isn't an `ErrorSamplesMode`.
     """
-    if not isinstance(error_samples_mode, ErrorSamplesMode):
-        raise TypeError(f"For 'set_error_samples_mode', 'error_samples_mode' must be an "
-                        f"ErrorSamplesMode, but got {error_samples_mode!r}.")
+    of_type(error_samples_mode, ErrorSamplesMode, "error_samples_mode", "set_error_samples_mode")
     _VALUES["error_samples_mode"] = error_samples_mode
-
-
-def get_error_samples_mode() -> ErrorSamplesMode:
-    """What a `map` does with a row that an operation fails on."""
-    return _VALUES["error_samples_mode"]
 
 
 @checked_call("config.set_iterator_mode")
@@ -413,11 +331,6 @@ def set_multiprocessing_start_method(start_method: str = "fork") -> None:
     _VALUES["multiprocessing_start_method"] = start_method
 
 
-def get_multiprocessing_start_method() -> str:
-    """How worker processes start."""
-    return _VALUES["multiprocessing_start_method"]
-
-
 @checked_call("config.set_video_backend")
 def set_video_backend(backend: str) -> None:
     """Kept, and of no effect: ``"CPU"`` is what there is."""
@@ -427,6 +340,41 @@ def set_video_backend(backend: str) -> None:
     _VALUES["video_backend"] = backend
 
 
-def get_video_backend() -> str:
-    """What `set_video_backend` set."""
-    return _VALUES["video_backend"]
+def _getter(setting: str, doc: str = "") -> Callable[[], Any]:
+    """The function that tells a setting."""
+
+    def get() -> Any:
+        return _VALUES[setting]
+
+    get.__name__ = get.__qualname__ = f"get_{setting}"
+    get.__doc__ = doc or f"What `set_{setting}` set."
+    return get
+
+
+get_prefetch_size: Callable[[], int] = _getter(
+    "prefetch_size", "How many rows are made ahead, as a bound.")
+get_num_parallel_workers: Callable[[], int] = _getter(
+    "num_parallel_workers", "How many workers an operation has that doesn't say.")
+get_numa_enable: Callable[[], bool] = _getter("numa_enable")
+get_monitor_sampling_interval: Callable[[], int] = _getter("monitor_sampling_interval")
+get_auto_num_workers: Callable[[], bool] = _getter("auto_num_workers")
+get_callback_timeout: Callable[[], int] = _getter(
+    "callback_timeout", "How many seconds a callback of a pipeline may wait.")
+get_enable_autotune: Callable[[], bool] = _getter("enable_autotune")
+get_autotune_interval: Callable[[], int] = _getter("autotune_interval")
+get_enable_shared_mem: Callable[[], bool] = _getter(
+    "enable_shared_mem", "Whether arrays from processes come through shared memory.")
+get_auto_offload: Callable[[], bool] = _getter("auto_offload")
+get_enable_watchdog: Callable[[], bool] = _getter("enable_watchdog")
+get_multiprocessing_timeout_interval: Callable[[], int] = _getter(
+    "multiprocessing_timeout_interval",
+    "How many seconds the pipeline waits for a process before it says so.")
+get_dynamic_shape: Callable[[], bool] = _getter("dynamic_shape")
+get_fast_recovery: Callable[[], bool] = _getter("fast_recovery")
+get_debug_mode: Callable[[], bool] = _getter(
+    "debug_mode", "Whether pipelines run in this thread, row by row.")
+get_error_samples_mode: Callable[[], ErrorSamplesMode] = _getter(
+    "error_samples_mode", "What a `map` does with a row that an operation fails on.")
+get_multiprocessing_start_method: Callable[[], str] = _getter(
+    "multiprocessing_start_method", "How worker processes start.")
+get_video_backend: Callable[[], str] = _getter("video_backend")

@@ -103,8 +103,8 @@ def _value(value: Any) -> Any:
         return value
     tag = next(iter(value), "")
     if tag not in _READERS:
-        raise ValueError(f"For 'deserialize', {str(value)[:80]} is none of what 'serialize' "
-                         f"writes.")
+        raise ValueError(f"For 'deserialize', {str(value)[:80]} is not a value that "
+                         f"'serialize' writes.")
     try:
         return _READERS[tag](value)
     except (TypeError, ValueError, KeyError) as error:

@@ -76,6 +76,6 @@ def eval_shape(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if cause is None:
             raise
         raise RuntimeError("For 'eval_shape', what the function does, or the shape of a result, "
-                           "depends on values, which there are none of.") from error
+                           "depends on values, but Tensors have no values here.") from error
     finally:
         state.whole = whole

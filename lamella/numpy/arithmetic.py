@@ -14,6 +14,7 @@ from .. import ops
 from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
+from .faces import in_one_float, in_one_type, of_one, of_two
 from .types import (
     as_tensor,
     as_tensors,
@@ -32,6 +33,14 @@ __all__ = ["abs", "absolute", "add", "cbrt", "clip", "copysign", "divide", "divm
            "float_power", "floor_divide", "fmod", "gcd", "heaviside", "hypot", "lcm", "maximum",
            "minimum", "mod", "multiply", "negative", "positive", "power", "reciprocal",
            "remainder", "sign", "sqrt", "square", "subtract", "true_divide"]
+
+subtract = of_two(ops.sub, name="subtract")
+multiply = of_two(ops.mul, in_one_type, "multiply",
+                  ", but a Tensor of rank 0 counts in the type of the result as any other")
+divide = of_two(ops.div, in_one_float, "divide", ": integers are divided as float32")
+power = of_two(ops.pow, in_one_type, name="power")
+hypot = of_two(ops.hypot, in_one_float, doc="; integers as float32")
+square = of_one(ops.square)
 
 
 def absolute(x: Any, dtype: Any = None) -> Tensor:
@@ -53,22 +62,6 @@ def add(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
          [5 6]]
     """
     return typed(ops.add(*as_tensors("add", x1=x1, x2=x2)), dtype)
-
-
-def subtract(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.sub`."""
-    return typed(ops.sub(*as_tensors("subtract", x1=x1, x2=x2)), dtype)
-
-
-def multiply(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.mul`, but a Tensor of rank 0 counts in the type of the result as any other."""
-    return typed(ops.mul(*together(*as_tensors("multiply", x1=x1, x2=x2))), dtype)
-
-
-def divide(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.div`: integers are divided as float32."""
-    a, b = together(*as_tensors("divide", x1=x1, x2=x2))
-    return typed(ops.div(floating(a), floating(b)), dtype)
 
 
 true_divide = divide
@@ -117,11 +110,6 @@ def _left_over(where: str, kernel: Any, x1: Any, x2: Any) -> Tensor:
 def divmod(x1: Any, x2: Any, dtype: Any = None) -> tuple[Tensor, Tensor]:
     """(`floor_divide`, `remainder`) of the same two."""
     return floor_divide(x1, x2, dtype), remainder(x1, x2, dtype)
-
-
-def power(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.pow`."""
-    return typed(ops.pow(*together(*as_tensors("power", x1=x1, x2=x2))), dtype)
 
 
 def float_power(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
@@ -185,12 +173,6 @@ def heaviside(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     x, y = torch.broadcast_tensors(a._raw, b._raw)
     step = torch.where(x < 0, torch.zeros_like(y), y)
     return typed(wrap(torch.where(x > 0, torch.ones_like(y), step)), dtype)
-
-
-def hypot(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.hypot`; integers as float32."""
-    a, b = together(*as_tensors("hypot", x1=x1, x2=x2))
-    return typed(ops.hypot(floating(a), floating(b)), dtype)
 
 
 def copysign(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
@@ -274,11 +256,6 @@ def sqrt(x: Any, dtype: Any = None) -> Tensor:
         [2. 3.]
     """
     return typed(ops.sqrt(floating(as_tensor(x, "sqrt"))), dtype)
-
-
-def square(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.square`."""
-    return typed(ops.square(as_tensor(x, "square")), dtype)
 
 
 def cbrt(x: Any, dtype: Any = None) -> Tensor:

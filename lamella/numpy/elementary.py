@@ -11,9 +11,9 @@ from typing import Any
 from .. import ops
 from ..core.dtype import Type
 from ..tensors.tensor import Tensor
+from .faces import in_one_float, of_one, of_two, real
 from .types import (
     as_tensor,
-    as_tensors,
     cast,
     float32,
     float64,
@@ -29,10 +29,27 @@ __all__ = ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arcta
            "log10", "log1p", "log2", "logaddexp", "logaddexp2", "rad2deg", "radians", "rint",
            "sin", "sinh", "tan", "tanh", "trunc"]
 
-
-def exp(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.exp`."""
-    return typed(ops.exp(floating(as_tensor(x, "exp"))), dtype)
+exp = of_one(ops.exp, real)
+expm1 = of_one(ops.expm1, real)
+log = of_one(ops.log, real)
+log1p = of_one(ops.log1p, real)
+log2 = of_one(ops.log2, real)
+log10 = of_one(ops.log10, real)
+logaddexp = of_two(ops.logaddexp, in_one_float)
+logaddexp2 = of_two(ops.logaddexp2, in_one_float)
+floor = of_one(ops.floor, real)
+rint = of_one(ops.round, real, "rint", ": to the nearest integer, of two the even one")
+sin = of_one(ops.sin, trigonometric)
+cos = of_one(ops.cos, trigonometric)
+tan = of_one(ops.tan, trigonometric)
+arcsin = of_one(ops.asin, trigonometric, name="arcsin")
+arctan = of_one(ops.atan, trigonometric, name="arctan")
+sinh = of_one(ops.sinh, trigonometric)
+cosh = of_one(ops.cosh, trigonometric)
+tanh = of_one(ops.tanh, trigonometric)
+arcsinh = of_one(ops.asinh, trigonometric, name="arcsinh")
+arccosh = of_one(ops.acosh, trigonometric, name="arccosh")
+arctanh = of_one(ops.atanh, trigonometric, name="arctanh")
 
 
 def exp2(x: Any, dtype: Any = None) -> Tensor:
@@ -44,48 +61,6 @@ def exp2(x: Any, dtype: Any = None) -> Tensor:
         [4 8]
     """
     return typed(2 ** as_tensor(x, "exp2"), dtype)
-
-
-def expm1(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.expm1`."""
-    return typed(ops.expm1(floating(as_tensor(x, "expm1"))), dtype)
-
-
-def log(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.log`."""
-    return typed(ops.log(floating(as_tensor(x, "log"))), dtype)
-
-
-def log1p(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.log1p`."""
-    return typed(ops.log1p(floating(as_tensor(x, "log1p"))), dtype)
-
-
-def log2(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.log2`."""
-    return typed(ops.log2(floating(as_tensor(x, "log2"))), dtype)
-
-
-def log10(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.log10`."""
-    return typed(ops.log10(floating(as_tensor(x, "log10"))), dtype)
-
-
-def logaddexp(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.logaddexp`."""
-    a, b = together(*as_tensors("logaddexp", x1=x1, x2=x2))
-    return typed(ops.logaddexp(floating(a), floating(b)), dtype)
-
-
-def logaddexp2(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.logaddexp2`."""
-    a, b = together(*as_tensors("logaddexp2", x1=x1, x2=x2))
-    return typed(ops.logaddexp2(floating(a), floating(b)), dtype)
-
-
-def floor(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.floor`."""
-    return typed(ops.floor(floating(as_tensor(x, "floor"))), dtype)
 
 
 def ceil(x: Any, dtype: Any = None) -> Tensor:
@@ -112,11 +87,6 @@ def fix(x: Any) -> Tensor:
 def trunc(x: Any, dtype: Any = None) -> Tensor:
     """As `ops.trunc`; integers as float32."""
     return typed(fix(x), dtype)
-
-
-def rint(x: Any, dtype: Any = None) -> Tensor:
-    """To the nearest integer, of two the even one."""
-    return typed(ops.round(floating(as_tensor(x, "rint"))), dtype)
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:
@@ -149,67 +119,12 @@ def rad2deg(x: Any, dtype: Any = None) -> Tensor:
     return typed(floating(as_tensor(x, "rad2deg")) * 180.0 / pi, dtype)
 
 
-def sin(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.sin`."""
-    return typed(ops.sin(trigonometric(x, "sin")), dtype)
-
-
-def cos(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.cos`."""
-    return typed(ops.cos(trigonometric(x, "cos")), dtype)
-
-
-def tan(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.tan`."""
-    return typed(ops.tan(trigonometric(x, "tan")), dtype)
-
-
-def arcsin(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.asin`."""
-    return typed(ops.asin(trigonometric(x, "arcsin")), dtype)
-
-
 def arccos(input: Any, dtype: Any = None) -> Tensor:
     """As `ops.acos`."""
     return typed(ops.acos(trigonometric(input, "arccos")), dtype)
-
-
-def arctan(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.atan`."""
-    return typed(ops.atan(trigonometric(x, "arctan")), dtype)
 
 
 def arctan2(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """As `ops.atan2`."""
     a, b = together(trigonometric(x1, "arctan2"), trigonometric(x2, "arctan2"))
     return typed(ops.atan2(a, b), dtype)
-
-
-def sinh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.sinh`."""
-    return typed(ops.sinh(trigonometric(x, "sinh")), dtype)
-
-
-def cosh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.cosh`."""
-    return typed(ops.cosh(trigonometric(x, "cosh")), dtype)
-
-
-def tanh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.tanh`."""
-    return typed(ops.tanh(trigonometric(x, "tanh")), dtype)
-
-
-def arcsinh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.asinh`."""
-    return typed(ops.asinh(trigonometric(x, "arcsinh")), dtype)
-
-
-def arccosh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.acosh`."""
-    return typed(ops.acosh(trigonometric(x, "arccosh")), dtype)
-
-
-def arctanh(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.atanh`."""
-    return typed(ops.atanh(trigonometric(x, "arctanh")), dtype)

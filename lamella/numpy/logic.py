@@ -10,6 +10,7 @@ from typing import Any
 from .. import ops
 from ..core.require import of_type
 from ..tensors.tensor import Tensor
+from .faces import in_one_type, of_one, of_two
 from .types import as_tensor, as_tensors, bool_, cast, int32, together, typed
 
 __all__ = ["array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_or",
@@ -18,50 +19,22 @@ __all__ = ["array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_
            "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit",
            "sometrue"]
 
-
-def equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.equal`."""
-    return typed(ops.equal(*as_tensors("equal", x1=x1, x2=x2)), dtype)
-
-
-def not_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.not_equal`."""
-    return typed(ops.not_equal(*as_tensors("not_equal", x1=x1, x2=x2)), dtype)
-
-
-def less(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.less`."""
-    return typed(ops.less(*as_tensors("less", x1=x1, x2=x2)), dtype)
-
-
-def less_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.less_equal`."""
-    return typed(ops.less_equal(*as_tensors("less_equal", x1=x1, x2=x2)), dtype)
-
-
-def greater(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.greater`."""
-    return typed(ops.greater(*as_tensors("greater", x1=x1, x2=x2)), dtype)
-
-
-def greater_equal(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.greater_equal`."""
-    return typed(ops.greater_equal(*as_tensors("greater_equal", x1=x1, x2=x2)), dtype)
-
-
-def logical_and(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.logical_and`."""
-    return typed(ops.logical_and(*as_tensors("logical_and", x1=x1, x2=x2)), dtype)
-
-
-def logical_or(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.logical_or`."""
-    return typed(ops.logical_or(*as_tensors("logical_or", x1=x1, x2=x2)), dtype)
-
-
-def logical_xor(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.logical_xor`."""
-    return typed(ops.logical_xor(*as_tensors("logical_xor", x1=x1, x2=x2)), dtype)
+equal = of_two(ops.equal)
+not_equal = of_two(ops.not_equal)
+less = of_two(ops.less)
+less_equal = of_two(ops.less_equal)
+greater = of_two(ops.greater)
+greater_equal = of_two(ops.greater_equal)
+logical_and = of_two(ops.logical_and)
+logical_or = of_two(ops.logical_or)
+logical_xor = of_two(ops.logical_xor)
+bitwise_and = of_two(ops.bitwise_and, in_one_type)
+bitwise_or = of_two(ops.bitwise_or, in_one_type)
+bitwise_xor = of_two(ops.bitwise_xor, in_one_type)
+invert = of_one(ops.invert)
+isfinite = of_one(ops.isfinite)
+isinf = of_one(ops.isinf)
+isnan = of_one(ops.isnan)
 
 
 def logical_not(a: Any, dtype: Any = None) -> Tensor:
@@ -69,42 +42,7 @@ def logical_not(a: Any, dtype: Any = None) -> Tensor:
     return typed(ops.logical_not(as_tensor(a, "logical_not", "a")), dtype)
 
 
-def bitwise_and(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.bitwise_and`."""
-    return typed(ops.bitwise_and(*together(*as_tensors("bitwise_and", x1=x1, x2=x2))), dtype)
-
-
-def bitwise_or(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.bitwise_or`."""
-    return typed(ops.bitwise_or(*together(*as_tensors("bitwise_or", x1=x1, x2=x2))), dtype)
-
-
-def bitwise_xor(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
-    """As `ops.bitwise_xor`."""
-    return typed(ops.bitwise_xor(*together(*as_tensors("bitwise_xor", x1=x1, x2=x2))), dtype)
-
-
-def invert(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.invert`."""
-    return typed(ops.invert(as_tensor(x, "invert")), dtype)
-
-
 bitwise_not = invert
-
-
-def isfinite(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.isfinite`."""
-    return typed(ops.isfinite(as_tensor(x, "isfinite")), dtype)
-
-
-def isinf(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.isinf`."""
-    return typed(ops.isinf(as_tensor(x, "isinf")), dtype)
-
-
-def isnan(x: Any, dtype: Any = None) -> Tensor:
-    """As `ops.isnan`."""
-    return typed(ops.isnan(as_tensor(x, "isnan")), dtype)
 
 
 def isposinf(x: Any) -> Tensor:

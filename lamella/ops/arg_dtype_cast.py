@@ -5,13 +5,14 @@ Kinds of arguments are numbers: ``DT_INT_VAL``, ``DT_TUPLE_INT_VAL``, ``DT_TENSO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ..core import dtype as mstype
 from ..tensors.tensor import Tensor
 from . import creation
 from .primitive import Primitive
+from .primitives import python_sequences
 
 _SCALARS = {"BOOL": 1, "INT": 2, "FLOAT": 3, "NUMBER": 4}
 DT_BOOL_VAL, DT_INT_VAL, DT_FLOAT_VAL, DT_NUMBER_VAL = _SCALARS.values()
@@ -62,28 +63,8 @@ class DtypeToEnum(Primitive):
         return found
 
 
-class TupleToList(Primitive):
-    """A tuple as a list."""
-
-    def __init__(self):
-        super().__init__("TupleToList")
-
-    def __call__(self, input: Iterable[Any]) -> list[Any]:
-        return list(input)
-
-
-class ListToTuple(Primitive):
-    """A list as a tuple."""
-
-    def __init__(self):
-        super().__init__("ListToTuple")
-
-    def __call__(self, input: Iterable[Any]) -> tuple[Any, ...]:
-        return tuple(input)
-
-
-tuple_to_list = TupleToList()
-list_to_tuple = ListToTuple()
+_classes: Any = python_sequences  # classes without arguments
+tuple_to_list, list_to_tuple = _classes.TupleToList(), _classes.ListToTuple()
 
 
 def int_to_float(data: int) -> float:

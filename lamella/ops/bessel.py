@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -11,6 +11,7 @@ from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.tape import TapeFunction
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .elementary import exp
 from .operands import floating
 
 __all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e", "bessel_j0", "bessel_j1",
@@ -45,6 +46,9 @@ def _j1_over_x(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x == 0, 0.5, _f("j1", x) / torch.where(x == 0, 1, x))
 
 
+_DIRECT = {"i0": torch.special.i0, "i0e": torch.special.i0e, "i1": torch.special.i1,
+           "i1e": torch.special.i1e}
+# without a derivative in PyTorch
 _KERNELS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "j0": torch.special.bessel_j0, "j1": torch.special.bessel_j1,
     "y0": torch.special.bessel_y0, "y1": torch.special.bessel_y1,
@@ -72,18 +76,10 @@ def _bessel(name: str, x: Tensor) -> Any:
     return _f(name, raw)
 
 
+@documented_like(exp)
 @op
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
-
-    Args:
-        input: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -93,160 +89,49 @@ def i0(input: Tensor) -> Tensor:
     return wrap(torch.special.i0(input._raw))
 
 
-@documented_like(i0)
-@op
-def bessel_i0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 0.
+class OfOne(Protocol):
+    """A function of each element."""
+
+    def __call__(self, x: Tensor) -> Tensor: ...
+
+
+def _face(kind: str, words: str, shown: str) -> OfOne:
+    """The function ``bessel_kind``; `shown` is what it gives for [1, 2]."""
+    name = f"bessel_{kind}"
+
+    def face(x: Tensor) -> Tensor:
+        return wrap(_DIRECT[kind](x._raw) if kind in _DIRECT else _bessel(kind, x))
+
+    face.__name__ = face.__qualname__ = name
+    face.__doc__ = f"""{words}
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.bessel_i0(ms.Tensor([1.0, 2.0])))
-        [1.266066  2.2795851]
+        >>> print(ms.ops.{name}(ms.Tensor([1.0, 2.0])))
+        {shown}
     """
-    return wrap(torch.special.i0(x._raw))
+    return documented_like(i0)(op(face))
 
 
-@documented_like(i0)
-@op
-def bessel_i0e(x: Tensor) -> Tensor:
-    """`bessel_i0` times e^-|x|.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_i0e(ms.Tensor([1.0, 2.0])))
-        [0.46575963 0.3085083 ]
-    """
-    return wrap(torch.special.i0e(x._raw))
-
-
-@documented_like(i0)
-@op
-def bessel_i1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the first kind of order 1.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_i1(ms.Tensor([1.0, 2.0])))
-        [0.5651591 1.5906368]
-    """
-    return wrap(torch.special.i1(x._raw))
-
-
-@documented_like(i0)
-@op
-def bessel_i1e(x: Tensor) -> Tensor:
-    """`bessel_i1` times e^-|x|.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_i1e(ms.Tensor([1.0, 2.0])))
-        [0.20791042 0.21526928]
-    """
-    return wrap(torch.special.i1e(x._raw))
-
-
-@documented_like(i0)
-@op
-def bessel_j0(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 0.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_j0(ms.Tensor([1.0, 2.0])))
-        [0.76519763 0.22389077]
-    """
-    return wrap(_bessel("j0", x))
-
-
-@documented_like(i0)
-@op
-def bessel_j1(x: Tensor) -> Tensor:
-    """The Bessel function of the first kind of order 1.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_j1(ms.Tensor([1.0, 2.0])))
-        [0.44005063 0.5767247 ]
-    """
-    return wrap(_bessel("j1", x))
-
-
-@documented_like(i0)
-@op
-def bessel_y0(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 0.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_y0(ms.Tensor([1.0, 2.0])))
-        [0.08825695 0.5103756 ]
-    """
-    return wrap(_bessel("y0", x))
-
-
-@documented_like(i0)
-@op
-def bessel_y1(x: Tensor) -> Tensor:
-    """The Bessel function of the second kind of order 1.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_y1(ms.Tensor([1.0, 2.0])))
-        [-0.7812128  -0.10703249]
-    """
-    return wrap(_bessel("y1", x))
-
-
-@documented_like(i0)
-@op
-def bessel_k0(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 0.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_k0(ms.Tensor([1.0, 2.0])))
-        [0.42102447 0.11389388]
-    """
-    return wrap(_bessel("k0", x))
-
-
-@documented_like(i0)
-@op
-def bessel_k1(x: Tensor) -> Tensor:
-    """The modified Bessel function of the second kind of order 1.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_k1(ms.Tensor([1.0, 2.0])))
-        [0.6019073  0.13986589]
-    """
-    return wrap(_bessel("k1", x))
-
-
-@documented_like(i0)
-@op
-def bessel_k0e(x: Tensor) -> Tensor:
-    """`bessel_k0` times e^x.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_k0e(ms.Tensor([1.0, 2.0])))
-        [1.1444632 0.8415683]
-    """
-    return wrap(_bessel("k0e", x))
-
-
-@documented_like(i0)
-@op
-def bessel_k1e(x: Tensor) -> Tensor:
-    """`bessel_k1` times e^x.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.bessel_k1e(ms.Tensor([1.0, 2.0])))
-        [1.6361537 1.033477 ]
-    """
-    return wrap(_bessel("k1e", x))
-
+bessel_i0 = _face(
+    "i0", "The modified Bessel function of the first kind of order 0.", "[1.266066  2.2795851]")
+bessel_i0e = _face("i0e", "`bessel_i0` times e^-|x|.", "[0.46575963 0.3085083 ]")
+bessel_i1 = _face(
+    "i1", "The modified Bessel function of the first kind of order 1.", "[0.5651591 1.5906368]")
+bessel_i1e = _face("i1e", "`bessel_i1` times e^-|x|.", "[0.20791042 0.21526928]")
+bessel_j0 = _face(
+    "j0", "The Bessel function of the first kind of order 0.", "[0.76519763 0.22389077]")
+bessel_j1 = _face(
+    "j1", "The Bessel function of the first kind of order 1.", "[0.44005063 0.5767247 ]")
+bessel_y0 = _face(
+    "y0", "The Bessel function of the second kind of order 0.", "[0.08825695 0.5103756 ]")
+bessel_y1 = _face(
+    "y1", "The Bessel function of the second kind of order 1.", "[-0.7812128  -0.10703249]")
+bessel_k0 = _face(
+    "k0", "The modified Bessel function of the second kind of order 0.", "[0.42102447 0.11389388]")
+bessel_k1 = _face(
+    "k1", "The modified Bessel function of the second kind of order 1.", "[0.6019073  0.13986589]")
+bessel_k0e = _face("k0e", "`bessel_k0` times e^x.", "[1.1444632 0.8415683]")
+bessel_k1e = _face("k1e", "`bessel_k1` times e^x.", "[1.6361537 1.033477 ]")
 
 tensor_methods(i0=i0)

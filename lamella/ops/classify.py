@@ -20,7 +20,7 @@ def isnan(input: Tensor) -> Tensor:
         input: any shape.
 
     Returns:
-        Bool Tensor of the shape of `input`
+        Bool Tensor of the shape of `input`.
 
     Raises:
         TypeError: if `input` is not a Tensor.

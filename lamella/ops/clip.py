@@ -55,8 +55,8 @@ def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
 def _norm_over_stages(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     """The norm of all elements of tensors of which each stage of a pipeline has its own."""
     if order <= 0:
-        raise ValueError(f"Over the stages of a pipeline, the order of a norm must be above 0, but "
-                         f"got {order}.")
+        raise ValueError(f"In a network whose stages run on several processes, the order of a norm "
+                         f"must be above 0, but got {order}.")
     mine = _total_norm(raws, order) if raws else torch.zeros((), device=current_device())
     mine = mine.full_tensor() if is_part(mine) else mine  # type: ignore[attr-defined]
     if order == float("inf"):

@@ -16,6 +16,7 @@ from ..tensors.kernels import trunc_quotient
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import tensors
+from .arithmetic import add
 from .operands import both, floats
 
 __all__ = ["accumulate_n", "addcdiv", "addcmul", "addn", "copysign", "heaviside", "hypot",
@@ -127,19 +128,10 @@ def addn(x: Sequence[Tensor]) -> Tensor:
 accumulate_n = addn
 
 
+@documented_like(add)
 @op
 def hypot(input: Tensor, other: Tensor | float) -> Tensor:
     """Length of the hypotenuse over two legs, without overflow in between.
-
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -10,6 +10,7 @@ from ..core.errors import op
 from ..tensors import kernels
 from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .classify import isnan
 from .operands import both, operands, spelled
 
 __all__ = ["approximate_equal", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose",
@@ -165,18 +166,10 @@ def logical_xor(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(torch.logical_xor(*both(input, other)))
 
 
+@documented_like(isnan)
 @op
 def logical_not(input: Tensor) -> Tensor:
     """Whether elements are false; only the number 0 is.
-
-    Args:
-        input: any shape.
-
-    Returns:
-        Bool Tensor of the shape of `input`
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms

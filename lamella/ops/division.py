@@ -22,6 +22,7 @@ from ..tensors.kernels import (
 )
 from ..tensors.operators import python_syntax
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .arithmetic import add
 from .operands import both, factors, floats, operands, sides, spelled
 
 __all__ = ["div", "divide", "floor_div", "floor_divide", "floor_mod", "floordiv", "floormod",
@@ -86,19 +87,10 @@ def true_divide(dividend: Tensor, divisor: Tensor | float) -> Tensor:
     return wrap(quotient(*factors(dividend, divisor)))
 
 
+@documented_like(add)
 @op
 def floor_divide(input: Tensor, other: Tensor | float) -> Tensor:
     """Quotient of two tensors, rounded down.
-
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -12,6 +12,7 @@ from ..core.errors import op
 from ..core.state import in_graph
 from ..tensors.kernels import STOPS_AT_BOUNDS
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .arithmetic import add
 from .operands import axes, both, flag, spelled
 
 __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "fmax", "fmin", "max", "maximum",
@@ -59,20 +60,11 @@ def _arg(name: str, kernel: Callable[..., torch.Tensor], input: Tensor, axis: An
     return wrap(kernel(raw, axis, keep and axis is not None))
 
 
+@documented_like(add)
 @op
 def maximum(input: Tensor, other: Tensor | float) -> Tensor:
     """The larger of two elements, nan if either is; where they are equal each side gets half of
     the gradient.
-
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -45,79 +45,6 @@ def fft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = N
 
 @documented_like(fft2)
 @op
-def ifft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `fft2`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ifft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5+0.j -0.5+0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return transform(torch.fft.ifft2, input, s, tuple(dim), norm)
-
-
-@documented_like(fft2)
-@op
-def rfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`fft2` of real numbers: the half of it that says all.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.rfft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return transform(torch.fft.rfft2, input, s, tuple(dim), norm)
-
-
-@documented_like(fft2)
-@op
-def irfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `rfft2`.
-
-    Returns:
-        real Tensor
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.irfft2(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[ 2.5 -0.5]
-         [-1.   0. ]]
-    """
-    return transform(torch.fft.irfft2, input, s, tuple(dim), norm)
-
-
-@documented_like(irfft2)
-@op
-def hfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """`hfft` along the last of two axes, after `fft` along the others.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hfft2(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[10. -2.]
-         [-4.  0.]]
-    """
-    return transform(torch.fft.hfft2, input, s, tuple(dim), norm)
-
-
-@documented_like(fft2)
-@op
-def ihfft2(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Tensor:
-    """The inverse of `hfft2`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ihfft2(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5-0.j -0.5-0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return transform(torch.fft.ihfft2, input, s, tuple(dim), norm)
-
-
-@documented_like(fft2)
-@op
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The discrete Fourier transform along several axes.
 
@@ -137,74 +64,76 @@ def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None)
     return transform(torch.fft.fftn, input, s, axes_of(dim), norm)
 
 
-@documented_like(fftn)
-@op
-def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `fftn`.
+def _real(words: str) -> str:
+    return f"{words}\n\n    Returns:\n        real Tensor"
+
+
+# of each other transform: what it is, and that of [[1, 2], [3, 4]]
+_OTHERS = {
+    "ifft": ("The inverse of `fft{}`.", "[[ 2.5+0.j -0.5+0.j]", " [-1. +0.j  0. +0.j]]"),
+    "rfft": ("`fft{}` of real numbers: the half of it that says all.",
+             "[[10.+0.j -2.+0.j]", " [-4.+0.j  0.+0.j]]"),
+    "irfft": (_real("The inverse of `rfft{}`."), "[[ 2.5 -0.5]", " [-1.   0. ]]"),
+    "hfft": (_real("`hfft` along the last of the axes, after `fft` along the others."),
+             "[[10. -2.]", " [-4.  0.]]"),
+    "ihfft": ("The inverse of `hfft{}`.", "[[ 2.5-0.j -0.5-0.j]", " [-1. +0.j  0. +0.j]]"),
+}
+
+
+class OverTwo(Protocol):
+    """A transform along two axes."""
+
+    def __call__(self, input: Tensor, s: Any = None, dim: Any = (-2, -1),
+                 norm: str | None = None) -> Tensor: ...
+
+
+class OverSeveral(Protocol):
+    """A transform along several axes."""
+
+    def __call__(self, input: Tensor, s: Any = None, dim: Any = None,
+                 norm: str | None = None) -> Tensor: ...
+
+
+def _over_two(kind: str) -> OverTwo:
+    kernel = getattr(torch.fft, f"{kind}2")
+
+    def transformed(input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None
+                    ) -> Tensor:
+        return transform(kernel, input, s, tuple(dim), norm)
+
+    return documented_like(fft2)(_shown(transformed, kind, "2"))
+
+
+def _over_several(kind: str) -> OverSeveral:
+    kernel = getattr(torch.fft, f"{kind}n")
+
+    def transformed(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None
+                    ) -> Tensor:
+        return transform(kernel, input, s, axes_of(dim), norm)
+
+    return documented_like(fftn)(_shown(transformed, kind, "n"))
+
+
+def _shown(transformed: Any, kind: str, ending: str) -> Any:
+    """A transform with its name, and a docstring with an example."""
+    words, first, second = _OTHERS[kind]
+    name = f"{kind}{ending}"
+    given = ("[[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]]" if kind in ("irfft", "hfft")
+             else "[[1.0, 2.0], [3.0, 4.0]]")
+    transformed.__name__ = transformed.__qualname__ = name
+    transformed.__doc__ = f"""{words.format(ending)}
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.ifftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5+0.j -0.5+0.j]
-         [-1. +0.j  0. +0.j]]
+        >>> print(ms.ops.{name}(ms.Tensor({given})))
+        {first}
+        {second}
     """
-    return transform(torch.fft.ifftn, input, s, axes_of(dim), norm)
+    return op(transformed)
 
 
-@documented_like(fftn)
-@op
-def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """`fftn` of real numbers: the half of it that says all.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.rfftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[10.+0.j -2.+0.j]
-         [-4.+0.j  0.+0.j]]
-    """
-    return transform(torch.fft.rfftn, input, s, axes_of(dim), norm)
-
-
-@documented_like(fftn)
-@op
-def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `rfftn`.
-
-    Returns:
-        real Tensor
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.irfftn(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[ 2.5 -0.5]
-         [-1.   0. ]]
-    """
-    return transform(torch.fft.irfftn, input, s, axes_of(dim), norm)
-
-
-@documented_like(irfftn)
-@op
-def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """`hfft` along the last of several axes, after `fft` along the others.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.hfftn(ms.Tensor([[1 + 0j, 2 + 0j], [3 + 0j, 4 + 0j]])))
-        [[10. -2.]
-         [-4.  0.]]
-    """
-    return transform(torch.fft.hfftn, input, s, axes_of(dim), norm)
-
-
-@documented_like(fftn)
-@op
-def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of `hfftn`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> print(ms.ops.ihfftn(ms.Tensor([[1.0, 2.0], [3.0, 4.0]])))
-        [[ 2.5-0.j -0.5-0.j]
-         [-1. +0.j  0. +0.j]]
-    """
-    return transform(torch.fft.ihfftn, input, s, axes_of(dim), norm)
+ifft2, ifftn = _over_two("ifft"), _over_several("ifft")
+rfft2, rfftn = _over_two("rfft"), _over_several("rfft")
+irfft2, irfftn = _over_two("irfft"), _over_several("irfft")
+hfft2, hfftn = _over_two("hfft"), _over_several("hfft")
+ihfft2, ihfftn = _over_two("ihfft"), _over_several("ihfft")

@@ -77,6 +77,8 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         [4 6]
     """
     raw = input._raw
+    if dim is None and dtype is None and keepdim is False and raw.is_floating_point():
+        return wrap(torch.sum(raw))  # its gradient takes half the time of one that names axes
     if dtype is None and raw.dtype in SIGNED:  # these stay, where other integers widen
         return wrap(torch.sum(raw.long(), axes(dim, raw), keepdim).to(raw.dtype))
     kind = kind_or(dtype, None, "sum")
@@ -99,6 +101,8 @@ def mean(x: Tensor, axis: Any = None, keep_dims: bool = False) -> Tensor:
         [1.5 3.5]
     """
     raw = floating(x._raw) if x._raw.dtype is torch.bool else x._raw
+    if axis is None and keep_dims is False and raw.is_floating_point():
+        return wrap(torch.mean(raw))  # as `sum` has it
     dims = axes(axis, raw)
     if is_inexact(raw.dtype):
         return wrap(torch.mean(raw, dims, keep_dims))

@@ -6,7 +6,7 @@ update is a slice of rank ``input_x.ndim - k``. ``scatter_add`` and the like ind
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -125,84 +125,6 @@ def tensor_scatter_update(input_x: Tensor, indices: Tensor, updates: Tensor) -> 
 
 
 @op
-def tensor_scatter_add(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with `updates` added at the positions of `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_add(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [9. 2. 7.]
-    """
-    return _new(input_x, indices, updates, "add", "tensor_scatter_add")
-
-
-@op
-def tensor_scatter_sub(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with `updates` subtracted at the positions of `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_sub(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [-7.  2. -1.]
-    """
-    return _new(input_x, indices, updates, "sub", "tensor_scatter_sub")
-
-
-@op
-def tensor_scatter_mul(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with its elements at the positions of `indices` multiplied by `updates`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_mul(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [ 8.  2. 12.]
-    """
-    return _new(input_x, indices, updates, "mul", "tensor_scatter_mul")
-
-
-@op
-def tensor_scatter_div(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with its elements at the positions of `indices` divided by `updates`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_div(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [0.125 2.    0.75 ]
-    """
-    return _new(input_x, indices, updates, "div", "tensor_scatter_div")
-
-
-@op
-def tensor_scatter_max(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with the greater of element and update at the positions of `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_max(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [8. 2. 4.]
-    """
-    return _new(input_x, indices, updates, "max", "tensor_scatter_max")
-
-
-@op
-def tensor_scatter_min(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-    """A copy of `input_x` with the lesser of element and update at the positions of `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Tensor([1.0, 2.0, 3.0])
-        >>> print(ms.ops.tensor_scatter_min(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [1. 2. 3.]
-    """
-    return _new(input_x, indices, updates, "min", "tensor_scatter_min")
-
-
-@op
 def scatter_nd_update(input_x: Any, indices: Tensor, updates: Tensor,
                   use_locking: bool = True) -> Tensor:
     """`tensor_scatter_update` in place: a Parameter or Tensor gets the new value.
@@ -234,173 +156,95 @@ def scatter_update(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
     return _stored(input_x, indices, updates, "update", "scatter_update", rows=True)
 
 
-@op
-def scatter_nd_add(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_add` in place: a Parameter or Tensor gets the new value.
+class OfCopy(Protocol):
+    """A function that changes a copy."""
+
+    def __call__(self, input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor: ...
+
+
+class InPlace(Protocol):
+    """A function that changes its first argument."""
+
+    def __call__(self, input_x: Any, indices: Tensor, updates: Tensor,
+                 use_locking: bool = False) -> Tensor: ...
+
+
+class OfRows(Protocol):
+    """A function that changes rows of its first argument."""
+
+    def __call__(self, input_x: Any, indices: Tensor, updates: Tensor) -> Tensor: ...
+
+
+# of each way to combine: what it does with an element and an update, and [1, 2, 3] after it with
+# 8 at the first place and 4 at the last
+_WAYS = {
+    "add": ("updates added", "[9. 2. 7.]"),
+    "sub": ("updates subtracted", "[-7.  2. -1.]"),
+    "mul": ("elements multiplied by updates", "[ 8.  2. 12.]"),
+    "div": ("elements divided by updates", "[0.125 2.    0.75 ]"),
+    "max": ("the greater of element and update", "[8. 2. 4.]"),
+    "min": ("the lesser of element and update", "[1. 2. 3.]"),
+}
+
+
+def _copying(how: str) -> OfCopy:
+    name = f"tensor_scatter_{how}"
+
+    def combined(input_x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        return _new(input_x, indices, updates, how, name)
+
+    words = f"A copy of `input_x` with {_WAYS[how][0]} at the positions of `indices`."
+    return documented_like(tensor_scatter_update)(_shown(
+        combined, name, words, "ms.Tensor([1.0, 2.0, 3.0])", "[[0], [2]]", how))
+
+
+def _in_place(how: str) -> InPlace:
+    name = f"scatter_nd_{how}"
+
+    def combined(input_x: Any, indices: Tensor, updates: Tensor,
+                 use_locking: bool = False) -> Tensor:
+        return _stored(input_x, indices, updates, how, name)
+
+    words = f"`tensor_scatter_{how}` in place: a Parameter or Tensor gets the new value."
+    return documented_like(tensor_scatter_update)(_shown(
+        combined, name, words, 'ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")', "[[0], [2]]",
+        how))
+
+
+def _in_rows(how: str) -> OfRows:
+    name = f"scatter_{how}"
+
+    def combined(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
+        return _stored(input_x, indices, updates, how, name, rows=True)
+
+    words = f"`scatter_nd_{how}` with row numbers of any shape as `indices`."
+    return documented_like(scatter_update)(_shown(
+        combined, name, words, 'ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")', "[0, 2]", how))
+
+
+def _shown(combined: Any, name: str, words: str, begins: str, places: str, how: str) -> Any:
+    """A function of this family with its name, and a docstring with an example."""
+    combined.__name__ = combined.__qualname__ = name
+    combined.__doc__ = f"""{words}
 
     Examples:
         >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_add(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [9. 2. 7.]
+        >>> x = {begins}
+        >>> print(ms.ops.{name}(x, ms.Tensor({places}), ms.Tensor([8.0, 4.0])))
+        {_WAYS[how][1]}
     """
-    return _stored(input_x, indices, updates, "add", "scatter_nd_add")
+    return op(combined)
 
 
-@documented_like(scatter_update)
-@op
-def scatter_add(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_add` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_add(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [9. 2. 7.]
-    """
-    return _stored(input_x, indices, updates, "add", "scatter_add", rows=True)
-
-
-@op
-def scatter_nd_sub(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_sub` in place: a Parameter or Tensor gets the new value.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_sub(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [-7.  2. -1.]
-    """
-    return _stored(input_x, indices, updates, "sub", "scatter_nd_sub")
-
-
-@documented_like(scatter_update)
-@op
-def scatter_sub(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_sub` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_sub(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [-7.  2. -1.]
-    """
-    return _stored(input_x, indices, updates, "sub", "scatter_sub", rows=True)
-
-
-@op
-def scatter_nd_mul(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_mul` in place: a Parameter or Tensor gets the new value.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_mul(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [ 8.  2. 12.]
-    """
-    return _stored(input_x, indices, updates, "mul", "scatter_nd_mul")
-
-
-@documented_like(scatter_update)
-@op
-def scatter_mul(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_mul` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_mul(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [ 8.  2. 12.]
-    """
-    return _stored(input_x, indices, updates, "mul", "scatter_mul", rows=True)
-
-
-@op
-def scatter_nd_div(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_div` in place: a Parameter or Tensor gets the new value.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_div(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [0.125 2.    0.75 ]
-    """
-    return _stored(input_x, indices, updates, "div", "scatter_nd_div")
-
-
-@documented_like(scatter_update)
-@op
-def scatter_div(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_div` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_div(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [0.125 2.    0.75 ]
-    """
-    return _stored(input_x, indices, updates, "div", "scatter_div", rows=True)
-
-
-@op
-def scatter_nd_max(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_max` in place: a Parameter or Tensor gets the new value.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_max(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [8. 2. 4.]
-    """
-    return _stored(input_x, indices, updates, "max", "scatter_nd_max")
-
-
-@documented_like(scatter_update)
-@op
-def scatter_max(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_max` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_max(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [8. 2. 4.]
-    """
-    return _stored(input_x, indices, updates, "max", "scatter_max", rows=True)
-
-
-@op
-def scatter_nd_min(input_x: Any, indices: Tensor, updates: Tensor,
-                  use_locking: bool = False) -> Tensor:
-    """`tensor_scatter_min` in place: a Parameter or Tensor gets the new value.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_nd_min(x, ms.Tensor([[0], [2]]), ms.Tensor([8.0, 4.0])))
-        [1. 2. 3.]
-    """
-    return _stored(input_x, indices, updates, "min", "scatter_nd_min")
-
-
-@documented_like(scatter_update)
-@op
-def scatter_min(input_x: Any, indices: Tensor, updates: Tensor) -> Tensor:
-    """`scatter_nd_min` with row numbers of any shape as `indices`.
-
-    Examples:
-        >>> import lamella as ms
-        >>> x = ms.Parameter(ms.Tensor([1.0, 2.0, 3.0]), name="x")
-        >>> print(ms.ops.scatter_min(x, ms.Tensor([0, 2]), ms.Tensor([8.0, 4.0])))
-        [1. 2. 3.]
-    """
-    return _stored(input_x, indices, updates, "min", "scatter_min", rows=True)
-
+tensor_scatter_add, tensor_scatter_sub = _copying("add"), _copying("sub")
+tensor_scatter_mul, tensor_scatter_div = _copying("mul"), _copying("div")
+tensor_scatter_max, tensor_scatter_min = _copying("max"), _copying("min")
+scatter_nd_add, scatter_nd_sub = _in_place("add"), _in_place("sub")
+scatter_nd_mul, scatter_nd_div = _in_place("mul"), _in_place("div")
+scatter_nd_max, scatter_nd_min = _in_place("max"), _in_place("min")
+scatter_add, scatter_sub = _in_rows("add"), _in_rows("sub")
+scatter_mul, scatter_div = _in_rows("mul"), _in_rows("div")
+scatter_max, scatter_min = _in_rows("max"), _in_rows("min")
 
 tensor_methods(scatter_sub=tensor_scatter_sub, scatter_mul=tensor_scatter_mul,
                scatter_div=tensor_scatter_div, scatter_max=tensor_scatter_max,

@@ -12,6 +12,8 @@ from ..core.tape import TapeFunction
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, require, typed
+from .arithmetic import add
+from .elementary import exp
 from .operands import floats
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "mvlgamma",
@@ -122,18 +124,10 @@ def betainc(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
     return wrap(_Betainc.apply(*raws))
 
 
+@documented_like(exp)
 @op
 def erf(input: Tensor) -> Tensor:
     """The error function.
-
-    Args:
-        input: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -236,19 +230,10 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return wrap(torch.mvlgamma(input._raw, p))
 
 
+@documented_like(add)
 @op
 def zeta(input: Tensor, other: Tensor | float) -> Tensor:
     """The Hurwitz zeta function: the sum of (k + `other`)^-`input` over k = 0, 1, ...
-
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

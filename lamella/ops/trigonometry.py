@@ -8,6 +8,8 @@ from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import is_nested
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .arithmetic import add
+from .elementary import exp
 from .operands import floats
 
 __all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
@@ -15,18 +17,10 @@ __all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", 
            "rad2deg", "sin", "sinc", "sinh", "tan"]
 
 
+@documented_like(exp)
 @op
 def sin(input: Tensor) -> Tensor:
     """Sine of each element, in radians.
-
-    Args:
-        input: any shape; integers are computed in float32.
-
-    Returns:
-        Tensor of the shape of `input`.
-
-    Raises:
-        TypeError: if `input` is not a Tensor.
 
     Examples:
         >>> import lamella as ms
@@ -120,19 +114,10 @@ def arcsin(x: Tensor) -> Tensor:
     return wrap(torch.asin(x._raw))
 
 
+@documented_like(add)
 @op
 def atan2(input: Tensor, other: Tensor | float) -> Tensor:
     """The angle, in (-pi, pi], of the point with ordinate `input` and abscissa `other`.
-
-    Args:
-        input: any shape.
-        other: a Tensor that broadcasts with the first one, or a number.
-
-    Returns:
-        Tensor of the shape that the two broadcast to.
-
-    Raises:
-        ValueError: if the shapes don't broadcast.
 
     Examples:
         >>> import lamella as ms

@@ -1,18 +1,21 @@
 """`DistributedDataParallel`: a network whose gradients are those of all processes' batches.
 
 The network's Parameters are read through aliases; a backward pass leaves the gradients by all of
-them at one node of the tape, which adds them up over the processes.
+them at one node of the tape, the gate, which adds them up over the processes. What a single
+operation computes is sent as soon as it has, while the backward pass goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 
+from ..autodiff.tree import tensors
 from ..communication import exchange
 from ..communication.buckets import Reduction, cut
 from ..communication.groups import group_of
@@ -73,6 +76,7 @@ class DistributedDataParallel(Cell):
         self.sync_enabled = True
         self._largest = None if bucket_cap_mb is None else int(bucket_cap_mb * (1 << 20))
         self._sums: dict[Parameter, torch.Tensor] = {}  # gradients since `zero_grad`
+        self._level: Any = None  # the gradient call that they were added to last
         if init_sync:
             self._begin_alike()
 
@@ -97,31 +101,40 @@ class DistributedDataParallel(Cell):
             return self.module(*inputs, **kwargs)
         aliases = [overlay[p] for p in weights]
         exchange.refuse_graphs("adds up gradients over processes as they come")
-        seen: Any = _Gate.apply(self, weights, *aliases)
+        call = _Call(self, weights, aliases)
+        seen: Any = _Gate.apply(call, *aliases)
         overlay.update(zip(weights, seen, strict=True))
         try:
-            return self.module(*inputs, **kwargs)
+            found = self.module(*inputs, **kwargs)
+            if self.sync_enabled and group_of(self.process_group, _NAME).size > 1:
+                call.watch(found, seen[0].grad_fn)
+            return found
         finally:
             for weight, alias, own in zip(weights, aliases, seen, strict=True):
                 if overlay[weight] is own:  # not assigned by the network
                     overlay[weight] = alias
 
-    def added(self, weights: list[Parameter], raws: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The sums over all processes of a backward pass's gradients, added to earlier ones."""
-        found = [raw + self._sums[p] if p in self._sums else raw
-                 for p, raw in zip(weights, raws, strict=True)]
+    def reduction(self, likes: list[torch.Tensor]) -> Reduction | None:
+        """What takes gradients like these as they come; None where each process keeps its own."""
         group = group_of(self.process_group, _NAME)
-        if self.sync_enabled and group.size > 1:
-            late = self.average_in_collective
-            reduction = Reduction(_NAME, found, group, 1 if late else group.size, self._largest)
-            found = reduction.finish(found)
-            found = [raw / group.size for raw in found] if late else found
-        self._sums.update((p, raw.clone()) for p, raw in zip(weights, found, strict=True))
+        if not self.sync_enabled or group.size == 1:
+            return None
+        divisor = 1 if self.average_in_collective else group.size
+        return Reduction(_NAME, likes, group, divisor, self._largest)
+
+    def finished(self, reduction: Reduction | None, raws: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The gradients of all processes, of which `reduction` has been given some."""
+        if reduction is None:
+            return raws
+        found = reduction.finish(raws)
+        if self.average_in_collective:
+            return [raw / group_of(self.process_group, _NAME).size for raw in found]
         return found
 
     def zero_grad(self) -> None:
         """Forget the gradients of earlier backward passes."""
         self._sums.clear()
+        self._level = None
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
@@ -133,16 +146,96 @@ class DistributedDataParallel(Cell):
             self.sync_enabled = before
 
 
+class _Call:
+    """A call of the network, and how far the backward pass through it is.
+
+    Args:
+        owner: the wrapper.
+        weights: the Parameters whose gradients are added up.
+        aliases: what stands for them in the gradient call.
+    """
+
+    def __init__(self, owner: DistributedDataParallel, weights: list[Parameter],
+                 aliases: list[torch.Tensor]):
+        self.owner, self.weights = owner, weights
+        self.level = state.level
+        self.likes = [alias.detach() for alias in aliases]
+        self.runs = self.adds = False
+        self.sent: set[int] = set()
+        self.reduction: Reduction | None = None
+
+    def watch(self, found: Any, gate: Any) -> None:
+        """Send gradients that a single operation computes when it has computed them.
+
+        Args:
+            found: what the network gave.
+            gate: the node of the tape that the weights were read through.
+        """
+        readers: dict[int, list[tuple[Any, int]]] = {}
+        nodes = [t._raw.grad_fn for t in tensors(found)]
+        known = set(nodes)
+        while nodes:
+            node = nodes.pop()
+            if node is None or node._sequence_nr() < gate._sequence_nr():  # is from before the call
+                continue
+            for number, (source, place) in enumerate(node.next_functions):
+                if source is gate:
+                    readers.setdefault(place, []).append((node, number))
+                elif source not in known:
+                    known.add(source)
+                    nodes.append(source)
+        for place, (first, *more) in readers.items():
+            if not more:
+                node, number = first
+                node.register_hook(partial(self._computed, place, number))
+
+    def _computed(self, place: int, number: int, gradients: Any, _: Any) -> None:
+        """One gradient, which no other operation adds to."""
+        if gradients[number] is None:
+            return
+        if place in self.sent:  # an error ended the backward pass before this one
+            self.runs = False
+        with torch.no_grad():
+            self._begin()
+            if self.reduction is not None:
+                self.sent.add(place)
+                self.reduction.ready(place, self._with_earlier(place, gradients[number]))
+
+    def _begin(self) -> None:
+        if not self.runs:
+            self.runs, self.sent = True, set()
+            # of several calls of the network in a gradient call, one adds those of earlier passes
+            self.adds = self.owner._level is not self.level
+            self.owner._level = self.level
+            self.reduction = self.owner.reduction(self.likes)
+
+    def _with_earlier(self, place: int, raw: torch.Tensor) -> torch.Tensor:
+        earlier = self.owner._sums.get(self.weights[place])
+        return raw if earlier is None or not self.adds else raw + earlier
+
+    def end(self, raws: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The sums over all processes of all gradients, added to those of earlier passes."""
+        self._begin()
+        given = [raw if place in self.sent else self._with_earlier(place, raw)
+                 for place, raw in enumerate(raws)]
+        found = self.owner.finished(self.reduction, given)
+        self.runs, self.sent, self.reduction = False, set(), None
+        sums = self.owner._sums
+        for weight, raw in zip(self.weights, found, strict=True):
+            before = None if self.adds else sums.get(weight)
+            sums[weight] = raw.clone() if before is None else before + raw
+        return found
+
+
 class _Gate(torch.autograd.Function):
     """An identity on Parameters whose backward pass gets the gradients by all of them at once."""
 
     @staticmethod
-    def forward(ctx: Any, owner: DistributedDataParallel, weights: list[Parameter],
-                *aliases: torch.Tensor) -> Any:
-        ctx.owner, ctx.weights = owner, weights
+    def forward(ctx: Any, call: _Call, *aliases: torch.Tensor) -> Any:
+        ctx.call = call
         return tuple([alias.view_as(alias) for alias in aliases])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, None, *ctx.owner.added(ctx.weights, list(gradients))
+        return None, *ctx.call.end(list(gradients))

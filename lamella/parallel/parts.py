@@ -306,7 +306,7 @@ def placement_of(size: int = -1, threshold: int | None = None) -> Placement | No
         return Placement(world, None, divisor, least, on_use, alike)
     if world.size % size:
         raise ValueError(f"Weights can't be cut in {size} parts among {world.size} processes: the "
-                         f"number of processes must be a multiple.")
+                         f"number of processes must be a multiple of the number of parts.")
     mine: dict[str, Group] = {}
     groups = [("part", list(range(start, start + size))) for start in range(0, world.size, size)]
     groups += [("same", list(range(start, world.size, size))) for start in range(size)]

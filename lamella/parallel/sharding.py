@@ -301,7 +301,8 @@ def _all_given(args: tuple, name: str) -> tuple:
 def _run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """Run a function as a region, and return its full results."""
     if state.level is not None and (state.level.outer is not None or state.level.forward):
-        raise RuntimeError("Operators are spread over processes inside of one gradient call only.")
+        raise RuntimeError("In a network whose operators are spread over processes, gradient calls "
+                           "can't be nested.")
     before = state.overlay
     overlay = state.overlay = _Overlay(before)
     try:

@@ -6,8 +6,7 @@ second pass can start, so that it repeats no kernels of the first.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -37,13 +36,14 @@ class SplitBackward:
         self.groups: list[dict[str, Any]] = []
         # all at once: later if nothing comes first, else where PyTorch can't split it
         self.whole = not count or any(made.level.assigned.values())
-        self.gradients: Iterator[Tensor] = made.backward(list(outputs), list(starts))
+        self.outputs = list(outputs), list(starts)
+        self.gradients: list[Tensor] | None = None
 
     def by_inputs(self) -> list[Tensor]:
         """The gradients by the first inputs."""
         made, count = self.made, self.count
         if self.whole:
-            return list(itertools.islice(self.gradients, count))
+            return self._by_all()[:count] if count else []
         from torch.distributed.pipelining._backward import stage_backward_input
 
         inputs = made.aliases[:count]
@@ -57,12 +57,12 @@ class SplitBackward:
         _clear(inputs)
         self.found = [gradient for alias, gradient in zip(inputs, found, strict=True)
                       if alias.requires_grad]
-        return [wrap(raw) for raw in itertools.islice(made.filled(iter(self.found)), count)]
+        return [wrap(raw) for raw in made.filled(self.found, count)]
 
     def by_others(self) -> list[Tensor]:
         """The gradients by all others."""
         if self.whole:
-            return list(self.gradients)
+            return self._by_all()[self.count:]
         from torch.distributed.pipelining._backward import stage_backward_weight
 
         others = self._others()
@@ -75,9 +75,14 @@ class SplitBackward:
                         strict=True):
                     each.grad = raw
             stage_backward_weight(iter(others), self.groups, retain_graph=True)
-        found = iter([*self.found, *(each.grad for each in others)])
+        found = [*self.found, *(each.grad for each in others)]
         _clear(others)
-        return list(itertools.islice(self.made.finished(found), self.count, None))
+        return self.made.finished(found)[self.count:]
+
+    def _by_all(self) -> list[Tensor]:
+        if self.gradients is None:
+            self.gradients = self.made.backward(*self.outputs)
+        return self.gradients
 
     def _others(self) -> list[Any]:
         return [alias for alias in self.made.aliases[self.count:] if alias.requires_grad]

@@ -128,8 +128,8 @@ class Elsewhere(torch.Tensor):
             with torch._C.DisableTorchFunctionSubclass():
                 out = func(*args, **(kwargs or {}))
         except (RuntimeError, NotImplementedError) as error:
-            raise RuntimeError(f"A gradient that the processes of stage {found} of the pipeline "
-                               f"have is not in this one: {error}") from error
+            raise RuntimeError(f"This process computes with a gradient that only the processes of "
+                               f"stage {found} of the pipeline have: {error}") from error
         if isinstance(out, (list, tuple)):
             return type(out)(map(partial(_like_given, stage=found), out))
         return _like_given(out, found)

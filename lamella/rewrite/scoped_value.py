@@ -7,6 +7,8 @@ import enum
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..core.require import of_type
+
 __all__ = ["ScopedValue", "ValueType"]
 
 _SCOPE = "self"
@@ -67,9 +69,7 @@ class ScopedValue(NamedTuple):
             TypeError: if an argument is no str.
         """
         for argument, given in (("name", name), ("scope", scope)):
-            if not isinstance(given, str):
-                raise TypeError(f"For 'create_naming_value', '{argument}' must be a str, but got "
-                                f"{type(given).__name__}.")
+            of_type(given, str, argument, "create_naming_value")
         return cls(ValueType.NamingValue, scope, name)
 
     @staticmethod

@@ -44,8 +44,8 @@ class COOTensor(Held):
         if coo_tensor is not None:
             of_type(coo_tensor, COOTensor, "coo_tensor", "COOTensor")
             if any(v is not None for v in (indices, values, shape)):
-                raise TypeError("For 'COOTensor', 'coo_tensor' goes with no 'indices', 'values' "
-                                "and 'shape'.")
+                raise TypeError("For 'COOTensor', 'indices', 'values' and 'shape' must be None if "
+                                "'coo_tensor' is given.")
             indices, values, shape = coo_tensor.to_tuple()
         checked_parts("COOTensor", {"indices": indices, "values": values}, shape)
         if indices.ndim != 2 or values.ndim != 1 or indices.shape != (values.size, len(shape)):

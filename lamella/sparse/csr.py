@@ -44,8 +44,8 @@ class CSRTensor(Held):
         if csr_tensor is not None:
             of_type(csr_tensor, CSRTensor, "csr_tensor", "CSRTensor")
             if any(v is not None for v in (indptr, indices, values, shape)):
-                raise TypeError("For 'CSRTensor', 'csr_tensor' goes with no 'indptr', 'indices', "
-                                "'values' and 'shape'.")
+                raise TypeError("For 'CSRTensor', 'indptr', 'indices', 'values' and 'shape' must "
+                                "be None if 'csr_tensor' is given.")
             indptr, indices, values, shape = csr_tensor.to_tuple()
         checked_parts("CSRTensor", {"indptr": indptr, "indices": indices, "values": values}, shape)
         fits = (len(shape) >= 2 and indptr.shape == (shape[0] + 1,)

@@ -37,8 +37,8 @@ class RowTensorInner(Held):
                 raise TypeError(f"For 'RowTensor', 'row_tensor' must be a RowTensor, but got "
                                 f"{type(row_tensor).__name__}.")
             if any(v is not None for v in (indices, values, shape)):
-                raise TypeError("For 'RowTensor', 'row_tensor' goes with no 'indices', 'values' "
-                                "and 'shape'.")
+                raise TypeError("For 'RowTensor', 'indices', 'values' and 'shape' must be None if "
+                                "'row_tensor' is given.")
             indices, values, shape = row_tensor.indices, row_tensor.values, row_tensor.shape
         checked_parts("RowTensor", {"indices": indices, "values": values}, shape)
         if indices.ndim != 1 or values.shape != (indices.size, *shape[1:]):

@@ -100,7 +100,7 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
     native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
     array = array.astype(native, order="C", copy=True)
     if not holds(array.dtype):
-        raise TypeError(f"For 'Tensor', arrays of type {array.dtype} can't be held; convert to "
+        raise TypeError(f"For 'Tensor', arrays of type {array.dtype} are not supported; convert to "
                         f"float64 or complex128 first.")
     raw = torch.from_numpy(array)
     if not array.size:  # NumPy's strides of no elements are 0

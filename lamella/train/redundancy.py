@@ -6,6 +6,7 @@ from typing import Any
 
 from ..communication import exchange
 from ..communication.groups import create_group, group_of
+from ..core.require import of_type
 from ..nn.cell import Cell
 from ..parallel import stages
 from ..parallel.parameter_layout import layout_of
@@ -112,9 +113,7 @@ def get_parameter_redundancy(layout_obj: Any, initial_rank: int | None = None
         >>> get_parameter_redundancy(ms.nn.Dense(2, 1))
         {'bias': ((0,),), 'weight': ((0,),)}
     """
-    if not isinstance(layout_obj, Cell):
-        raise TypeError(f"For 'get_parameter_redundancy', 'layout_obj' must be a Cell, but got "
-                        f"{type(layout_obj).__name__}.")
+    of_type(layout_obj, Cell, "layout_obj", "get_parameter_redundancy")
     first, found = initial_rank or 0, {}
     for name, parameter in sorted(layout_obj.parameters_dict().items()):
         layout = layout_of(parameter)

@@ -82,7 +82,8 @@ def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
     found = load_checkpoint(path, crc_check=True)
     text = found.pop(_STATE, None)
     if not isinstance(text, str):
-        raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but none of 'save_run'.")
+        raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but 'save_run' did not "
+                         f"write it.")
     state = state_in(text)
     check_names("load_run", path, {p.name for _, p in network.parameters_and_names()}, set(found))
     load_param_into_net(network, found, strict_load=True)

@@ -120,7 +120,7 @@ ERRORS = [
     (lambda: amp.custom_mixed_precision(Net(), white_list=[nn.Dense], black_list=[nn.Dense]),
      ValueError, "exactly one"),
     (lambda: amp.custom_mixed_precision(Net(), white_list=[3]), TypeError, "got 3"),
-    (lambda: amp.custom_mixed_precision(3, white_list=[]), TypeError, "got int"),
+    (lambda: amp.custom_mixed_precision(3, white_list=[]), TypeError, "got 3 of type int"),
 ]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, communication, dataset, nn, ops
-from lamella.communication import buckets, comm_func
+from lamella.communication import buckets, comm_func, exchange
 from lamella.parallel.distributed import DistributedDataParallel
 from tests.worlds import error_of
 
@@ -80,6 +80,44 @@ def added_up(rows):
         first = gradient(batch(0, rows)[0])
     found = [first, gradient(batch(1, rows)[0]), gradient(batch(2, rows)[0])]
     return [each.asnumpy().tolist() for each in found]
+
+
+def called_twice():
+    """Gradients of a sum of two calls, and again, added to those before."""
+    net = DistributedDataParallel(nn.Dense(4, 2, weight_init="ones"))
+    x, y = batch(0)[0], batch(1)[0]
+    gradient = ms.grad(lambda: (net(x) + net(y)).sum(), None, net.trainable_params()[0])
+    return [gradient().asnumpy().tolist() for _ in range(2)]
+
+
+def sent_meanwhile(rows):
+    """How many buckets have been sent when the gradient reaches the network's first layer."""
+    sent, seen = [], []
+    begin, finished = exchange.begin_sum, exchange.has_finished
+
+    def sending(*args):
+        sent.append(args[1].numel())
+        return begin(*args)
+
+    def noted(gradient):
+        seen.append(len(sent))
+        return gradient
+
+    def waited(out):  # for the comparison of the processes' plans, which else may take longer
+        if getattr(out, "pending", None) is not None:
+            out.pending.wait()
+        return finished(out)
+
+    exchange.begin_sum, exchange.has_finished = sending, waited
+    class Noting(nn.Cell):
+        def construct(self, x):
+            return ops.InsertGradientOf(noted)(x)
+
+    net = DistributedDataParallel(nn.SequentialCell(
+        nn.Dense(4, 6), Noting(), nn.Dense(6, 6), nn.Tanh(), nn.Dense(6, 2)), bucket_cap_mb=1e-5)
+    ms.grad(lambda x: net(x).sum(), None, net.trainable_params())(batch(0, rows)[0])
+    exchange.begin_sum, exchange.has_finished = begin, finished
+    return [seen, len(sent)]
 
 
 def fit(shards, size):
@@ -179,6 +217,8 @@ def main():
                                              "PythonReducer"})):
         found[name] = wrapped(rows, rank, **options)
     found["added up"] = added_up(rows)
+    found["called twice"] = called_twice()
+    found["sent meanwhile"] = sent_meanwhile(rows)
     if size == 2:
         of_two(rank, rows, found)
     print(json.dumps(found))

@@ -66,6 +66,20 @@ def test_gradients_of_a_wrapped_network_add_up(request, world):
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("world", ["found", "four"])
+def test_two_calls_of_a_wrapped_network_in_one_gradient(request, world):
+    total = sum(worker.batch(number)[0].asnumpy().sum(0) for number in (0, 1))
+    for answer in request.getfixturevalue(world):
+        once, again = answer["called twice"]
+        np.testing.assert_allclose(once, [total, total], rtol=1e-5)
+        np.testing.assert_allclose(again, [2 * total, 2 * total], rtol=1e-5)
+
+
+def test_gradients_of_a_wrapped_network_are_sent_while_others_are_computed(found):
+    for answer in found:
+        assert answer["sent meanwhile"] == [[3], 5]  # all buckets but those of the first layer
+
+
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: DistributedDataParallel(3), TypeError, "'module' must be a Cell, but got 3 of type"),
     (lambda: DistributedDataParallel(worker.Net(), bucket_cap_mb=0), ValueError, "above 0"),

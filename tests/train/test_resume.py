@@ -213,7 +213,7 @@ def test_state_of_any_shape_comes_back(tmp_path):
     with pytest.raises(RuntimeError, match="of another network"):
         load_run(path, nn.Dense(1, 1, has_bias=False))
     ms.save_checkpoint(net, path)
-    with pytest.raises(ValueError, match="is a checkpoint, but none of 'save_run'"):
+    with pytest.raises(ValueError, match="is a checkpoint, but 'save_run' did not"):
         load_run(path, net)
     with pytest.raises(ValueError, match="there is no file"):
         load_run(str(tmp_path / "none.ckpt"), net)

@@ -67,7 +67,8 @@ class MindDataset(FilesDataset):
                 raise RuntimeError(f"For 'MindDataset', there is no column {column!r}; there are "
                                    f"{sorted(schema)}.")
         if (padded_sample is None) is not (num_padded is None):
-            raise RuntimeError("For 'MindDataset', 'padded_sample' and 'num_padded' go together.")
+            raise RuntimeError("For 'MindDataset', 'padded_sample' and 'num_padded' must both be "
+                               "given, or neither.")
         if padded_sample is not None and sorted(padded_sample) != sorted(columns):
             raise RuntimeError(f"For 'MindDataset', 'padded_sample' must have the columns "
                                f"{columns}, but got {sorted(padded_sample)}.")

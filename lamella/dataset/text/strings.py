@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
+from ...core.require import of_type
 from ..checks import boolean, integer, no_data_type, string
 from ..errors import needs
 from ..transforms.operation import Streams, Values
@@ -61,9 +62,7 @@ class NormalizeUTF8(Each):
     """
 
     def __init__(self, normalize_form: NormalizeForm = NormalizeForm.NFKC):
-        if not isinstance(normalize_form, NormalizeForm):
-            raise TypeError(f"For 'NormalizeUTF8', 'normalize_form' must be a NormalizeForm, but "
-                            f"got {normalize_form!r}.")
+        of_type(normalize_form, NormalizeForm, "normalize_form", "NormalizeUTF8")
         self.normalize_form = normalize_form
 
     def change(self, text: str) -> str:
@@ -127,9 +126,7 @@ class Lookup(TextTensorOperation):
     """
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
-        if not isinstance(vocab, Vocab):
-            raise TypeError(f"For 'Lookup', 'vocab' must be a Vocab, but got "
-                            f"{type(vocab).__name__}.")
+        of_type(vocab, Vocab, "vocab", "Lookup")
         if unknown_token is not None and not isinstance(unknown_token, str):
             raise TypeError(f"For 'Lookup', 'unknown_token' must be a str, but got "
                             f"{unknown_token!r}.")
@@ -205,9 +202,7 @@ class ToVectors(TextTensorOperation):
     """
 
     def __init__(self, vectors: Vectors, unk_init: Any = None, lower_case_backup: bool = False):
-        if not isinstance(vectors, Vectors):
-            raise TypeError(f"For 'ToVectors', 'vectors' must be a Vectors, but got "
-                            f"{type(vectors).__name__}.")
+        of_type(vectors, Vectors, "vectors", "ToVectors")
         self.vectors, self.lower_case_backup = vectors, lower_case_backup
         self.unk_init = unk_init
         self._other = np.zeros(vectors.dim, np.float32) if not unk_init else np.array(

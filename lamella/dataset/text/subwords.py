@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.require import of_type
 from ..arguments import checked_call
 from ..checks import existing_file, string
 from ..errors import needs
@@ -32,9 +33,7 @@ class WordpieceTokenizer(TextTensorOperation):
     def __init__(self, vocab: Vocab, suffix_indicator: str = "##", max_bytes_per_token: int = 100,
                  unknown_token: str = "[UNK]", with_offsets: bool = False):
         name = type(self).__name__
-        if not isinstance(vocab, Vocab):
-            raise TypeError(f"For '{name}', 'vocab' must be a Vocab, but got "
-                            f"{type(vocab).__name__}.")
+        of_type(vocab, Vocab, "vocab", name)
         for argument, value in (("suffix_indicator", suffix_indicator),
                                 ("unknown_token", unknown_token)):
             string(name, argument, value)
@@ -181,9 +180,7 @@ class SentencePieceTokenizer(TextTensorOperation):
         if not isinstance(mode, (str, SentencePieceVocab)):
             raise TypeError(f"For 'SentencePieceTokenizer', 'mode' must be a path or a "
                             f"SentencePieceVocab, but got {type(mode).__name__}.")
-        if not isinstance(out_type, SPieceTokenizerOutType):
-            raise TypeError(f"For 'SentencePieceTokenizer', 'out_type' must be an "
-                            f"SPieceTokenizerOutType, but got {out_type!r}.")
+        of_type(out_type, SPieceTokenizerOutType, "out_type", "SentencePieceTokenizer")
         self.mode, self.out_type = mode, out_type
         processor = needs("text", "sentencepiece").SentencePieceProcessor
         if isinstance(mode, str):

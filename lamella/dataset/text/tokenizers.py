@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.require import of_type
 from ..checks import boolean, string
 from ..errors import needs
 from ..transforms.operation import PyTensorOperation, Streams, Values
@@ -152,9 +153,7 @@ class BasicTokenizer(Tokenizer):
         for name, value in (("lower_case", lower_case), ("keep_whitespace", keep_whitespace),
                             ("preserve_unused_token", preserve_unused_token)):
             boolean(self, name, value)
-        if not isinstance(normalization_form, NormalizeForm):
-            raise TypeError(f"For '{type(self).__name__}', 'normalization_form' must be a "
-                            f"NormalizeForm, but got {normalization_form!r}.")
+        of_type(normalization_form, NormalizeForm, "normalization_form", type(self).__name__)
         self.lower_case, self.keep_whitespace = lower_case, keep_whitespace
         self.normalization_form = normalization_form
         self.preserve_unused_token = preserve_unused_token
@@ -237,8 +236,7 @@ class JiebaTokenizer(Tokenizer):
             if not isinstance(path, str) or not os.path.isfile(path):
                 raise ValueError(f"For 'JiebaTokenizer', '{name}' must be a file, but {path!r} "
                                  f"does not exist.")
-        if not isinstance(mode, JiebaMode):
-            raise TypeError(f"For 'JiebaTokenizer', 'mode' must be a JiebaMode, but got {mode!r}.")
+        of_type(mode, JiebaMode, "mode", "JiebaTokenizer")
         self.hmm_path, self.mp_path, self.mode = hmm_path, mp_path, mode
         self._jieba: Any = None
 

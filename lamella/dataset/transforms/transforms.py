@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
+from ...core.require import of_type
 from ..checks import checked_prob, integer, numpy_type
 from ..errors import in_pipeline
 from .compound import (
@@ -166,8 +167,7 @@ class Mask(TensorOperation):
 
     def __init__(self, operator: Relational, constant: Any, dtype: Any = None):
         dtype = types.bool_ if dtype is None else dtype
-        if not isinstance(operator, Relational):
-            raise TypeError(f"For 'Mask', 'operator' must be a Relational, but got {operator!r}.")
+        of_type(operator, Relational, "operator", "Mask")
         if not isinstance(constant, _SCALARS):
             raise TypeError(f"For 'Mask', 'constant' must be a number, bool, str or bytes, but got "
                             f"{constant!r}.")
@@ -242,8 +242,7 @@ class PadEnd(TensorOperation):
     """
 
     def __init__(self, pad_shape: list[int | None], pad_value: Any = None):
-        if not isinstance(pad_shape, list):
-            raise TypeError(f"For 'PadEnd', 'pad_shape' must be a list, but got {pad_shape!r}.")
+        of_type(pad_shape, list, "pad_shape", "PadEnd")
         for size in pad_shape:
             if size is not None and (isinstance(size, bool) or not isinstance(size, int)):
                 raise TypeError(f"a value in the list is not an integer. For 'PadEnd', "

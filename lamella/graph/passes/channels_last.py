@@ -44,7 +44,8 @@ _FOLLOWING = {
     aten.max_pool2d_with_indices.default, aten.max_pool2d_with_indices_backward.default,
     aten.avg_pool2d.default, aten.avg_pool2d_backward.default,
     aten._adaptive_avg_pool2d.default, aten._adaptive_avg_pool2d_backward.default,
-    aten.mean.dim, aten.sum.dim_IntList, aten._to_copy.default, operator.getitem,
+    aten.mean.dim, aten.mean.default, aten.sum.dim_IntList, aten.sum.default,
+    aten._to_copy.default, operator.getitem,
 }
 
 

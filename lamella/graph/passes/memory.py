@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
+from typing import Any
 
 from torch.fx import Graph, Node
 
 from ..ir.metadata import meta_of
 from ..ir.operations import all_written_by, bases_of, effects_of, mutating, nodes_in
+
+MOST_MEMORY = 1.1  # at the peak of a rewritten graph, relative to the recorded one's
 
 
 class Memory:
@@ -106,6 +109,8 @@ class Liveness:
     Attributes:
         place: the position of each node.
         size: the bytes of each node that allocates memory.
+        begin: for each of these, the position from which it holds it: what is one of several
+            results is there while the operation still reads its inputs.
         end: for each node, the position of the last operation that reads its memory.
         peak: peak memory, the most bytes that are alive at a time.
         top: the position at which they are.
@@ -121,19 +126,25 @@ class Liveness:
                 for base in bases[used]:
                     self.end[base] = place
         self.size: dict[Node, int] = {}
+        self.begin: dict[Node, int] = {}
+        taken: dict[int, int] = {}
         freed: dict[int, int] = {}
-        self.peak = self.top = alive = 0
-        for place, node in enumerate(nodes):
+        for node in nodes:
             meta = meta_of(node)
             if node.op == "call_function" and node in bases[node] and meta is not None:
-                self.size[node] = meta.bytes
-                alive += meta.bytes
-                freed[self.end[node]] = freed.get(self.end[node], 0) + meta.bytes
+                source: Any = node.args[0] if node.target is operator.getitem else node
+                begin, end = self.place[source], self.end[node]
+                self.size[node], self.begin[node] = meta.bytes, begin
+                taken[begin] = taken.get(begin, 0) + meta.bytes
+                freed[end] = freed.get(end, 0) + meta.bytes
+        self.peak = self.top = alive = 0
+        for place in range(len(nodes)):
+            alive += taken.get(place, 0)
             if alive > self.peak:
                 self.peak, self.top = alive, place
-            alive -= freed.pop(place, 0)
+            alive -= freed.get(place, 0)
 
     def at_peak(self) -> list[Node]:
         """The nodes whose memory is alive at the peak, the largest first."""
-        alive = [n for n in self.size if self.place[n] <= self.top <= self.end[n]]
+        alive = [n for n in self.size if self.begin[n] <= self.top <= self.end[n]]
         return sorted(alive, key=lambda n: -self.size[n])

@@ -30,9 +30,10 @@ from .convolutions import convolutions
 from .cross_entropies import fuse_cross_entropies
 from .halves import halves
 from .layer_norms import fuse_layer_norms
-from .memory import Liveness, Memory, reshapes_in_place
+from .memory import MOST_MEMORY, Liveness, Memory, reshapes_in_place
 from .parts import join_parts
 from .peephole import peephole
+from .pools import pool_channels_last
 from .recomputation import recompute_casts
 from .relus import relu_after_pools
 from .routes import route
@@ -40,8 +41,7 @@ from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-MEMORY = 1.1  # the most peak memory of a rewritten graph, relative to the recorded one's
-FORMAT = 13  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 14  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that."""
@@ -179,7 +179,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     known, best, tried = search.decisions, search.best or graph, False
     if search.untried is not None:
         (name, other), search.untried = search.untried, None
-        known.note(name, pays(best, other, inputs), other)
+        known.note(name, _pays(graph, best, other, inputs), other)
         return search.open(other if known[name] else best)
     paid = [name for name in ATTEMPTS if known.get(name)]
     rebuilt = paid[-1] if paid and search.best is None else None
@@ -202,14 +202,14 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
         other.recompile()
         if name == rebuilt:
             best = other
-        elif Liveness(other.graph).peak > MEMORY * bound:
+        elif Liveness(other.graph).peak > MOST_MEMORY * bound:
             known[name] = False
         elif time.perf_counter() - start > LONG:
             search.untried = name, other
             return search.open(best)
         else:
             tried = True
-            known.note(name, pays(best, other, inputs), other)
+            known.note(name, _pays(graph, best, other, inputs), other)
             if known[name]:
                 best = other
     logs.show("passes", "rewritings that were tried on copies of the data", (
@@ -218,6 +218,15 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     search.best = None
     best.meta["open"] = False
     return best
+
+
+def _pays(recorded: GraphModule, known: GraphModule, other: GraphModule,
+          inputs: Sequence[torch.Tensor]) -> bool:
+    """Whether a rewriting pays, each graph with its pools as they will run."""
+    before, after = (pool_channels_last(each, recorded) or each for each in (known, other))
+    paid = pays(before, after, inputs)
+    other.meta.update({key: after.meta[key] for key in ("unsure",) if key in after.meta})
+    return paid
 
 
 class Decisions(dict[str, bool]):

@@ -11,26 +11,30 @@ from torch.fx import Graph, GraphModule, Node
 from ...machine.planes import suits
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
-from .memory import Liveness
+from .memory import MOST_MEMORY, Liveness
 
 aten = torch.ops.aten
 
 
-def pool_channels_last(module: GraphModule) -> GraphModule | None:
+def pool_channels_last(module: GraphModule, recorded: GraphModule) -> GraphModule | None:
     """The graph with conversions of what such pools take and give; None if there are none of them.
 
     Results are the same, bit by bit, so this needs no trial. Trials of other layouts start from
     the graph without it: they convert what is around the pools, too.
 
+    Args:
+        module: the graph.
+        recorded: the graph that it was made from.
+
     Returns:
-        A new graph; None also where it would take more memory at its peak.
+        A new graph; None also where it would take clearly more memory than the recorded one.
     """
     if not any(map(_suits, module.graph.nodes)):
         return None
     better = copied(module)
     for node in [n for n in better.graph.nodes if _suits(n)]:
         _convert(better.graph, node)
-    if Liveness(better.graph).peak > Liveness(module.graph).peak:
+    if Liveness(better.graph).peak > MOST_MEMORY * Liveness(recorded.graph).peak:
         return None
     better.recompile()
     return better

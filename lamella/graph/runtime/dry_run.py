@@ -64,7 +64,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
     if reach.limits.has_caches:
         raise CannotTrace("may call a function that caches its results")
     if reach.limits.hidden:
-        raise CannotTrace("finds a list that grows in several places")
+        raise CannotTrace("appends to a list that it reaches in several ways")
     numbers = ScalarEnvironment(varying.inputs(given), list(varying.sources.values()),
                                 list(varying.lists.values()), varying.reads.places)
     draws = Draws(numbers)

@@ -111,21 +111,22 @@ class Execution:
         """
         with self._settling, generators_restored(self.streams):
             if self.plan is None:
+                recorded = self.graph
                 if not self.settled:
                     with not_collecting():
-                        self.graph = improve(self.graph, values, in_place=True)
+                        self.graph = recorded = improve(self.graph, values, in_place=True)
                     if (self.nodes <= MOST_AT_ONCE and not self._measured
                             and was_measured_before(self.graph, values)):
                         self.graph, self._measured = improve(self.graph, values, measure=True), True
                 with not_collecting():
-                    self.plan = self._plan_of(self.graph)
+                    self.plan = self._plan_of(self.graph, recorded)
                 release()  # the memory that the recording took
             return self.plan
 
-    def _plan_of(self, graph: GraphModule) -> Plan:
-        """A plan of a graph; the layouts of pools are guessed until all are measured."""
-        if not self.settled and not self._measured:
-            graph = pool_channels_last(graph) or graph
+    def _plan_of(self, graph: GraphModule, recorded: GraphModule) -> Plan:
+        """A plan of a graph; pools get large planes in the layout for which they are faster."""
+        if not self.settled:
+            graph = pool_channels_last(graph, recorded) or graph
         return Plan(graph, self.expected, self._arguments, not self.settled, self.plan)
 
     def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
@@ -211,7 +212,7 @@ class Execution:
         release()  # the memory that the run took
         better = improve(self.graph, values, measure=True)
         self._measured = not better.meta.get("open")
-        self.plan = self._plan_of(better)
+        self.plan = self._plan_of(better, self.graph)
         release()
         self._tried += time.perf_counter() - start
 

@@ -71,8 +71,8 @@ class Replay:
             check_guards(graph, len(expected))
         except CannotCut as found:
             line: Line = found.guard.meta.get("line", NOWHERE)
-            raise CannotTrace(f"turns a tensor into a Python value after what it depends on has "
-                              f"been changed{line}", Cause.LATE_GUARD) from None
+            raise CannotTrace(f"turns a tensor into a Python value after a tensor that it depends "
+                              f"on has been changed{line}", Cause.LATE_GUARD) from None
         logs.show("trace", f"{self.execution.nodes} operations", logs.kernels(graph.graph))
         logs.show("guards", f"{len(expected)} numbers were read off tensors", (
             f"{value!r}{line}" for value, line in zip(expected, self.lines, strict=True)))

@@ -73,7 +73,7 @@ class TapedReplay(Replay):
         self._kept = [node.meta.get("tensor_meta") for node in kept]
         self.results = len(pulls.starts)
         if len({place for _, place in self.tied}) != self.results:
-            raise CannotTrace("returns what is differentiated as something else than a new Tensor")
+            raise CannotTrace("returns a differentiated value that is not a new Tensor")
         self.passes = [_Pass(one, part, trace, level) for one, part in
                        zip(pulls.passes, parts, strict=True)]
         super().__init__(trace, inputs, level, sizes)
@@ -148,12 +148,12 @@ def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
     for number in returned:
         if outcome.recorded[number]:
             if new[number] not in places:
-                raise CannotTrace("returns an object of an unknown class with what is "
-                                  "differentiated")
+                raise CannotTrace("returns a differentiated Tensor inside of an object of an "
+                                  "unknown class")
             yield number, places[new[number]]
     if any(outcome.recorded[n] for n in set(_numbers_in(outcome.out_tree[1])) - returned) or any(
             data_of(trace.held[i].tensor).requires_grad for i in outcome.assigned):
-        raise CannotTrace("keeps what is differentiated")
+        raise CannotTrace("keeps a differentiated Tensor outside of its result")
 
 
 def _numbers_in(tree: Any) -> Iterator[int]:
@@ -181,7 +181,7 @@ class _Pass:
 
     def __init__(self, pull: Pull, part: partition.Backward, trace: Trace, level: str):
         if partition.changes_what_it_takes(part.graph):
-            raise CannotTrace("changes what it computes with when it is differentiated")
+            raise CannotTrace("has a backward pass that changes its own inputs")
         self.starts, self.gradients, self.takes = pull.starts, pull.gradients, part.takes
         self.graph: GraphModule = part.graph
         self._metas: list[TensorMetadata | None] = [

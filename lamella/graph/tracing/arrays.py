@@ -99,7 +99,7 @@ class GivenArray(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         if len(text) <= LONGEST and self.run.holds(value):
             return self.run.standing(value, text)
         if not may_be_input(value) or len(text) > LONGEST:
-            raise CannotTrace("computes with the values of an array that it was given")
+            raise CannotTrace("computes with the values of a NumPy array argument")
         return GivenArray(self.run, value, text)
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ class GivenArray(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or getattr(np, ufunc.__name__, None) is not ufunc:
-            raise CannotTrace("computes with the values of an array that it was given")
+            raise CannotTrace("computes with the values of a NumPy array argument")
         found = ufunc(*[i.value if type(i) is GivenArray else i for i in inputs])
         return self._made(found, f"np.{ufunc.__name__}({', '.join(map(_source, inputs))})")
 
@@ -136,5 +136,5 @@ def _source(value: Any) -> str:
     if isinstance(value, (np.dtype, type)):
         return f"np.dtype({np.dtype(value).str!r})"
     if type(value) not in _PLAIN:
-        raise CannotTrace("computes with the values of an array that it was given")
+        raise CannotTrace("computes with the values of a NumPy array argument")
     return "Ellipsis" if value is ... else f"({value!r})"

@@ -74,7 +74,7 @@ class Given:
         inspected = {id(thing) for thing, _ in reach.contents.containers}
         if any(type(before := self._before[number]) is not tuple and before is not None
                and id(compared(thing)) not in inspected for number, thing in found):
-            raise CannotTrace("is given what it may also find elsewhere")
+            raise CannotTrace("has an argument that it may also reach by an attribute or variable")
         return found
 
     def restore(self) -> None:

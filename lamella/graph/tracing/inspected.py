@@ -26,10 +26,10 @@ class Inspection:
     def __call__(self, code: CodeType) -> None:
         if self._is_unknown(code):
             self._failed = True
-            raise CannotTrace(f"runs {code.co_name!r}, which may use what wasn't looked at before",
-                              Cause.NOT_INSPECTED)
+            raise CannotTrace(f"runs {code.co_name!r}, which may use objects that weren't found "
+                              f"before the run", Cause.NOT_INSPECTED)
 
     def check(self) -> None:
         """Raise the error again, if the program has caught it."""
         if self._failed:
-            raise CannotTrace("uses what wasn't looked at before", Cause.NOT_INSPECTED)
+            raise CannotTrace("uses objects that weren't found before the run", Cause.NOT_INSPECTED)

@@ -16,7 +16,9 @@ import torch
 from ...core.tracebacks import PACKAGE, origin
 
 _OPTIMIZERS = os.path.join(PACKAGE, "nn", "optim") + os.sep
-_ENGINE = os.path.join("torch", "autograd", "graph.py")
+# what calls autograd's engine: PyTorch, and Lamella itself
+_ENGINES = (os.path.join("torch", "autograd", "graph.py"),
+            os.path.join(PACKAGE, "autodiff", "engine.py"))
 
 
 class Line(NamedTuple):
@@ -113,4 +115,4 @@ def _origin(file: str) -> str:
     whose = origin(file)
     if whose == "lamella" and os.path.abspath(file).startswith(_OPTIMIZERS):
         return "optimizer"
-    return "engine" if whose == "torch" and file.endswith(_ENGINE) else whose
+    return "engine" if whose in ("torch", "lamella") and file.endswith(_ENGINES) else whose

@@ -154,7 +154,7 @@ class Part:
 
         def check(code: CodeType) -> None:
             if unknown(code):
-                trace.stop_dry_run(f"may use in {code.co_name!r} what wasn't looked at before")
+                trace.stop_dry_run(f"may use in {code.co_name!r} objects not found before the run")
 
         only_computes = self._dry(call, check, inside)
         if not before.is_left() or not only_computes:

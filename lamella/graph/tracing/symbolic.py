@@ -122,14 +122,14 @@ class Symbolic:
         """
         self._next += 1
         if self._next > len(self.observed.values):
-            raise CannotTrace("reads other values than before")
+            raise CannotTrace("reads other values off tensors than in the recorded run")
         return self.observed.values[self._next - 1]
 
     def result(self) -> Any:
         """Fake tensors for the results of the next kernel with data-dependent shapes."""
         metas = self.next_observed()
         if not isinstance(metas, tuple):
-            raise CannotTrace("reads other values than before")
+            raise CannotTrace("reads other values off tensors than in the recorded run")
         found = []
         for meta, dims in zip(metas, self.observed.varying[self._next - 1], strict=True):
             with no_dispatch():  # a real tensor
@@ -186,7 +186,7 @@ class Symbolic:
                     if places.setdefault(text, here) == here:
                         since[text] = step
                 elif d in varying and text.isdigit():
-                    raise CannotTrace("needs sizes that are numbers")
+                    raise CannotTrace("needs the value of a size that varies")
                 relations.append((step, f"{text} == {here}"))
             if step:
                 relations.extend((step, f"{self.text(stride)} == tensors[{number}].stride({d})")
@@ -252,7 +252,7 @@ class SymbolicRecorder(Recorder):
             symbols = {name: node for name, node in self._symbols().items() if name in names}
             if any(str(symbol) in names and str(symbol) not in symbols
                    for symbol in self.symbolic.environment.var_to_range):
-                raise CannotTrace("computes a size from one that isn't known")
+                raise CannotTrace("computes a size from a size that is not known before the run")
             if not symbols:
                 return eval(text, {"torch": torch})
             function = _function(", ".join(symbols), text, f"size_{len(self._values)}")
@@ -310,7 +310,7 @@ class SymbolicTrace(Trace):
     def guard(self, raw: torch.Tensor) -> Any:
         value = self.symbolic.next_observed()
         if isinstance(value, tuple):
-            raise CannotTrace("reads other values than before")
+            raise CannotTrace("reads other values off tensors than in the recorded run")
         self.note_guard(raw.detach(), value)
         return value
 

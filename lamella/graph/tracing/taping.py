@@ -245,7 +245,7 @@ def _checked(trace: Any, ran: Set[str]) -> Callable[[CodeType], None]:
             codes[code] = {}
             if code.co_name not in ran:
                 trace.run_dry = False
-                trace.refuse_once(f"may use in {code.co_name!r} what wasn't looked at before")
+                trace.refuse_once(f"may use in {code.co_name!r} objects not found before the run")
                 raise CannotTrace(str(trace.refused), Cause.DRY)
             trace.stop_dry_run(f"may use in {code.co_name!r} what can't be found")
 

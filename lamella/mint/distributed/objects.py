@@ -89,9 +89,7 @@ def broadcast_object_list(object_list: list[Any], src: int = 0, group: str | Non
     name = "broadcast_object_list"
     found = group_of(group, name)
     here = found.rank == member(name, "src", src, found)
-    if not isinstance(object_list, list):
-        raise TypeError(f"For '{name}', 'object_list' must be a list, "
-                        f"but got {type(object_list).__name__}.")
+    of_type(object_list, list, "object_list", name)
     data = _written(object_list) if here else b""
     length = exchange.broadcast(name, _tensor(len(data).to_bytes(8, "little")), src, found)
     count = int.from_bytes(_bytes(length), "little")

@@ -26,11 +26,13 @@ class _MicroBatch(Cell):
         for each in inputs:
             checks.tensor(each, "inputs", type(self).__name__)
             if not each.ndim:
-                raise ValueError("Each input must have a dimension to cut, but got a scalar.")
+                raise ValueError(f"For {type(self).__name__!r}, each input must have a dimension "
+                                 f"along which it is cut, but got a scalar.")
             length = each.shape[0]
             if length % self.micro_size:
-                raise ValueError(f"The first dimension of each input must be a multiple of the "
-                                 f"{self.micro_size} parts, but got shape {each.shape}.")
+                raise ValueError(f"For {type(self).__name__!r}, the first dimension of each input "
+                                 f"must be a multiple of the {self.micro_size} parts, but got "
+                                 f"shape {each.shape}.")
             part = length // self.micro_size
             parts.append(wrap(each._raw.narrow(0, i * part, part)))
         return tuple(parts)

@@ -36,7 +36,7 @@ from ..shape import (
 )
 from ..slicing import batch_to_space_nd, space_to_batch_nd
 from ..split import split, unstack
-from .attributes import with_attributes
+from .attributes import whole_number, whole_numbers, with_attributes
 
 __all__ = [
     "BatchToSpace", "BatchToSpaceND", "BatchToSpaceNDV2", "BroadcastTo", "Concat", "CopyWithSlice",
@@ -60,17 +60,6 @@ Size = primitive("Size", size)
 TensorShape = primitive("TensorShape", dyn_shape)
 Tile = primitive("Tile", tile)
 Transpose = primitive("Transpose", transpose)
-
-
-class DynamicShape(Primitive):
-    """`ops.dyn_shape`; `dtype` is accepted as MindSpore does."""
-
-    @prim_attr_register
-    def __init__(self, dtype: Any = 9):
-        pass
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return dyn_shape(x)
 
 
 class Concat(Primitive):
@@ -183,17 +172,6 @@ class SplitV(Primitive):
         return split(input_x, [rest if n == -1 else n for n in self.size_splits], self.split_dim)
 
 
-class IdentityN(Primitive):
-    """Copies of a tuple of Tensors."""
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, x: Any) -> tuple[Tensor, ...]:
-        return tuple([wrap(raw_of(v, "IdentityN", "x").clone()) for v in x])
-
-
 class ParallelConcat(Primitive):
     """Tensors whose dimension 0 has length 1, one after the other along it."""
 
@@ -261,83 +239,6 @@ class Expand(Primitive):
         return broadcast_to(x, as_ints(wrap(raw_of(shape, self.name, "shape")), self.name))
 
 
-class ReverseV2(Primitive):
-    """`ops.flip` along the dimensions `axis`."""
-
-    @prim_attr_register
-    def __init__(self, axis: Any):
-        as_ints(axis, "ReverseV2", "axis")
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return flip(input, self.axis)
-
-
-class ReverseSequence(Primitive):
-    """`ops.reverse_sequence` with the dimensions as attributes."""
-
-    @prim_attr_register
-    def __init__(self, seq_dim: int, batch_dim: int = 0):
-        pass
-
-    def __call__(self, x: Tensor, seq_lengths: Tensor) -> Tensor:
-        return reverse_sequence(x, seq_lengths, self.seq_dim, self.batch_dim)
-
-
-class Roll(Primitive):
-    """`ops.roll` with its arguments as attributes."""
-
-    @prim_attr_register
-    def __init__(self, shifts: Any, dims: Any = None):
-        pass
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return roll(input, self.shifts, self.dims)
-
-
-class Tril(Primitive):
-    """`ops.tril` with the diagonal as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, diagonal: int = 0):
-        as_int(diagonal, "Tril", "diagonal")
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return tril(input, self.diagonal)
-
-
-class Triu(Primitive):
-    """`ops.triu` with the diagonal as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, diagonal: int = 0):
-        as_int(diagonal, "Triu", "diagonal")
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return triu(input, self.diagonal)
-
-
-class BatchToSpaceND(Primitive):
-    """`ops.batch_to_space_nd` with its arguments as attributes."""
-
-    @prim_attr_register
-    def __init__(self, block_shape: Any, crops: Any):
-        pass
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        return batch_to_space_nd(input_x, self.block_shape, self.crops)
-
-
-class SpaceToBatchND(Primitive):
-    """`ops.space_to_batch_nd` with its arguments as attributes."""
-
-    @prim_attr_register
-    def __init__(self, block_shape: Any, paddings: Any):
-        pass
-
-    def __call__(self, input_x: Tensor) -> Tensor:
-        return space_to_batch_nd(input_x, self.block_shape, self.paddings)
-
-
 class InvertPermutation(Primitive):
     """The permutation, a tuple, that undoes another.
 
@@ -377,17 +278,6 @@ class TensorToScalar(Primitive):
         return numbers(raw.reshape(1))[0]
 
 
-class TensorToTuple(Primitive):
-    """The elements of a tensor of rank 1 as a tuple of numbers."""
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, x: Tensor) -> tuple:
-        return tuple(numbers(raw_of(x, "TensorToTuple", "x")))
-
-
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, Tensor) else value
 
@@ -398,6 +288,28 @@ def _batch_to_space(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     if len(shape) == input_x.ndim - 1 and shape[0] == 1 and list(cut[0]) == [0, 0]:
         shape, cut = shape[1:], cut[1:]
     return batch_to_space_nd(input_x, shape, cut)
+
+
+def _space_to_batch(input_x: Tensor, *, block_shape: Any, paddings: Any) -> Tensor:
+    return space_to_batch_nd(input_x, block_shape, paddings)
+
+
+def _shape_of(x: Tensor, *, dtype: Any) -> Tensor:
+    return dyn_shape(x)
+
+
+def _reversed(input: Tensor, *, axis: Any) -> Tensor:
+    return flip(input, axis)
+
+
+def _copies(x: Any) -> tuple[Tensor, ...]:
+    """Copies of a tuple of Tensors."""
+    return tuple([wrap(raw_of(v, "IdentityN", "x").clone()) for v in x])
+
+
+def _elements(x: Tensor) -> tuple:
+    """The elements of a tensor of rank 1 as a tuple of numbers."""
+    return tuple(numbers(raw_of(x, "TensorToTuple", "x")))
 
 
 @op
@@ -422,15 +334,25 @@ def _matrix_diag(x: Tensor, k: Any, num_rows: Any, num_cols: Any, padding_value:
 BatchToSpace = with_attributes(
     "BatchToSpace", lambda input_x, block_size, crops: batch_to_space_nd(
         input_x, [block_size] * 2, crops), "block_size", "crops")
+BatchToSpaceND = with_attributes("BatchToSpaceND", batch_to_space_nd, "block_shape", "crops")
 BatchToSpaceNDV2 = primitive("BatchToSpaceNDV2", _batch_to_space)
 DiagPart = primitive("DiagPart", diag_part)
+DynamicShape = with_attributes("DynamicShape", _shape_of, dtype=9)
+IdentityN = primitive("IdentityN", _copies)
 MatrixDiagPartV3 = with_attributes("MatrixDiagPartV3", matrix_diag_part, align="RIGHT_LEFT")
 MatrixDiagV3 = with_attributes("MatrixDiagV3", _matrix_diag, align="RIGHT_LEFT")
 MatrixSetDiagV3 = with_attributes("MatrixSetDiagV3", matrix_set_diag, align="RIGHT_LEFT")
+ReverseSequence = with_attributes("ReverseSequence", reverse_sequence, "seq_dim", batch_dim=0)
+ReverseV2 = with_attributes("ReverseV2", _reversed, "axis", checks={"axis": whole_numbers})
+Roll = with_attributes("Roll", roll, "shifts", dims=None)
 SpaceToBatch = with_attributes(
     "SpaceToBatch", lambda input_x, block_size, paddings: space_to_batch_nd(
         input_x, [block_size] * 2, paddings), "block_size", "paddings")
+SpaceToBatchND = with_attributes("SpaceToBatchND", _space_to_batch, "block_shape", "paddings")
+TensorToTuple = primitive("TensorToTuple", _elements)
 TransposeView = primitive("TransposeView", transpose)
+Tril = with_attributes("Tril", tril, diagonal=0, checks={"diagonal": whole_number})
+Triu = with_attributes("Triu", triu, diagonal=0, checks={"diagonal": whole_number})
 
 
 @op
@@ -455,3 +377,4 @@ def _copy_with_slice(x: Tensor, y: Tensor) -> Tensor:
 CopyWithSlice = primitive("CopyWithSlice", _copy_with_slice)
 SelectView = primitive("SelectView", _select_view)
 TransposeExtView = primitive("TransposeExtView", _transpose_view)
+

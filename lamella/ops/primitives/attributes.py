@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...compat.arguments import of_mismatch
-from ...core.primitive import Primitive, examples_with
+from ...core.primitive import Primitive, examples_with, summary
+from ...core.require import of_type
+from ..arguments import as_int, as_ints
 
 Check = Callable[[str, str, Any], None]
 
 
+def whole_number(name: str, attribute: str, value: Any) -> None:
+    """Refuse what is no int."""
+    as_int(value, name, attribute)
+
+
+def whole_numbers(name: str, attribute: str, value: Any) -> None:
+    """Refuse what is neither an int nor a tuple or list of ints."""
+    as_ints(value, name, attribute)
+
+
 def positive_int(name: str, attribute: str, value: Any) -> None:
     """Refuse what isn't an int above 0, see `with_attributes`."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"For '{name}', '{attribute}' must be an int, but got {value!r} of type "
-                        f"{type(value).__name__}.")
+    of_type(value, int, attribute, name)
     if value <= 0:
         raise ValueError(f"For '{name}', '{attribute}' must be above 0, but got {value}.")
 
@@ -62,7 +73,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
         + [inspect.Parameter(n, kind, default=value) for n, value in defaults.items()])
 
     class _Configured(Primitive):
-        __doc__ = (f"The operator `{name}`, with the attributes {signature}."
+        __doc__ = (f"{summary(name, function)}, with the attributes {signature}."
                    f"{examples_with(f'ops.{name}(', function)}")
 
         def __init__(self, *args: Any, **kwargs: Any):
@@ -87,6 +98,6 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
             return function(*args, **kwargs, **{n: own[n] for n in self._names})
 
     _Configured.__name__ = _Configured.__qualname__ = name
-    _Configured.__module__ = function.__module__
+    _Configured.__module__ = sys._getframe(1).f_globals["__name__"]  # where pickle looks for it
     _Configured.__signature__ = signature  # type: ignore[attr-defined]
     return _Configured

@@ -30,6 +30,7 @@ from ..ranges import (
     tril_indices,
     triu_indices,
 )
+from .attributes import with_attributes
 
 __all__ = [
     "Cast", "Eye", "Fill", "FillDiagonal", "FillV2", "Fills", "LinSpace", "LogSpace", "Meshgrid",
@@ -39,28 +40,24 @@ __all__ = [
 
 Cast = primitive("Cast", cast)
 Fill = primitive("Fill", fill)
+FillV2 = primitive("FillV2", lambda shape, value: fill(value.dtype, shape, value))
 Fills = primitive("Fills", fills)
 Eye = primitive("Eye", eye)
 LinSpace = primitive("LinSpace", linspace)
+LogSpace = with_attributes("LogSpace", logspace, steps=10, base=10, dtype=mstype.float32)
 Ones = primitive("Ones", ones)
 OnesLike = primitive("OnesLike", ones_like)
+Range = with_attributes("Range", range, maxlen=1000000)
 ScalarCast = primitive("ScalarCast", scalar_cast)
 ScalarToArray = primitive("ScalarToArray", scalar_to_array)
 ScalarToTensor = primitive("ScalarToTensor", scalar_to_tensor)
+TrilIndices = with_attributes("TrilIndices", tril_indices, "row", "col", offset=0,
+                              dtype=mstype.int32)
+TriuIndices = with_attributes("TriuIndices", triu_indices, "row", "col", offset=0,
+                              dtype=mstype.int32)
 TupleToArray = primitive("TupleToArray", tuple_to_array)
 Zeros = primitive("Zeros", zeros)
 ZerosLike = primitive("ZerosLike", zeros_like)
-
-
-class FillV2(Primitive):
-    """A tensor of the shape given first, of the value and type of the Tensor given second."""
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, shape: Any, value: Tensor) -> Tensor:
-        return fill(value.dtype, shape, value)
 
 
 class FillDiagonal(Primitive):
@@ -85,50 +82,6 @@ class FillDiagonal(Primitive):
         return input_x.fill_diagonal(self.fill_value, self.wrap)
 
 
-class TrilIndices(Primitive):
-    """`ops.tril_indices` with its arguments as attributes; int32 by default."""
-
-    @prim_attr_register
-    def __init__(self, row: int, col: int, offset: int = 0, dtype: Any = mstype.int32):
-        pass
-
-    def __call__(self) -> Tensor:
-        return tril_indices(self.row, self.col, self.offset, dtype=self.dtype)
-
-
-class TriuIndices(Primitive):
-    """`ops.triu_indices` with its arguments as attributes; int32 by default."""
-
-    @prim_attr_register
-    def __init__(self, row: int, col: int, offset: int = 0, dtype: Any = mstype.int32):
-        pass
-
-    def __call__(self) -> Tensor:
-        return triu_indices(self.row, self.col, self.offset, dtype=self.dtype)
-
-
-class Range(Primitive):
-    """`ops.range` with the most numbers there may be as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, maxlen: int = 1000000):
-        pass
-
-    def __call__(self, start: Any, end: Any, step: Any) -> Tensor:
-        return range(start, end, step, self.maxlen)
-
-
-class LogSpace(Primitive):
-    """`ops.logspace` with the steps, base and type as attributes."""
-
-    @prim_attr_register
-    def __init__(self, steps: int = 10, base: int = 10, dtype: Any = mstype.float32):
-        pass
-
-    def __call__(self, start: Any, end: Any) -> Tensor:
-        return logspace(start, end, self.steps, self.base, dtype=self.dtype)
-
-
 class Meshgrid(Primitive):
     """`ops.meshgrid` of a tuple of Tensors.
 
@@ -147,3 +100,4 @@ class Meshgrid(Primitive):
 
     def __call__(self, inputs: Any) -> tuple[Tensor, ...]:
         return meshgrid(*inputs, indexing=self.indexing)
+

@@ -17,30 +17,8 @@ __all__ = ["FusedAddTopKDiv", "GroupTopk", "MoeDistributeCombine", "MoeDistribut
            "MoeFinalizeRouting", "MoeInitRoutingV2", "MoeTokenUnpermute"]
 
 
-class MoeInitRoutingV2(Primitive):
-    """Tokens ordered by expert: `ops.moe_init_routing_v2`, with the same inputs."""
-
-    def __init__(self):
-        super().__init__("MoeInitRoutingV2")
-
-    def __call__(self, x: Tensor, expert_idx: Tensor, active_num: int, expert_capacity: int,
-                 expert_num: int, drop_pad_mode: int, expert_tokens_count_or_cumsum_flag: int,
-                 expert_tokens_before_capacity_flag: bool) -> tuple[Tensor, ...]:
-        return experts.moe_init_routing_v2(
-            x, expert_idx, active_num, expert_capacity, expert_num, drop_pad_mode,
-            expert_tokens_count_or_cumsum_flag, expert_tokens_before_capacity_flag)
-
-
-class MoeTokenUnpermute(Primitive):
-    """Tokens back in their order: `ops.moe_token_unpermute`, with the same inputs."""
-
-    def __init__(self):
-        super().__init__("MoeTokenUnpermute")
-
-    def __call__(self, permuted_tokens: Tensor, sorted_indices: Tensor, probs: Tensor | None = None,
-                 padded_mode: bool = False, restore_shape: Any = None) -> Tensor:
-        return experts.moe_token_unpermute(permuted_tokens, sorted_indices, probs, padded_mode,
-                                           restore_shape)
+MoeInitRoutingV2 = primitive("MoeInitRoutingV2", experts.moe_init_routing_v2)
+MoeTokenUnpermute = primitive("MoeTokenUnpermute", experts.moe_token_unpermute)
 
 
 class MoeFinalizeRouting(Primitive):

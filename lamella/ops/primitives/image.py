@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ...core.primitive import primitive
-from ...core.require import one_of
+from ...core.require import of_type, one_of
 from ...tensors.tensor import Tensor, wrap
 from .. import image, interpolation
 from ..arguments import FLOATS, as_ints, as_shape, require, require_values, typed
@@ -34,9 +34,7 @@ class _Resize(Attributed):
     def __init__(self, align_corners: bool = False, half_pixel_centers: bool = False):
         for name, value in (("align_corners", align_corners),
                             ("half_pixel_centers", half_pixel_centers)):
-            if not isinstance(value, bool):
-                raise TypeError(f"For '{type(self).__name__}', '{name}' must be a bool, "
-                                f"but got {value!r}.")
+            of_type(value, bool, name, type(self).__name__)
         super().__init__(align_corners=align_corners, half_pixel_centers=half_pixel_centers)
 
     def __call__(self, image: Any, size: Any) -> Any:

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ...core.errors import op
+from ...core.require import of_type
 from ...core.tape import TapeFunction
 from ...tensors.tensor import Tensor, wrap
 from .. import loss as fn
@@ -463,9 +464,7 @@ class RNNTLoss(Attributed):
 
     def __init__(self, blank_label: int = 0):
         super().__init__(blank_label=blank_label)
-        if not isinstance(blank_label, int) or isinstance(blank_label, bool):
-            raise TypeError(f"For 'RNNTLoss', 'blank_label' must be an int, but got "
-                            f"{type(blank_label).__name__}.")
+        of_type(blank_label, int, "blank_label", "RNNTLoss")
 
     def __call__(self, acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths: Tensor
                  ) -> tuple[Tensor, Tensor]:

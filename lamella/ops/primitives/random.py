@@ -29,6 +29,7 @@ from ..operands import flag, floating
 from ..primitive import Primitive
 from ..random import cauchy, draw, laplace_from, standard_gamma
 from ..sampling import bernoulli, multinomial_with_replacement, randperm
+from .attributes import with_attributes
 
 __all__ = [
     "Bernoulli", "Cauchy", "Gamma", "LogNormalReverse", "Multinomial",
@@ -427,12 +428,4 @@ class Randperm(Primitive):
         return wrap(out.to(to_raw(self.dtype, self.name)))
 
 
-class RandpermV2(Primitive):
-    """`ops.randperm` with seeds and type as attributes."""
-
-    @prim_attr_register
-    def __init__(self, seed: int = 0, offset: int = 0, dtype: Any = mstype.int64):
-        pass
-
-    def __call__(self, n: Any) -> Tensor:
-        return randperm(n, self.seed, self.offset, self.dtype)
+RandpermV2 = with_attributes("RandpermV2", randperm, seed=0, offset=0, dtype=mstype.int64)

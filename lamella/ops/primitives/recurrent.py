@@ -8,6 +8,7 @@ import torch
 
 from ...autodiff.forward import recurrent_kernels
 from ...core import context
+from ...core.require import of_type
 from ...machine.cudnn_recurrent import kernel_for
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
@@ -222,9 +223,7 @@ class Packed(Attributed):
                 raise ValueError(f"For '{name}', the '{argument}' must be int and must be > 0, "
                                  f"but got {value!r}.")
         for argument in ("has_bias", "bidirectional"):
-            if not isinstance(self.__dict__[argument], bool):
-                raise TypeError(f"For '{name}', '{argument}' must be a bool, "
-                                f"but got {self.__dict__[argument]!r}.")
+            of_type(self.__dict__[argument], bool, argument, name)
         if not isinstance(dropout, float):
             raise TypeError(f"For '{name}', 'dropout' must be a float, but got {dropout!r}.")
         if not 0 <= dropout <= 1:

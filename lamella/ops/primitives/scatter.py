@@ -11,7 +11,6 @@ from ...core.errors import op
 from ...core.primitive import examples_of
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import indices_of
-from ..composite import prim_attr_register
 from ..primitive import Primitive, primitive
 from ..scatter import (
     index_add,
@@ -50,7 +49,7 @@ from ..scatter_nd import (
     tensor_scatter_update,
 )
 from .attributed import Attributed
-from .attributes import with_attributes
+from .attributes import whole_number, with_attributes
 
 __all__ = [
     "IndexAdd", "IndexFill", "IndexPut", "InplaceAdd", "InplaceIndexAdd", "InplaceSub",
@@ -115,85 +114,6 @@ ScatterNdMax = _locking("ScatterNdMax", scatter_nd_max)
 ScatterNdMin = _locking("ScatterNdMin", scatter_nd_min)
 
 
-class TensorScatterElements(Primitive):
-    """`ops.tensor_scatter_elements` with axis and reduction as attributes."""
-
-    @prim_attr_register
-    def __init__(self, axis: int = 0, reduction: str = "none"):
-        pass
-
-    def __call__(self, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        return tensor_scatter_elements(data, indices, updates, self.axis, self.reduction)
-
-
-class ScatterAddWithAxis(Primitive):
-    """`ops.tensor_scatter_elements` that adds, with the axis as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, axis: int = 0):
-        if isinstance(axis, bool) or not isinstance(axis, int):
-            raise TypeError(f"For 'ScatterAddWithAxis', 'axis' must be an int, but got {axis!r} of "
-                            f"type {type(axis).__name__}.")
-
-    def __call__(self, data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        return tensor_scatter_elements(data, indices, updates, self.axis, "add")
-
-
-class IndexAdd(Primitive):
-    """`ops.index_add` with the axis as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, axis: int, use_lock: bool = True, check_index_bound: bool = True):
-        pass
-
-    def __call__(self, x: Any, indices: Tensor, y: Tensor) -> Tensor:
-        return index_add(x, indices, y, self.axis)
-
-
-class InplaceUpdate(Primitive):
-    """`ops.inplace_update` with the rows' numbers as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, indices: Any):
-        pass
-
-    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
-        return inplace_update(x, v, self.indices)
-
-
-class InplaceUpdateV2(Primitive):
-    """`ops.inplace_update` with the rows' numbers in the middle."""
-
-    @prim_attr_register
-    def __init__(self):
-        pass
-
-    def __call__(self, x: Tensor, indices: Any, v: Tensor) -> Tensor:
-        return inplace_update(x, v, indices)
-
-
-class InplaceAdd(Primitive):
-    """`ops.inplace_add` with the rows' numbers as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, indices: Any):
-        pass
-
-    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
-        return inplace_add(x, v, self.indices)
-
-
-class InplaceSub(Primitive):
-    """`ops.inplace_sub` with the rows' numbers as an attribute."""
-
-    @prim_attr_register
-    def __init__(self, indices: Any):
-        pass
-
-    def __call__(self, x: Tensor, v: Tensor) -> Tensor:
-        return inplace_sub(x, v, self.indices)
-
-
 @op
 def _index_put(x1: Tensor, x2: Tensor, indices: Any, accumulate: Any) -> Tensor:
     positions = tuple([i._raw if i._raw.dtype is torch.bool else indices_of(i, "IndexPut")
@@ -221,4 +141,22 @@ class InplaceIndexAdd(Attributed):
         return wrap(var._raw)
 
 
+def _added_along(data: Tensor, indices: Tensor, updates: Tensor, *, axis: int) -> Tensor:
+    return tensor_scatter_elements(data, indices, updates, axis, "add")
+
+
+def _updated(x: Tensor, indices: Any, v: Tensor) -> Tensor:
+    return inplace_update(x, v, indices)
+
+
+IndexAdd = with_attributes("IndexAdd", index_add, "axis", use_lock=True, check_index_bound=True)
 IndexPut = with_attributes("IndexPut", _index_put, accumulate=0)
+InplaceAdd = with_attributes("InplaceAdd", inplace_add, "indices")
+InplaceSub = with_attributes("InplaceSub", inplace_sub, "indices")
+InplaceUpdate = with_attributes("InplaceUpdate", inplace_update, "indices")
+InplaceUpdateV2 = primitive("InplaceUpdateV2", _updated)
+ScatterAddWithAxis = with_attributes("ScatterAddWithAxis", _added_along, axis=0,
+                                     checks={"axis": whole_number})
+TensorScatterElements = with_attributes("TensorScatterElements", tensor_scatter_elements, axis=0,
+                                        reduction="none")
+

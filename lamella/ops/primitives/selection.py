@@ -17,12 +17,25 @@ from ..select import masked_fill, masked_scatter, masked_select, nonzero, select
 from ..slicing import slice, strided_slice  # noqa: A004
 from ..sorting import bucketize, searchsorted, sort, top_k, unique, unique_consecutive
 from ..sorting import unique_with_pad as _unique_with_pad
+from .attributes import with_attributes
 
 __all__ = [
     "Bucketize", "Gather", "GatherD", "GatherNd", "GatherV2", "ListDiff", "MaskedFill",
     "MaskedScatter", "MaskedSelect", "NonZero", "SearchSorted", "Select", "Slice", "Sort",
     "StridedSlice", "TopK", "Unique", "UniqueConsecutive", "UniqueWithPad", "UnravelIndex",
 ]
+
+
+
+def _bucketized(input: Tensor, *, boundaries: Any) -> Tensor:
+    return bucketize(input, boundaries, right=True)
+
+
+def _found(sorted_sequence: Tensor, values: Tensor, sorter: Tensor | None = None, *, dtype: Any,
+           right: bool) -> Tensor:
+    return searchsorted(sorted_sequence, values, out_int32=dtype is mstype.int32, right=right,
+                        sorter=sorter)
+
 
 GatherD = primitive("GatherD", gather_d)
 GatherNd = primitive("GatherNd", gather_nd)
@@ -32,7 +45,11 @@ MaskedSelect = primitive("MaskedSelect", masked_select)
 NonZero = primitive("NonZero", nonzero)
 Select = primitive("Select", select)
 Slice = primitive("Slice", slice)
+Bucketize = with_attributes("Bucketize", _bucketized, "boundaries")
+SearchSorted = with_attributes("SearchSorted", _found, dtype=mstype.int64, right=False)
 Unique = primitive("Unique", unique)
+UniqueConsecutive = with_attributes("UniqueConsecutive", unique_consecutive, return_inverse=False,
+                                    return_counts=False, dim=None)
 UniqueWithPad = primitive("UniqueWithPad", _unique_with_pad)
 
 
@@ -111,42 +128,6 @@ class Sort(Primitive):
         return sort(x, self.axis, self.descending)
 
 
-class SearchSorted(Primitive):
-    """`ops.searchsorted` with the side and the type of the result as attributes."""
-
-    @prim_attr_register
-    def __init__(self, dtype: Any = mstype.int64, right: bool = False):
-        pass
-
-    def __call__(self, sorted_sequence: Tensor, values: Tensor,
-                 sorter: Tensor | None = None) -> Tensor:
-        return searchsorted(sorted_sequence, values, out_int32=self.dtype is mstype.int32,
-                            right=self.right, sorter=sorter)
-
-
-class Bucketize(Primitive):
-    """`ops.bucketize` with the boundaries as an attribute; what equals one lies after it."""
-
-    @prim_attr_register
-    def __init__(self, boundaries: Any):
-        pass
-
-    def __call__(self, input: Tensor) -> Tensor:
-        return bucketize(input, self.boundaries, right=True)
-
-
-class UniqueConsecutive(Primitive):
-    """`ops.unique_consecutive` with its options as attributes."""
-
-    @prim_attr_register
-    def __init__(self, return_inverse: bool = False, return_counts: bool = False,
-                 dim: int | None = None):
-        pass
-
-    def __call__(self, input: Tensor) -> Any:
-        return unique_consecutive(input, self.return_inverse, self.return_counts, self.dim)
-
-
 class UnravelIndex(Primitive):
     """The coordinates of indices into a flattened tensor: (k, n) for n indices.
 
@@ -185,3 +166,4 @@ class ListDiff(Primitive):
         known = torch.isin(raw_of(x, "ListDiff", "x"), raw_of(y, "ListDiff", "y"))
         positions = (~known).nonzero()[:, 0]
         return wrap(x._raw[positions]), cast(wrap(positions), self.out_idx)
+

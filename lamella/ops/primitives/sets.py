@@ -9,6 +9,7 @@ import torch
 
 from ...core import dtype as mstype
 from ...core.errors import op
+from ...core.require import of_type
 from ...tensors.tensor import Tensor, wrap
 from .attributed import Attributed
 from .attributes import with_attributes
@@ -164,9 +165,7 @@ class RaggedTensorToTensor(Attributed):
 
     def __init__(self, row_partition_types: list[str]):
         kinds = ("ROW_SPLITS", "FIRST_DIM_SIZE", "VALUE_ROWIDS")
-        if not isinstance(row_partition_types, list):
-            raise TypeError("For 'RaggedTensorToTensor', 'row_partition_types' must be a list, "
-                            f"but got {row_partition_types!r}.")
+        of_type(row_partition_types, list, "row_partition_types", "RaggedTensorToTensor")
         first, *others = row_partition_types or [""]
         if first not in kinds[:2] or set(others) - {kinds[0] if first == kinds[0] else kinds[2]} \
                 or first == kinds[1] and not others:

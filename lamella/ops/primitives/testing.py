@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import dtype as mstype
+from ...core.require import of_type
 from ...tensors.tensor import Tensor
 from .attributed import Attributed
 
@@ -22,9 +23,7 @@ class ConvertToDynamic(Attributed):
     """
 
     def __init__(self, is_dynamic_rank: bool = False):
-        if not isinstance(is_dynamic_rank, bool):
-            raise TypeError(f"For 'ConvertToDynamic', 'is_dynamic_rank' must be a bool, but got "
-                            f"{is_dynamic_rank!r}.")
+        of_type(is_dynamic_rank, bool, "is_dynamic_rank", "ConvertToDynamic")
         super().__init__(is_dynamic_rank=is_dynamic_rank)
 
     def __call__(self, input: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 
 import lamella as ms
-from lamella import communication, hal, ops, runtime
+from lamella import communication, hal, nn, ops, runtime
 from lamella.communication import groups, joining, messages, rules
 from lamella.device import kinds
 from lamella.parallel import parts, sharding
@@ -141,3 +141,21 @@ def test_streams_and_events_are_the_device_s():
     ms.ms_memory_recycle()
     assert counts() == {"synchronize": 1}
     assert ms.Tensor([1.0]).to("CPU").pin_memory().is_pinned()
+
+
+def test_draws_are_those_of_the_device_s_generator():
+    image, boxes = ms.Tensor([20, 30, 3], ms.int32), ms.Tensor([[[0.1, 0.2, 0.6, 0.8]]])
+    logits, labels = ops.ones((2, 3)), ms.Tensor([[1], [2]], ms.int32)
+    weights, biases = ops.ones((7, 3)), ops.zeros(7)
+    draws = {
+        "mask": lambda: ops.DropoutGenMask(0, 0)((40, 40), 0.5),
+        "part": lambda: ops.SampleDistortedBoundingBoxV2(3, 0)(image, boxes, ms.Tensor(0.3))[2],
+        "classes": lambda: nn.SampledSoftmaxLoss(3, 7, 1, seed=3)(weights, biases, labels, logits),
+        "order": lambda: ops.Randperm(9)(ms.Tensor([9], ms.int32)),
+    }
+    for name, draw in draws.items():
+        ms.set_seed(5)
+        first = draw()
+        torch.manual_seed(99)  # PyTorch's generators, which none of them may take
+        ms.set_seed(5)
+        assert first.device == "simulated:1" and (draw() == first).all(), name

@@ -31,7 +31,7 @@ def training(x):
 def test_a_training_step():
     x = torch.randn(SHAPE)
     graph = recorded(training, x)
-    found = pool_channels_last(graph)
+    found = pool_channels_last(graph, graph)
     assert found is not None and count(found, "clone") == 3 and count(graph, "clone") == 0
     check_same(graph, found, [x], 0.0)
 
@@ -39,12 +39,32 @@ def test_a_training_step():
 def test_it_is_left_out_where_the_peak_would_grow():
     x = torch.randn(SHAPE)
     graph = recorded(lambda x: F.max_pool2d(x, 2), x)
-    assert pool_channels_last(graph) is None
+    assert pool_channels_last(graph, graph) is None
+
+
+def test_an_answer():
+    x, ones = torch.randn(SHAPE), torch.ones(16)
+    graph = recorded(lambda x: F.max_pool2d(F.batch_norm(x.sin(), ones, ones), 3, 2, 1), x)
+    found = pool_channels_last(graph, graph)  # the normalization holds its input and its result
+    assert found is not None and count(found, "clone") == 3
+    check_same(graph, found, [x], 0.0)
+
+
+def test_it_stays_after_trials_that_keep_no_other_layout():
+    step = ms.jit(ms.value_and_grad(lambda x: ops.max_pool2d(x.sin().sin().sin(), 2).sum()))
+    x = ms.Tensor(torch.randn(SHAPE).numpy())
+    for _ in range(2):
+        step(x)
+    (found,) = step.graphs(x)
+    execution = found.execution
+    execution._measured = True
+    plan = execution._plan_of(execution.graph, execution.graph)
+    assert sum(count(stage.module, "clone") for stage in plan.stages) >= 2
 
 
 def test_small_planes_stay():
     graph = recorded(training, torch.randn(2, 4, 8, 8))
-    assert pool_channels_last(graph) is None
+    assert pool_channels_last(graph, graph) is None
 
 
 def test_trials_start_from_the_graph_without_it():

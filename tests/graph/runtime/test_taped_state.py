@@ -50,7 +50,7 @@ def test_state_that_only_an_object_keeps_stays_on_the_tape():
         def construct(self, x):
             return super().construct(x) * 2
 
-    with pytest.warns(UserWarning, match="keeps what is differentiated"):
+    with pytest.warns(UserWarning, match="keeps a differentiated Tensor outside of its result"):
         found, _ = steps_of(Hidden, jit)
     assert_alike(found, steps_of(Hidden, lambda f: f)[0])
 

@@ -18,9 +18,7 @@ def _row(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-@row("relu")
-def _relu(aval: Aval, x: Any) -> Any:
-    return jnp.maximum(x, jnp.zeros((), x.dtype))
+row("relu")(lambda aval, x: jnp.maximum(x, jnp.zeros((), x.dtype)))
 
 
 @row("threshold_backward")
@@ -38,24 +36,10 @@ def _threshold(aval: Aval, x: Any, threshold: Any, value: Any) -> Any:
                      ).astype(aval.dtype)
 
 
-@_row("sigmoid")
-def _sigmoid(x: Any) -> Any:
-    return jax.nn.sigmoid(x)
-
-
-@_row("sigmoid_backward")
-def _sigmoid_backward(g: Any, y: Any) -> Any:
-    return g * jnp.conj((1 - y) * y)
-
-
-@_row("tanh_backward")
-def _tanh_backward(g: Any, y: Any) -> Any:
-    return g * jnp.conj(1 - y * y)
-
-
-@_row("leaky_relu")
-def _leaky_relu(x: Any, slope: Any) -> Any:
-    return jnp.where(x > 0, x, x * slope)
+_row("sigmoid")(lambda x: jax.nn.sigmoid(x))
+_row("sigmoid_backward")(lambda g, y: g * jnp.conj((1 - y) * y))
+_row("tanh_backward")(lambda g, y: g * jnp.conj(1 - y * y))
+_row("leaky_relu")(lambda x, slope: jnp.where(x > 0, x, x * slope))
 
 
 @row("leaky_relu_backward")
@@ -65,9 +49,7 @@ def _leaky_relu_backward(aval: Aval, g: Any, x: Any, slope: Any, is_result: bool
     return jnp.where(x > 0, wider, wider * of_type(slope, kind)).astype(aval.dtype)
 
 
-@_row("_prelu_kernel")
-def _prelu(x: Any, weight: Any) -> Any:
-    return jnp.where(x > 0, x, x * weight)
+_row("_prelu_kernel")(lambda x, weight: jnp.where(x > 0, x, x * weight))
 
 
 @row("_prelu_kernel_backward")
@@ -106,9 +88,7 @@ def _gelu_backward(aval: Aval, g: Any, x: Any, approximate: str) -> Any:
     return found.astype(aval.dtype)
 
 
-@_row("silu")
-def _silu(x: Any) -> Any:
-    return x / (1 + jnp.exp(-x))
+_row("silu")(lambda x: x / (1 + jnp.exp(-x)))
 
 
 @_row("silu_backward")
@@ -117,9 +97,7 @@ def _silu_backward(g: Any, x: Any) -> Any:
     return g * s * (1 + x * (1 - s))
 
 
-@_row("mish")
-def _mish(x: Any) -> Any:
-    return x * jnp.tanh(jnp.log1p(jnp.exp(x)))
+_row("mish")(lambda x: x * jnp.tanh(jnp.log1p(jnp.exp(x))))
 
 
 @_row("mish_backward")
@@ -134,29 +112,12 @@ def _hardtanh(aval: Aval, x: Any, least: Any, most: Any) -> Any:
     return jnp.clip(x.astype(kind), of_type(least, kind), of_type(most, kind)).astype(aval.dtype)
 
 
-@_row("hardtanh_backward")
-def _hardtanh_backward(g: Any, x: Any, least: Any, most: Any) -> Any:
-    return jnp.where((x <= least) | (x >= most), 0, g)
-
-
-@_row("hardswish")
-def _hardswish(x: Any) -> Any:
-    return x * jnp.clip(x + 3, 0, 6) / 6
-
-
-@_row("hardswish_backward")
-def _hardswish_backward(g: Any, x: Any) -> Any:
-    return jnp.where(x <= -3, 0, jnp.where(x < 3, g * (x / 3 + 0.5), g))
-
-
-@_row("hardsigmoid")
-def _hardsigmoid(x: Any) -> Any:
-    return jnp.clip(x + 3, 0, 6) / 6
-
-
-@_row("hardsigmoid_backward")
-def _hardsigmoid_backward(g: Any, x: Any) -> Any:
-    return jnp.where((x > -3) & (x < 3), g / 6, 0)
+_row("hardtanh_backward")(lambda g, x, least, most: jnp.where((x <= least) | (x >= most), 0, g))
+_row("hardswish")(lambda x: x * jnp.clip(x + 3, 0, 6) / 6)
+_row("hardswish_backward")(
+    lambda g, x: jnp.where(x <= -3, 0, jnp.where(x < 3, g * (x / 3 + 0.5), g)))
+_row("hardsigmoid")(lambda x: jnp.clip(x + 3, 0, 6) / 6)
+_row("hardsigmoid_backward")(lambda g, x: jnp.where((x > -3) & (x < 3), g / 6, 0))
 
 
 @_row("softplus")
@@ -170,19 +131,11 @@ def _softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
     return jnp.where(x * beta > threshold, g, g * z / (z + 1))
 
 
-@_row("softshrink")
-def _softshrink(x: Any, lambd: Any) -> Any:
-    return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))
-
-
-@_row("softshrink_backward", "hardshrink_backward")
-def _shrink_backward(g: Any, x: Any, lambd: Any) -> Any:
-    return jnp.where((x >= -lambd) & (x <= lambd), 0, g)
-
-
-@_row("hardshrink")
-def _hardshrink(x: Any, lambd: Any) -> Any:
-    return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
+_row("softshrink")(
+    lambda x, lambd: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))
+_row("softshrink_backward", "hardshrink_backward")(
+    lambda g, x, lambd: jnp.where((x >= -lambd) & (x <= lambd), 0, g))
+_row("hardshrink")(lambda x, lambd: jnp.where((x >= -lambd) & (x <= lambd), 0, x))
 
 
 @_row("elu")

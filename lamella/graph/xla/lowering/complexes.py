@@ -19,27 +19,15 @@ def _conj(aval: Aval, x: Any) -> Any:
     return jnp.conj(x)
 
 
-@row("_neg_view", view=True)
-def _negative(aval: Aval, x: Any) -> Any:
-    return -x
+row("_neg_view", view=True)(lambda aval, x: -x)
 
 
 row("resolve_conj", "resolve_neg")(_as_given)
 
 
-@row("view_as_real", view=True)
-def _parts(aval: Aval, x: Any) -> Any:
-    return jnp.stack([jnp.real(x), jnp.imag(x)], -1)
-
-
-@row("view_as_complex", view=True)
-def _joined(aval: Aval, x: Any) -> Any:
-    return lax.complex(x[..., 0], x[..., 1])
-
-
-@row("complex")
-def _complex(aval: Aval, x: Any, y: Any) -> Any:
-    return lax.complex(*jnp.broadcast_arrays(x, y))
+row("view_as_real", view=True)(lambda aval, x: jnp.stack([jnp.real(x), jnp.imag(x)], -1))
+row("view_as_complex", view=True)(lambda aval, x: lax.complex(x[..., 0], x[..., 1]))
+row("complex")(lambda aval, x, y: lax.complex(*jnp.broadcast_arrays(x, y)))
 
 
 @row("polar")

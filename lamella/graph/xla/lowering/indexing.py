@@ -21,9 +21,7 @@ def _places(x: Any, indices: list[Any]) -> tuple[Any, ...]:
                  for axis, i in enumerate(indices))
 
 
-@row("index.Tensor", "_unsafe_index.Tensor")
-def _index(aval: Aval, x: Any, indices: list[Any]) -> Any:
-    return x[_places(x, indices)]
+row("index.Tensor", "_unsafe_index.Tensor")(lambda aval, x, indices: x[_places(x, indices)])
 
 
 @row("index_put", "_unsafe_index_put", "_index_put_impl")
@@ -51,9 +49,7 @@ def _index_select(aval: Aval, x: Any, dim: int, index: Any) -> Any:
     return jnp.take(x, index.reshape(-1), dim, mode="clip")
 
 
-@row("embedding")
-def _embedding(aval: Aval, weight: Any, index: Any, *_: Any) -> Any:
-    return jnp.take(weight, index, 0, mode="clip")
+row("embedding")(lambda aval, weight, index, *_: jnp.take(weight, index, 0, mode="clip"))
 
 
 @row("embedding_dense_backward")

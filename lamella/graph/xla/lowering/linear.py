@@ -14,9 +14,8 @@ def _product(aval: Aval, x: Any, y: Any) -> Any:
     return jnp.matmul(x.astype(kind), y.astype(kind))
 
 
-@row("mm", "bmm", "mv", "dot", "vdot", "matmul")
-def _matmul(aval: Aval, x: Any, y: Any) -> Any:
-    return _product(aval, x, y).astype(aval.dtype)
+row("mm", "bmm", "mv", "dot", "vdot", "matmul")(
+    lambda aval, x, y: _product(aval, x, y).astype(aval.dtype))
 
 
 @row("addmm", "baddbmm", "addmv")
@@ -31,14 +30,9 @@ def _addmm(aval: Aval, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
     return found.astype(aval.dtype)
 
 
-@row("addr")
-def _addr(aval: Aval, bias: Any, x: Any, y: Any, beta: Any, alpha: Any) -> Any:
-    return _addmm(aval, bias, x[:, None], y[None, :], beta, alpha)
-
-
-@row("outer", "ger")
-def _outer(aval: Aval, x: Any, y: Any) -> Any:
-    return jnp.outer(x, y).astype(aval.dtype)
+row("addr")(
+    lambda aval, bias, x, y, beta, alpha: _addmm(aval, bias, x[:, None], y[None, :], beta, alpha))
+row("outer", "ger")(lambda aval, x, y: jnp.outer(x, y).astype(aval.dtype))
 
 
 @row("_euclidean_dist")

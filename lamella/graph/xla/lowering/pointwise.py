@@ -92,19 +92,9 @@ def _factor(alpha: Any, kind: str) -> Any:
     return 1 if alpha == 1 else of_type(alpha, kind)
 
 
-@_row("mul.Tensor", "mul.Scalar")
-def _mul(x: Any, y: Any) -> Any:
-    return jnp.logical_and(x, y) if x.dtype == bool else x * y
-
-
-@_row("div.Tensor", "div.Scalar", inexact=True)
-def _div(x: Any, y: Any) -> Any:
-    return x / y
-
-
-@_row("floor_divide", "floor_divide.Scalar")
-def _floor_divide(x: Any, y: Any) -> Any:
-    return _floor_of_quotient(x, y)
+_row("mul.Tensor", "mul.Scalar")(lambda x, y: jnp.logical_and(x, y) if x.dtype == bool else x * y)
+_row("div.Tensor", "div.Scalar", inexact=True)(lambda x, y: x / y)
+_row("floor_divide", "floor_divide.Scalar")(lambda x, y: _floor_of_quotient(x, y))
 
 
 @row("div.Tensor_mode", "div.Scalar_mode")
@@ -141,9 +131,7 @@ def _remainder(x: Any, y: Any) -> Any:
     return jnp.where((left != 0) & ((y < 0) != (left < 0)), left + y, left)
 
 
-@_row("fmod.Tensor", "fmod.Scalar")
-def _fmod(x: Any, y: Any) -> Any:
-    return lax.rem(*jnp.broadcast_arrays(x, y))
+_row("fmod.Tensor", "fmod.Scalar")(lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)))
 
 
 @row("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
@@ -171,39 +159,15 @@ def _power(x: Any, y: float) -> Any:
     return jnp.power(x, jnp.asarray(y, x.dtype))
 
 
-@_row("reciprocal", inexact=True)
-def _reciprocal(x: Any) -> Any:
-    return 1 / x
-
-
-@_row("rsqrt", inexact=True)
-def _rsqrt(x: Any) -> Any:
-    return 1 / jnp.sqrt(x)
-
-
-@_row("digamma", inexact=True)
-def _digamma(x: Any) -> Any:
-    return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jax.scipy.special.digamma(x))
-
-
-@_row("round")
-def _round(x: Any) -> Any:
-    return jnp.round(x) if is_inexact(str(x.dtype)) else x
-
-
-@_row("frac")
-def _frac(x: Any) -> Any:
-    return x - jnp.trunc(x)
-
-
-@_row("sinc", inexact=True)
-def _sinc(x: Any) -> Any:
-    return jnp.sinc(x)
-
-
-@_row("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", inexact=True)
-def _xlogy(x: Any, y: Any) -> Any:
-    return jnp.where(jnp.isnan(y), y, jnp.where(x == 0, 0, x * jnp.log(y)))
+_row("reciprocal", inexact=True)(lambda x: 1 / x)
+_row("rsqrt", inexact=True)(lambda x: 1 / jnp.sqrt(x))
+_row("digamma", inexact=True)(
+    lambda x: jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jax.scipy.special.digamma(x)))
+_row("round")(lambda x: jnp.round(x) if is_inexact(str(x.dtype)) else x)
+_row("frac")(lambda x: x - jnp.trunc(x))
+_row("sinc", inexact=True)(lambda x: jnp.sinc(x))
+_row("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", inexact=True)(
+    lambda x, y: jnp.where(jnp.isnan(y), y, jnp.where(x == 0, 0, x * jnp.log(y))))
 
 
 @row("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar",
@@ -223,9 +187,8 @@ def _where(aval: Aval, condition: Any, x: Any, y: Any) -> Any:
     return jnp.where(condition.astype(bool), of_type(x, aval.dtype), of_type(y, aval.dtype))
 
 
-@row("masked_fill.Scalar", "masked_fill.Tensor")
-def _masked_fill(aval: Aval, x: Any, mask: Any, value: Any) -> Any:
-    return jnp.where(mask, of_type(value, aval.dtype), x)
+row("masked_fill.Scalar", "masked_fill.Tensor")(
+    lambda aval, x, mask, value: jnp.where(mask, of_type(value, aval.dtype), x))
 
 
 @row("clamp", "clamp.Tensor")
@@ -239,14 +202,8 @@ def _clamp(aval: Aval, x: Any, least: Any, most: Any) -> Any:
     return found.astype(aval.dtype)
 
 
-@row("clamp_min", "clamp_min.Tensor")
-def _clamp_min(aval: Aval, x: Any, least: Any) -> Any:
-    return _clamp(aval, x, least, None)
-
-
-@row("clamp_max", "clamp_max.Tensor")
-def _clamp_max(aval: Aval, x: Any, most: Any) -> Any:
-    return _clamp(aval, x, None, most)
+row("clamp_min", "clamp_min.Tensor")(lambda aval, x, least: _clamp(aval, x, least, None))
+row("clamp_max", "clamp_max.Tensor")(lambda aval, x, most: _clamp(aval, x, None, most))
 
 
 @_row("lerp.Scalar", "lerp.Tensor")
@@ -254,14 +211,8 @@ def _lerp(x: Any, y: Any, weight: Any) -> Any:
     return jnp.where(jnp.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))
 
 
-@_row("addcmul")
-def _addcmul(x: Any, y: Any, z: Any, value: Any) -> Any:
-    return x + value * y * z
-
-
-@_row("addcdiv")
-def _addcdiv(x: Any, y: Any, z: Any, value: Any) -> Any:
-    return x + value * y / z
+_row("addcmul")(lambda x, y, z, value: x + value * y * z)
+_row("addcdiv")(lambda x, y, z, value: x + value * y / z)
 
 
 @row("nan_to_num")
@@ -273,19 +224,10 @@ def _nan_to_num(aval: Aval, x: Any, nan: Any, above: Any, below: Any) -> Any:
     return jnp.nan_to_num(x, nan=nan or 0.0, posinf=above, neginf=below)
 
 
-@_row("heaviside")
-def _heaviside(x: Any, y: Any) -> Any:
-    return jnp.where(x == 0, y, jnp.where(jnp.isnan(x), x, (x > 0).astype(x.dtype)))
-
-
-@_row("deg2rad", inexact=True)
-def _deg2rad(x: Any) -> Any:
-    return x * (math.pi / 180)
-
-
-@_row("rad2deg", inexact=True)
-def _rad2deg(x: Any) -> Any:
-    return x * (180 / math.pi)
+_row("heaviside")(
+    lambda x, y: jnp.where(x == 0, y, jnp.where(jnp.isnan(x), x, (x > 0).astype(x.dtype))))
+_row("deg2rad", inexact=True)(lambda x: x * (math.pi / 180))
+_row("rad2deg", inexact=True)(lambda x: x * (180 / math.pi))
 
 
 @row("clone", "lift_fresh_copy", "contiguous", "alias_copy", "detach_copy")
@@ -306,16 +248,7 @@ def _to_copy(aval: Aval, x: Any, *_: Any) -> Any:
     return x.astype(aval.dtype)
 
 
-@row("copy")
-def _copy(aval: Aval, x: Any, y: Any, *_: Any) -> Any:
-    return jnp.broadcast_to(y.astype(aval.dtype), aval.shape)
-
-
-@row("fill.Scalar", "fill.Tensor")
-def _fill(aval: Aval, x: Any, value: Any) -> Any:
-    return jnp.broadcast_to(of_type(value, aval.dtype), aval.shape)
-
-
-@row("zero")
-def _zero(aval: Aval, x: Any) -> Any:
-    return jnp.zeros(aval.shape, aval.dtype)
+row("copy")(lambda aval, x, y, *_: jnp.broadcast_to(y.astype(aval.dtype), aval.shape))
+row("fill.Scalar", "fill.Tensor")(
+    lambda aval, x, value: jnp.broadcast_to(of_type(value, aval.dtype), aval.shape))
+row("zero")(lambda aval, x: jnp.zeros(aval.shape, aval.dtype))

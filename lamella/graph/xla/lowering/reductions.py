@@ -33,34 +33,12 @@ def _mean(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = 
                                            ).astype(aval.dtype)
 
 
-@row("amax")
-def _amax(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
-    return x.max(axes_of(x, dim), keepdims=keep)
-
-
-@row("amin")
-def _amin(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
-    return x.min(axes_of(x, dim), keepdims=keep)
-
-
-@row("max")
-def _max(aval: Aval, x: Any) -> Any:
-    return x.max()
-
-
-@row("min")
-def _min(aval: Aval, x: Any) -> Any:
-    return x.min()
-
-
-@row("max.dim")
-def _max_dim(avals: list[Aval], x: Any, dim: int, keep: bool) -> list[Any]:
-    return _extreme(avals, x, dim, jnp.argmax)
-
-
-@row("min.dim")
-def _min_dim(avals: list[Aval], x: Any, dim: int, keep: bool) -> list[Any]:
-    return _extreme(avals, x, dim, jnp.argmin)
+row("amax")(lambda aval, x, dim, keep: x.max(axes_of(x, dim), keepdims=keep))
+row("amin")(lambda aval, x, dim, keep: x.min(axes_of(x, dim), keepdims=keep))
+row("max")(lambda aval, x: x.max())
+row("min")(lambda aval, x: x.min())
+row("max.dim")(lambda avals, x, dim, keep: _extreme(avals, x, dim, jnp.argmax))
+row("min.dim")(lambda avals, x, dim, keep: _extreme(avals, x, dim, jnp.argmin))
 
 
 def _extreme(avals: list[Aval], x: Any, dim: int, place: Any) -> list[Any]:
@@ -71,14 +49,8 @@ def _extreme(avals: list[Aval], x: Any, dim: int, place: Any) -> list[Any]:
             at.astype(avals[1].dtype).reshape(avals[1].shape)]
 
 
-@row("argmax")
-def _argmax(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
-    return _argument(aval, x, dim, jnp.argmax)
-
-
-@row("argmin")
-def _argmin(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
-    return _argument(aval, x, dim, jnp.argmin)
+row("argmax")(lambda aval, x, dim, keep: _argument(aval, x, dim, jnp.argmax))
+row("argmin")(lambda aval, x, dim, keep: _argument(aval, x, dim, jnp.argmin))
 
 
 def _argument(aval: Aval, x: Any, dim: Any, place: Any) -> Any:
@@ -181,9 +153,8 @@ def _cumprod(aval: Aval, x: Any, dim: int, dtype: Any) -> Any:
     return (jnp.cumprod(wider, dim) if x.ndim else wider).astype(aval.dtype)
 
 
-@row("count_nonzero", "count_nonzero.dim_IntList")
-def _count(aval: Aval, x: Any, dim: Any = None) -> Any:
-    return (x != 0).sum(axes_of(x, dim), dtype="int64")
+row("count_nonzero", "count_nonzero.dim_IntList")(
+    lambda aval, x, dim=None: (x != 0).sum(axes_of(x, dim), dtype="int64"))
 
 
 @row("sort", "sort.stable")

@@ -19,37 +19,20 @@ def _view(aval: Aval, x: Any, *_: Any) -> Any:
     return x.reshape(aval.shape)
 
 
-@row("reshape", "_unsafe_view", "flatten.using_ints", "squeeze_copy", "unsqueeze_copy")
-def _reshape(aval: Aval, x: Any, *_: Any) -> Any:
-    return x.reshape(aval.shape)
+row("reshape", "_unsafe_view", "flatten.using_ints", "squeeze_copy", "unsqueeze_copy")(
+    lambda aval, x, *_: x.reshape(aval.shape))
 
 
 row("squeeze", "squeeze.dim", "squeeze.dims", "unsqueeze", view=True)(_view)
 
 
-@row("expand", "broadcast_to", "expand_as", view=True)
-def _expand(aval: Aval, x: Any, *_: Any) -> Any:
-    return jnp.broadcast_to(x, aval.shape)
-
-
-@row("permute", view=True)
-def _permute(aval: Aval, x: Any, dims: list[int]) -> Any:
-    return jnp.transpose(x, dims)
-
-
-@row("transpose.int", "swapaxes", view=True)
-def _transpose(aval: Aval, x: Any, a: int, b: int) -> Any:
-    return jnp.swapaxes(x, a, b) if x.ndim else x
-
-
-@row("t", "numpy_T", "mT", view=True)
-def _t(aval: Aval, x: Any) -> Any:
-    return jnp.swapaxes(x, 0, 1) if x.ndim > 1 else x
-
-
-@row("movedim.intlist", view=True)
-def _movedim(aval: Aval, x: Any, source: list[int], to: list[int]) -> Any:
-    return jnp.moveaxis(x, source, to)
+row("expand", "broadcast_to", "expand_as", view=True)(
+    lambda aval, x, *_: jnp.broadcast_to(x, aval.shape))
+row("permute", view=True)(lambda aval, x, dims: jnp.transpose(x, dims))
+row("transpose.int", "swapaxes", view=True)(
+    lambda aval, x, a, b: jnp.swapaxes(x, a, b) if x.ndim else x)
+row("t", "numpy_T", "mT", view=True)(lambda aval, x: jnp.swapaxes(x, 0, 1) if x.ndim > 1 else x)
+row("movedim.intlist", view=True)(lambda aval, x, source, to: jnp.moveaxis(x, source, to))
 
 
 @row("select.int", view=True)
@@ -90,9 +73,7 @@ def _split(avals: list[Aval], x: Any, _: Any, dim: int) -> list[Any]:
     return found
 
 
-@row("diagonal", view=True)
-def _diagonal(aval: Aval, x: Any, offset: int, a: int, b: int) -> Any:
-    return jnp.diagonal(x, offset, a, b)
+row("diagonal", view=True)(lambda aval, x, offset, a, b: jnp.diagonal(x, offset, a, b))
 
 
 @row("unfold", view=True)
@@ -128,29 +109,13 @@ def _stack(aval: Aval, parts: list[Any], dim: int) -> Any:
     return jnp.stack([p.astype(aval.dtype) for p in parts], _axis(dim, len(aval.shape)))
 
 
-@row("flip")
-def _flip(aval: Aval, x: Any, dims: list[int]) -> Any:
-    return jnp.flip(x, dims) if dims else x
-
-
-@row("roll")
-def _roll(aval: Aval, x: Any, shifts: list[int], dims: list[int]) -> Any:
-    return jnp.roll(x, shifts, dims) if dims else jnp.roll(x, shifts[0])
-
-
-@row("repeat")
-def _repeat(aval: Aval, x: Any, times: list[int]) -> Any:
-    return jnp.tile(x.reshape((1,) * (len(times) - x.ndim) + x.shape), times)
-
-
-@row("tril")
-def _tril(aval: Aval, x: Any, diagonal: int) -> Any:
-    return jnp.tril(x, diagonal)
-
-
-@row("triu")
-def _triu(aval: Aval, x: Any, diagonal: int) -> Any:
-    return jnp.triu(x, diagonal)
+row("flip")(lambda aval, x, dims: jnp.flip(x, dims) if dims else x)
+row("roll")(
+    lambda aval, x, shifts, dims: jnp.roll(x, shifts, dims) if dims else jnp.roll(x, shifts[0]))
+row("repeat")(
+    lambda aval, x, times: jnp.tile(x.reshape((1,) * (len(times) - x.ndim) + x.shape), times))
+row("tril")(lambda aval, x, diagonal: jnp.tril(x, diagonal))
+row("triu")(lambda aval, x, diagonal: jnp.triu(x, diagonal))
 
 
 @row("constant_pad_nd")

@@ -101,7 +101,7 @@ def scatter(graph: Builder, raw: Any, x: Value, dim: int, places: Value, new: An
         filled = as_type(graph, new, x.dtype)
         new = expand(graph, like, Value(graph.name_of(filled), filled), list(like.shape))
     if [str(n) for n in new.shape] != [str(n) for n in places.shape]:
-        raise Unwritable("new elements of which only some are used")
+        raise Unwritable("scatter with an index smaller than the new elements")
     return graph.node("TensorScatterElements", x, places, new, dim % len(x.shape),
                       _REDUCTIONS[reduce], raw=raw)
 

@@ -149,7 +149,7 @@ def grid_sampler(graph: Builder, raw: Any, x: Value, grid: Value, mode: int, pad
                  align_corners: bool) -> Value:
     """Images read at places between pixels."""
     if mode > 1:
-        raise Unwritable("images read at places with cubic curves")
+        raise Unwritable("grid_sample with bicubic interpolation")
     return graph.node("GridSampler2D", as_type(graph, x, raw.dtype), grid, mode, padding,
                       align_corners, raw=raw)
 

@@ -17,7 +17,7 @@ def max_pool2d(graph: Builder, raw: Any, x: Value, kernel: Any, stride: Any = ()
                dilation: Any = 1, ceil_mode: bool = False) -> list[Any]:
     """The largest elements of windows of images."""
     if any(n != 1 for n in _pair(dilation)):
-        raise Unwritable("pooling with gaps")
+        raise Unwritable("pooling with dilation")
     kernel, stride, pads = _windows(x, raw[0], kernel, stride, padding)
     low = torch.finfo(x.dtype).min if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
     x = _padded(graph, x, pads, low)

@@ -105,7 +105,7 @@ def argmax(graph: Builder, raw: Any, x: Value, dim: int | None = None, keepdim: 
     """Where the largest element of a dimension is."""
     if dim is None:
         if keepdim:
-            raise Unwritable("a place of all elements that keeps the dimensions")
+            raise Unwritable("argmax or argmin over all elements with keepdim=True")
         x, dim = graph.node("Reshape", x, (-1,), raw=x.raw.reshape(-1)), 0
     shape = [1 if d == dim % len(x.shape) else n for d, n in enumerate(x.shape)]
     smaller = raw.new_empty(shape, dtype=torch.int32).squeeze(dim)
@@ -159,7 +159,7 @@ def topk(graph: Builder, raw: Any, x: Value, k: Any, dim: int = -1, largest: boo
          sorted: bool = True) -> list[Value]:  # noqa: A002
     """The largest elements, and where they are."""
     if dim % len(x.shape) != len(x.shape) - 1 or not isinstance(k, int):
-        raise Unwritable("the largest elements along another dimension than the last")
+        raise Unwritable("topk along another dimension than the last")
     if largest:
         return _with_places(graph, graph.node("TopK", x, k, sorted=True), raw)
     found = graph.node("TopK", graph.node("Neg", x), k, sorted=True)
