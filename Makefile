@@ -9,8 +9,8 @@
 # make test-gpu    the tests of devices on this machine's GPU; ARGS="tests/ops tests/nn" for others, with Tensors there
 # make fuzz    random calls of everything, ARGS="--calls 1000000 --seed 7" (docs/reliability.md)
 # make faults  kills, damaged files, threads, forks, signals, full disks, ARGS="--kills 120"
-# make mutations   lines changed at random: do the tests of their room notice? ARGS="--count 300 --seed 35";
-#              with --quick only the tests that name what the line belongs to, seconds for each
+# make mutations   lines changed at random: do the tests that run them notice? ARGS="--count 300 --seed 35";
+#              a run of all tests first, then seconds for each
 # make test-with NUMPY=numpy==1.26.4   the core of the tests in an environment of its own, with other versions;
 #              also PYTHON=python3.12 TORCH=torch==2.14.1 CONSTRAINTS=FILE WHAT=everything (docs/reliability.md)
 # make test-processors   what computes, with other processors' kernels, in turn; ARGS="avx2 tests/numpy" for a part

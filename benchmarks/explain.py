@@ -185,7 +185,7 @@ def effects(name: str) -> dict[str, list[float]]:
             if _written(other) != text:  # else it finds nothing to do
                 graphs[title] = other
         untried = improve(recorded, inputs)
-        pooled = pool_channels_last(untried)
+        pooled = pool_channels_last(untried, untried)
         if pooled is not None:
             graphs["untried"], graphs[UNTRIED] = pooled, untried
         ready = {title: (graph, copies(graph, inputs)) for title, graph in graphs.items()}

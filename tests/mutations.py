@@ -1,10 +1,11 @@
 """Do the tests notice a changed line? `python -m tests.mutations --count 300 --seed 35`.
 
-Each mutation changes one operator, comparison, constant or `not` in a copy of the package; then
-the tests of its room run there, until one fails: first the file's own examples and the tests that
-bear its name, then the tests that name what the line belongs to, then the others of the room
-(minutes; not with `--quick`). What no test notices is printed: either a test is missing, or the
-line says nothing.
+Each mutation changes one operator, comparison, constant or `not` in a copy of the package. First
+all tests run once, and note which of them run these lines (`--runs FOLDER` keeps that for further
+calls). Then, for each mutation, the tests that run its line do so with it, until one fails. Of
+lines that no test runs in its own process it is the file's own examples, the tests that bear its
+name and those that name what the line belongs to. What no test notices is printed: either a test
+is missing, or the line says nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import ast
 import importlib
 import importlib.util
+import json
 import os
 import random
 import re
@@ -30,6 +32,8 @@ from typing import NamedTuple
 
 import pytest
 
+from .probes import lines_tests
+
 ROOT = Path(__file__).parents[1]
 OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
              ast.FloorDiv: ("//", "*"), ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="),
@@ -38,6 +42,7 @@ OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast
              ast.NotIn: ("not in", "in"), ast.And: ("and", "or"), ast.Or: ("or", "and")}
 NO_END = "the tests didn't end"
 NEAR = 8  # files of tests that name what has changed
+SECONDS, TESTS = 60, 300  # of the tests that run a line, at most
 NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
 CHECKED = ("strict",)  # keywords that only say what holds in any case
 
@@ -147,8 +152,7 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
                   key=lambda path: -hits[path])[:NEAR]
     places = [root / "tests" / place for place in inner.parents[:-2]]
     near += [place for place in places if place.is_dir()][:1]  # the nearest folder of its tests
-    runs = [[change.path, *named], near, rooms]
-    return [[str(root / path) for path in run] for run in runs if run]
+    return [[str(root / path) for path in run] for run in ([change.path, *named], near) if run]
 
 
 def _names(source: str, line: int) -> set[str]:
@@ -170,11 +174,36 @@ def _names(source: str, line: int) -> set[str]:
     return found
 
 
+def those_that_run(change: Mutation, tests: list[tuple[float, str]]) -> list[str]:
+    """Tests that run a line, those of its room first, until they take too long."""
+    room = change.path.parts[1]
+    homes = f"lamella/{room}", f"tests/{room.removesuffix('.py')}", f"tests/test_{room}"
+    seconds, chosen = 0.0, []
+    for length, name in sorted(tests, key=lambda test: (not test[1].startswith(homes), test)):
+        if seconds + length < SECONDS and len(chosen) < TESTS:
+            seconds += length
+            chosen.append(name)
+    return chosen
+
+
+def run_all(changes: list[Mutation], folder: Path) -> None:
+    """Run all tests once, and note which of them run the lines of these mutations."""
+    lines: dict[str, list[int]] = {}
+    for change in changes:
+        lines.setdefault(str(change.path), []).append(change.line)
+    folder.mkdir(parents=True)
+    (folder / "lines.json").write_text(json.dumps(lines), encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal",
+                    "-p", "tests.probes", "-p", "no:cacheprovider"], cwd=ROOT, check=False,
+                   env=os.environ | {"PROBES": str(folder), "PYTHONPATH": str(ROOT)})
+
+
 class Copy:
     """A copy of the project, in which files are changed and tests run."""
 
-    def __init__(self, folder: str, limit: float, quick: bool = False):
-        self.root, self.limit, self.quick = Path(folder, "copy"), limit, quick
+    def __init__(self, folder: Path, limit: float, runs: Path):
+        self.root, self.limit = folder / "copy", limit
+        self.by_line = lines_tests(runs)
         self.sound: set[str] = set()  # tests that pass without a change
         self.broken: set[str] = set()
         listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
@@ -188,7 +217,9 @@ class Copy:
 
     def noticed(self, change: Mutation) -> str:
         """The first test that fails with a change and passes without it, or '' if none does."""
-        for chosen in runs_for(change, self.root)[:2 if self.quick else 3]:
+        tests = self.by_line.get((str(change.path), change.line))
+        runs = [those_that_run(change, tests)] if tests else runs_for(change, self.root)
+        for chosen in runs:
             while failed := self._failed(chosen, change):
                 if failed == NO_END:
                     if self._failed(chosen) == NO_END:  # these tests take longer in any case
@@ -198,6 +229,7 @@ class Copy:
                     self.sound.add(failed)
                     return failed
                 self.broken.add(failed)
+                chosen = [name for name in chosen if name != failed]
         return ""
 
     def _failed(self, chosen: list[str], change: Mutation | None = None) -> str:
@@ -274,15 +306,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--begin", type=int, default=0, help="the first of the drawn to be run")
+    parser.add_argument("--end", type=int, help="where those to be run end")
     parser.add_argument("--room", default="", help="a folder of lamella, such as ops or graph/ir")
-    parser.add_argument("--quick", action="store_true", help="only the tests that name the line's")
+    parser.add_argument("--runs", type=Path, help="where it is kept which tests run which lines")
     parser.add_argument("--limit", type=float, default=900, help="seconds for one run of tests")
     parser.add_argument("--least", type=float, default=0.9, help="the share that has to be noticed")
     chosen = parser.parse_args(arguments)
     seen = 0
-    changes = drawn(chosen.count, chosen.seed, chosen.room)[chosen.begin:]
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(folder, chosen.limit, chosen.quick)
+    changes = drawn(chosen.count, chosen.seed, chosen.room)
+    with tempfile.TemporaryDirectory() as name:
+        runs = chosen.runs or Path(name, "runs")
+        if not runs.is_dir():
+            run_all(changes, runs)
+        copy = Copy(Path(name), chosen.limit, runs)
+        changes = changes[chosen.begin:chosen.end]
         for number, change in enumerate(changes, chosen.begin):
             began = time.monotonic()
             by = copy.noticed(change)

@@ -148,8 +148,8 @@ def custom_mixed_precision(network: Cell, *, white_list: list[type] | None = Non
         raise ValueError(f"For 'custom_mixed_precision', 'dtype' must be float16 or bfloat16, "
                          f"but got {dtype!r}.")
     name = "black_list" if white_list is None else "white_list"
-    classes = black_list if white_list is None else white_list
-    of_type(classes, list, name, "custom_mixed_precision")
+    classes: list[type] = of_type(black_list if white_list is None else white_list, list, name,
+                                  "custom_mixed_precision")
     for one in classes:
         if not isinstance(one, type) or not issubclass(one, (Cell, Primitive)):
             raise TypeError(f"For 'custom_mixed_precision', '{name}' must hold classes of Cells "

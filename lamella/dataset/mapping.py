@@ -41,7 +41,11 @@ class MapDataset(Dataset):
         if not listed:
             raise ValueError("For 'map', 'operations' must not be empty.")
         for function in listed:
-            if not callable(function) or isinstance(function, type):
+            if not callable(function):
+                raise ValueError("Parameter operations's element of method map should be a python "
+                                 "function or class method which should be callable, but got: "
+                                 f"{function}. For 'map', each must be a function or a transform.")
+            if isinstance(function, type):
                 raise ValueError(f"For 'map', each of 'operations' must be a function or a "
                                  f"transform, but got {function!r}. A class is given as an object "
                                  f"of it.")

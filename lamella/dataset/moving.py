@@ -410,12 +410,16 @@ class ZipDataset(Dataset):
     _asks_others = True
 
     def __init__(self, datasets: tuple[Dataset, ...]):
-        if not isinstance(datasets, tuple) or len(datasets) < 2:
-            raise ValueError("For 'zip', a tuple of two datasets or more is expected.")
+        if not isinstance(datasets, tuple):
+            raise TypeError(f"{of_type('datasets', datasets, tuple)} For 'zip', a tuple of two "
+                            "datasets or more is expected.")
+        if len(datasets) < 2:
+            raise ValueError("Can't zip empty or just one dataset! For 'zip', a tuple of two "
+                             "datasets or more is expected.")
         for part in datasets:
             if not isinstance(part, Dataset):
-                raise TypeError(f"For 'zip', each of 'datasets' must be a Dataset, but got "
-                                f"{type(part).__name__}.")
+                raise TypeError(f"Invalid dataset, expected Dataset object, but got {type(part)}! "
+                                "For 'zip', each of 'datasets' must be a Dataset.")
         super().__init__(datasets)
         self.fresh = all(part.fresh for part in datasets)
 

@@ -287,7 +287,7 @@ class Dataset(Described, Resumed):
                             f"{type(func).__name__}.")
         parts = []
         for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
-            part = func(row)
+            part = func(*row)
             if not isinstance(part, Dataset):
                 raise TypeError(f"For 'flat_map', 'func' must return a Dataset, but it returned "
                                 f"{type(part).__name__}.")

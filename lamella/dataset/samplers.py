@@ -299,7 +299,8 @@ class DistributedSampler(BuiltinSampler):
         shard_id: which part to read.
         shuffle: whether the order is random, the same for all parts.
         num_samples: read at most this many.
-        offset: which part gets the first row; -1: part 0.
+        offset: which part gets the first row; -1: part 0. With another offset parts may differ in
+            length by one row.
 
     Examples:
         >>> import lamella.dataset as ds
@@ -334,19 +335,20 @@ class DistributedSampler(BuiltinSampler):
         self.parse()
         order, epoch = np.arange(size), 0
         count = self._count(size)
-        shift = self.shard_id if self.offset == -1 else self.shard_id - self.offset
+        shift = self.shard_id - max(0, self.offset)
+        if shift < 0:  # parts before the offset have no row in the first round
+            shift += self.num_shards
         while True:
             if self.shuffle is not Shuffle.FALSE:
                 order = order[Mt19937(self.seed + 1 + epoch).permutation(size)]
                 epoch += 1
-            places = (shift + self.num_shards * np.arange(count)) if shift >= 0 else (
-                np.concatenate([[0], shift + self.num_shards * np.arange(1, count)]))
-            yield order[places % max(1, size)]
+            yield order[(shift + self.num_shards * np.arange(count)) % max(1, size)]
 
     def _count(self, size: int) -> int:
         length = -(-size // self.num_shards)
-        if self.offset > self.shard_id and size % self.num_shards:
-            length = -(-(size + self.offset) // self.num_shards)
+        if self.offset != -1:  # no row is read twice, but for the one that each part has at least
+            whole, rest = divmod(size + self.offset, self.num_shards)
+            length = max(1, whole + (self.shard_id < rest) - (self.shard_id < self.offset))
         return min(length, self.num_samples or length)
 
     def is_shuffled(self) -> bool:

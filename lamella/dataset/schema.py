@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from ..core.dtype import Type
-from .checks import one_of, string
+from .arguments import checked_call
+from .checks import existing_file, string
 
 _TYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float16", "float32", "float64", "string")
@@ -32,9 +33,10 @@ class Schema:
         self.num_rows, self.dataset_type = None, ""
         if schema_file is not None:
             string("Schema", "schema_file", schema_file)
-            with open(schema_file, encoding="utf-8") as opened:
+            with open(existing_file(schema_file), encoding="utf-8") as opened:
                 self.from_json(json.load(opened))
 
+    @checked_call("Schema.add_column")
     def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:
         """Add a column.
 
@@ -44,12 +46,17 @@ class Schema:
             shape: its shape; -1: any size. Default: any.
 
         Raises:
-            ValueError: if there is no such type.
+            TypeError: if there is no such type, or no name.
         """
         kind = str(de_type).lower() if isinstance(de_type, Type) else str(de_type)
         kind = {"bool_": "bool"}.get(kind, kind)
-        column: dict[str, Any] = {"name": name,
-                                  "type": one_of(kind, _TYPES, "de_type", "add_column")}
+        if not name or not kind or de_type is None:
+            raise TypeError(f"Expected non-empty string for {'de_type' if name else 'column name'}."
+                            " For 'add_column', a name and a type are needed.")
+        if kind not in _TYPES:
+            raise TypeError(f"Unknown column type: {de_type}. For 'add_column', 'de_type' must be "
+                            f"one of {', '.join(_TYPES)}.")
+        column: dict[str, Any] = {"name": name, "type": kind}
         if shape is not None:
             column.update(shape=list(shape), rank=len(shape))
         self.columns.append(column)

@@ -135,7 +135,7 @@ def test_a_pipeline_feeds_a_network():
     (lambda: numbers().batch(0), ValueError, "'batch_size' must be a positive int, but got 0"),
     (lambda: numbers().shuffle(0), ValueError, "'buffer_size' must be in .1, 2147483647."),
     (lambda: numbers().repeat(0), ValueError, "'count' must be a positive int"),
-    (lambda: numbers().map(3), ValueError, "must be a function or a transform, but got 3"),
+    (lambda: numbers().map(3), ValueError, "which should be callable, but got: 3"),
     (lambda: numbers().map(abs, num_parallel_workers=1000), ValueError, "number of CPUs"),
     (lambda: rows(numbers().map(len, "zz")), RuntimeError, "there is no column 'zz'"),
     (lambda: rows(numbers().map(lambda n: (n, n))), RuntimeError, "gave 2 columns.*names 1"),

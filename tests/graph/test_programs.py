@@ -12,7 +12,7 @@ from lamella import jit, nn
 from .programs import PROGRAMS
 
 for _name in ("outside", "settings", "containers", "attributes", "code", "results",
-              "training", "rarer", "rarer_results"):
+              "training", "rarer", "rarer_results", "aliases", "behind"):
     importlib.import_module(f".programs.{_name}", __package__)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tensors.tensor import Tensor
+from ..checks import of_type
 from ..node import names
 from ..order import ArrayTable, Table
 from ..rows import as_array
@@ -73,6 +74,9 @@ class NumpySlicesDataset(ArraysDataset):
     def __init__(self, data: Any, column_names: Any = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None):
+        if isinstance(data, (str, bytes, int, float)):
+            raise TypeError(f"{of_type('data', data, list, tuple, dict, np.ndarray)} For "
+                            "'NumpySlicesDataset', give arrays or lists.")
         if isinstance(data, dict):
             found, arrays = list(data), list(data.values())
         else:

@@ -40,6 +40,7 @@ class Fingerprint(NamedTuple):
         owners: whether each object still has the same dict of attributes.
         sizes: how many names the program's modules and classes have.
         aliases: which names hold the same list, dict, set or deque.
+        behind: what bound methods belong to.
         thread: the thread, if the run reads what only one thread sees.
         arithmetic: the settings of the arithmetic of numbers.
     """
@@ -56,6 +57,7 @@ class Fingerprint(NamedTuple):
     owners: list[bool]
     sizes: list[int]
     aliases: list[int]
+    behind: list
     thread: int
     arithmetic: list
 
@@ -124,13 +126,19 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened, content: Any = None) 
     """What is compared of a name's value; of a Tensor its metadata and its aliases.
 
     Args:
-        seen: numbers the Tensors by identity, so that two names of the same Tensor are recognized.
+        seen: numbers the Tensors and the containers that hold some by identity, so that two names
+            of the same one are recognized.
         content: the value's `content_of_tensor` or `comparable`, if that is known.
     """
     if type(value) is Tensor:
         return (content_of_tensor(value) if content is None else content,
                 seen.setdefault(id(value), len(seen)))
     if type(value) in _PLACES and holds_tensors(value):
+        if type(value) is not tuple:
+            count = len(seen)
+            number = seen.setdefault(id(value), count)
+            if number != count:
+                return type(value), number  # a container that was met before, or contains itself
         parts = parts_of(value) if type(value) in DICTS else enumerate(value)
         return type(value), tuple([
             (type(key), key, slot(part, seen, opened)) for key, part in parts])
@@ -143,14 +151,19 @@ def content_of_tensor(tensor: Tensor) -> Any:
     return (tensor_meta(tensor._raw), comparable(own)) if own else tensor_meta(tensor._raw)
 
 
-def holds_tensors(value: Any, depth: int = 0) -> bool:
-    """Whether there are Tensors in a tuple, list or dict, or in containers inside of it."""
-    if len(value) > LONGEST:
+def holds_tensors(value: Any, depth: int = 0, met: set[int] | None = None) -> bool:
+    """Whether there are Tensors in a tuple, list or dict, or in containers inside of it.
+
+    Those that were `met` before have been looked at.
+    """
+    met = set() if met is None else met
+    if len(value) > LONGEST or id(value) in met:
         return False
+    met.add(id(value))
     parts = [part for _, part in parts_of(value)] if type(value) in DICTS else value
     return any(
         type(part) is Tensor or type(part) in _PLACES and depth < LEVELS
-        and holds_tensors(part, depth + 1) for part in parts)
+        and holds_tensors(part, depth + 1, met) for part in parts)
 
 
 def kind_of_rule(value: Any) -> Any:

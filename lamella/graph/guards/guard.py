@@ -11,15 +11,15 @@ from typing import Any
 from ...core.classes import attributes_of, built_in, is_a, slot_of
 from ...nn.cell_tree import REGISTRIES, CellTree
 from ...tensors.tensor import Tensor
+from .aliases import Aliases
 from .fingerprint import Fingerprint, content_of_tensor, kinds_of, slot
 from .identity import Identities
-from .kinds import ATOMS, DICTS, ByIdentity, is_ours, parts_of
+from .kinds import ATOMS, ByIdentity, is_ours, parts_of
 from .reachable import Reachable
 from .sources import ABSENT, Attribute, Slot, Source, Unguarded, named, state_of
 from .values import Opened, comparable, is_fixed
 
 _ANY = object()  # as a value: its identity is not guarded, since a number in it may change
-_SHARED = (list, set, deque, *DICTS)  # containers that two names may hold
 _OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
@@ -81,7 +81,7 @@ class _State:
         """The fingerprint, while the identities are noted."""
         objects, names, tensors = reach.objects, reach.names, reach.tensors
         self._numbers: dict[int, Any] = {id(t): ByIdentity(t) for t in tensors.unnamed.values()}
-        self._shared: list[int] = []  # the identities of containers in the program's names
+        self._shared = Aliases(reach.opened)  # of the program's names
         found = Fingerprint(
             cells=[self._cell(cell) for cell in objects.cells],
             objects=[self._state_of(thing) for thing in objects.others],
@@ -91,7 +91,8 @@ class _State:
             functions=[self._function(function) for function in objects.functions],
             parameters=[self._state_of(parameter) for parameter in tensors.parameters],
             tensors=[self._tensor(t) for t, source in tensors.others if source is None],
-            aliases=_numbered(self._shared), **self._kinds.found())
+            behind=[self._behind(thing) for thing in reach.contents.behind],
+            aliases=self._shared.found, **self._kinds.found())
         del self._numbers, self._shared
         return found
 
@@ -110,7 +111,8 @@ class _State:
         self._note_dict(own)
         counted = state_of(thing)
         if not is_ours(thing):
-            self._note_shared(*[value for _, value in counted])
+            for name, value in counted:
+                self._note_shared(value, own, name)
         return [(name, self._at(Attribute(thing, name), value)
                  if self._free.has(own, name) else self._compared(value))
                 for name, value in counted]
@@ -123,7 +125,7 @@ class _State:
 
     def _variable(self, variable: Source) -> Any:
         value = variable.get()
-        self._note_shared(value)
+        self._note_shared(value, variable.root, variable.key)
         if self._free.has(variable.root, variable.key):
             return self._at(variable, value, self._reach.by_name)
         self._identities.variables.append((variable.root, value))
@@ -145,7 +147,7 @@ class _State:
         return found
 
     def _name(self, owner: Any, space: Any, name: str, value: Any) -> Any:
-        self._note_shared(value)
+        self._note_shared(value, owner, name)
         if self._free.has(owner, name):
             return self._at(named(owner, name), value, self._reach.by_name)
         self._identities.names.append((space, name, value))
@@ -153,7 +155,7 @@ class _State:
 
     def _slot(self, thing: Any, name: str) -> Any:
         value = slot_of(thing, name, ABSENT)
-        self._note_shared(value)
+        self._note_shared(value, thing, name)
         if self._free.has(thing, name):
             return self._at(Slot(thing, name), value)
         self._identities.attributes.append((thing, name, value))
@@ -164,6 +166,7 @@ class _State:
         for name, value in zip(_OF_FUNCTIONS, values, strict=True):
             self._identities.attributes.append((function, name, value))
             self._contents.note(value)
+            self._shared.add(value)
         code, defaults, named = values
         return code, comparable(defaults), comparable(named), [
             ByIdentity(value) for value in (*(defaults or ()), *(named or {}).values())
@@ -172,6 +175,10 @@ class _State:
     def _tensor(self, tensor: Tensor) -> Any:
         self._contents.note(tensor)
         return comparable(tensor.__dict__)
+
+    def _behind(self, thing: Any) -> Any:
+        self._shared.add(thing)
+        return self._contents.note(thing)
 
     def _at(self, source: Source, value: Any, by_name: bool = True) -> Any:
         """What is compared of a value that may change in other calls."""
@@ -192,14 +199,9 @@ class _State:
             return comparable(value)
         return slot(value, self._numbers, self._reach.opened, self._contents.note(value))
 
-    def _note_shared(self, *values: Any) -> None:
-        self._shared += [id(value) for value in values if type(value) in _SHARED]
-
-
-def _numbered(identities: list[int]) -> list[int]:
-    """Which are the same, as numbers."""
-    first: dict[int, int] = {}
-    return [first.setdefault(identity, len(first)) for identity in identities]
+    def _note_shared(self, value: Any, holder: Any, key: Any) -> None:
+        if type(value) not in ATOMS:
+            self._shared.add(value, self._free.guarded(holder, key, value))
 
 
 class _Contents:
@@ -209,6 +211,7 @@ class _Contents:
         self._opened = opened
         self._tensors: list[tuple[Tensor, Any]] = []
         self._containers: list[tuple[Any, Any]] = []
+        self._aliases = Aliases(opened)
         self._parts = Identities()
         self._parts_say_all = True  # whether identities are a full guard on the containers
 
@@ -223,6 +226,7 @@ class _Contents:
         if is_fixed(value):
             return None
         self._parts_say_all = self._parts_say_all and self._parts.add_all(value, self._opened)
+        self._aliases.add(value)
         self._containers.append((value, content := comparable(value, 0, self._opened)))
         return content
 
@@ -233,7 +237,12 @@ class _Contents:
                 return False
         if self._parts_say_all and self._parts.hold():
             return True
-        return all(comparable(held, 0, self._opened) == parts for held, parts in self._containers)
+        if not all(comparable(held, 0, self._opened) == parts for held, parts in self._containers):
+            return False
+        found = Aliases(self._opened)
+        for held, _ in self._containers:
+            found.add(held)
+        return found.found == self._aliases.found
 
 
 class _PartlyGuarded:
@@ -242,7 +251,9 @@ class _PartlyGuarded:
     def __init__(self, free: Unguarded, opened: Opened):
         self._free, self._opened = free, opened
         self._any = bool(free)
-        self._values: list[tuple[Source, Any]] = []  # with the guarded parts of their values
+        # with what is compared of the guarded parts of their values, and the values
+        self._values: list[tuple[Source, Any, Any]] = []
+        self._aliases = Aliases(opened)
         self._partly: list[tuple[dict, list, list]] = []
 
     def __bool__(self) -> bool:
@@ -254,9 +265,15 @@ class _PartlyGuarded:
 
     def note(self, source: Source, value: Any) -> tuple[Any, Any]:
         """Note the guarded part of such a value; returns it, and what is compared of it."""
-        guarded = self._free.guarded(source.holder, source.key, value)
-        self._values.append((source, content := comparable(guarded, 0, self._opened)))
+        guarded = self.guarded(source.holder, source.key, value)
+        content = comparable(guarded, 0, self._opened)
+        self._values.append((source, content, value))
+        self._aliases.add(value, guarded)
         return guarded, content
+
+    def guarded(self, holder: Any, key: Any, value: Any) -> Any:
+        """The guarded part of the value of a name."""
+        return self._free.guarded(holder, key, value) if self._any else value
 
     def any_in(self, own: dict) -> bool:
         """Whether a dict of attributes has names whose values may change."""
@@ -275,8 +292,20 @@ class _PartlyGuarded:
             if list(own) != names or len(now) != len(values) or not all(
                     a is b or b is _ANY for a, b in zip(now, values, strict=True)):
                 return False
-        return all(comparable(self._free.guarded(source.holder, source.key, source.get()),
-                              0, self._opened) == content for source, content in self._values)
+        now = [source.get() for source, *_ in self._values]
+        kept = [self.guarded(source.holder, source.key, value)
+                for value, (source, *_) in zip(now, self._values, strict=True)]
+        if not all([comparable(value, 0, self._opened) == content
+                    for value, (_, content, _) in zip(kept, self._values, strict=True)]):
+            return False
+        if self._aliases.hold() and all([
+                value is before or type(value) in ATOMS
+                for value, (*_, before) in zip(now, self._values, strict=True)]):
+            return True
+        found = Aliases(self._opened)
+        for value, guarded in zip(now, kept, strict=True):
+            found.add(value, guarded)
+        return found.found == self._aliases.found
 
 
 class _Kinds:

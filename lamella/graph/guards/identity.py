@@ -14,7 +14,7 @@ from typing import Any
 
 from ...core.classes import is_a, slot_of
 from ...machine.extension import Extension
-from .kinds import LEVELS, is_large
+from .kinds import BUILT_IN, LEVELS, is_large
 from .sources import ABSENT, content_of
 from .values import Opened, is_fixed
 
@@ -40,6 +40,7 @@ class Identities:
         self.variables: list[tuple[types.CellType, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
         self.classes: list[tuple[Any, type]] = []
+        self._met: set[int] = set()  # containers that were noted with those in them
         extension.load()
 
     def add(self, held: dict) -> bool:
@@ -56,6 +57,8 @@ class Identities:
         """
         if not depth:
             return False
+        if id(container) in self._met or container is BUILT_IN:  # looked at already, or around it
+            return True
         if opened is not None and is_large(container) and id(container) not in opened:
             return True
         if is_a(container, dict):
@@ -67,6 +70,7 @@ class Identities:
             self.lists.append((container, parts))
         else:
             return False
+        self._met.add(id(container))
         return all([is_fixed(part) or self.add_all(part, opened, depth - 1) for part in parts])
 
     def hold(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import builtins
 import contextvars
 import datetime
 import decimal
@@ -38,6 +39,7 @@ LEVELS = 16  # of containers; those that are deeper inside are compared by ident
 MOST_READS = 1000  # attempts to read a container that other threads change
 MOST_BYTES = 2**16  # of an array; a larger one is compared only if the code read it
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
+BUILT_IN = vars(builtins)  # what code uses of these is watched by name
 ATOMS = frozenset(PLAIN)  # to look up exact types, which have no attributes of their own
 DICTS = (dict, OrderedDict, defaultdict, Counter)  # values in these are found by their keys
 # taken as constant; SymPy's expressions, on mpmath's numbers, are immutable
@@ -240,6 +242,13 @@ def is_users(module: str | None) -> bool:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is None or _is_users_file(file)
+
+
+@functools.lru_cache(1024)
+def compared_by_code(kind: type) -> bool:
+    """Whether classes of a metaclass of the program's are equal, or hashed, by code of its own."""
+    return kind is not type and any("__eq__" in vars(cls) or "__hash__" in vars(cls)
+                                    for cls in kind.__mro__[:-2] if is_users(cls.__module__))
 
 
 def is_users_code(code: types.CodeType) -> bool:

@@ -108,12 +108,14 @@ class Contents:
         arrays: NumPy arrays.
         buffers: `bytearray`, `array.array` and `memoryview` objects.
         streams: generators of random numbers that are not Lamella's.
+        behind: what bound methods belong to.
     """
 
     containers: list[Container] = field(default_factory=list)
     arrays: list[np.ndarray] = field(default_factory=list)
     buffers: list[Any] = field(default_factory=list)
     streams: list[Any] = field(default_factory=list)
+    behind: list[Any] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -177,7 +179,8 @@ class Reachable:
         """The objects that make two searches alike."""
         tensors, objects, contents = self.tensors, self.objects, self.contents
         yield from (objects.cells, tensors.parameters, objects.functions, objects.others,
-                    contents.arrays, contents.buffers, self.thread.locals)
+                    contents.arrays, contents.buffers, contents.behind,
+                    self.thread.locals)
         yield [variable.root for variable in self.names.variables]
         yield [container.thing for container in contents.containers]
         yield [tensor for tensor, _ in tensors.others]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 import logging
 import sys
@@ -24,6 +23,7 @@ from .arithmetic import arithmetic_of
 from .bytecode import facts_of
 from .kinds import (
     ATOMS,
+    BUILT_IN,
     BY_NAME,
     CALLED,
     DATA,
@@ -31,6 +31,7 @@ from .kinds import (
     MAKING,
     PLAIN,
     behind,
+    compared_by_code,
     functions_of,
     has_attributes,
     has_hidden_state,
@@ -59,9 +60,8 @@ from .sources import (
     named,
     names_to,
 )
-from .values import kind_of
+from .values import is_fixed, kind_of
 
-_BUILT_IN = vars(builtins)
 # A program that reaches a large library by one of its objects has thousands. Above MANY, those of
 # installed packages are followed only if they ran in a recording; above MOST there is no graph.
 MANY_FUNCTIONS, MOST_FUNCTIONS = 1000, 4000
@@ -104,7 +104,7 @@ def _is_apart(space: Mapping[str, Any], name: str) -> bool:
 
     `print` is another function while a thread records, see `program_print`.
     """
-    return space is _BUILT_IN and name == "print" or space is vars(sys) and name == "modules"
+    return space is BUILT_IN and name == "print" or space is vars(sys) and name == "modules"
 
 
 class Search:
@@ -157,6 +157,9 @@ class Search:
 
     def visit(self, thing: Any, source: Source | None = None) -> None:
         """Look at an object later, if it hasn't been found yet."""
+        if compared_by_code(type(type(thing))):
+            self.found.limits.refused = "uses an object of a class that is compared by code"
+            return
         if type(thing) in weakref.ProxyTypes:
             self.note_weak(thing, behind(thing), source)
             return
@@ -164,7 +167,7 @@ class Search:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
         if is_a(thing, Tensor) and not is_a(thing, Parameter):
             self.found.tensors.unnamed[id(thing)] = thing
-        if thing not in self.found.visited and (
+        if thing not in self.found.visited and thing is not BUILT_IN and (
                 not is_a(thing, PLAIN) or attributes_of(thing) is not None):
             self._waiting.append((thing, source))
 
@@ -226,7 +229,12 @@ class Search:
         self._weak.append((reference, thing, names_to(source)))
 
     def visit_behind(self, thing: Any, source: Source | None) -> None:
-        """Visit what a view or a bound method holds, which is the same as long as that is."""
+        """Visit what a view or a bound method holds, which is the same as long as that is.
+
+        No name need lead to it. So its content is compared, too.
+        """
+        if not is_fixed(thing):
+            self.found.contents.behind.append(thing)
         self.visit(thing, None if source is None else Fixed(thing, source.key))
 
     def visit_all(self, things: Iterable[Any]) -> None:
@@ -402,8 +410,8 @@ class Search:
             for name in names:
                 if name in read:  # also one that isn't defined yet, and may hide a built-in
                     self._name(around, around, name, around.get(name))
-                    if name not in around and name in _BUILT_IN and not _is_apart(_BUILT_IN, name):
-                        self._name(_BUILT_IN, _BUILT_IN, name, _BUILT_IN[name])
+                    if name not in around and name in BUILT_IN and not _is_apart(BUILT_IN, name):
+                        self._name(BUILT_IN, BUILT_IN, name, BUILT_IN[name])
                 if name in imported:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it

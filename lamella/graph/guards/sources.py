@@ -100,13 +100,19 @@ class Source:
                 return around
         return self
 
-    def inside(self, value: Any, depth: int = 0) -> Iterator[tuple[Source, Any]]:
-        """Itself with its value, and the sources and values inside containers there."""
+    def inside(self, value: Any, around: tuple[int, ...] = ()) -> Iterator[tuple[Source, Any]]:
+        """Itself with its value, and the sources and values inside containers there.
+
+        Args:
+            around: the containers around it, by identity; it may be one of them again.
+        """
         yield self, value
-        if depth < DEEPEST and _is_container(value) and len(value) <= LONGEST:
+        if _is_container(value) and len(value) <= LONGEST and len(around) < DEEPEST and (
+                id(value) not in around):
+            around = (*around, id(value))
             for step, part in parts_of(value) if type(value) in DICTS else enumerate(value):
                 if is_a(step, (str, int)):
-                    yield from self.at(step).inside(part, depth + 1)
+                    yield from self.at(step).inside(part, around)
 
     def _get(self) -> Any:
         return getattr(self.root, self.key, ABSENT)
@@ -297,7 +303,7 @@ def _guarded(value: Any, paths: list[tuple]) -> Any:
         value = dict(parts_of(value)) if type(value) is dict else value[:]
     parts = {}
     for step in dict.fromkeys(path[0] for path in paths):
-        if step in value if type(value) in DICTS else step < len(value):
+        if step in value if type(value) in DICTS else is_a(step, int) and step < len(value):
             inner = [path[1:] for path in paths if path[0] == step]
             parts[step] = _guarded(value[step], inner)
     return _with(value, parts)

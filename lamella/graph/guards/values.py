@@ -25,6 +25,7 @@ from ...tensors.tensor import Tensor
 from .kinds import (
     ATOMS,
     BUFFERS,
+    BUILT_IN,
     CACHED,
     LEVELS,
     PLAIN,
@@ -43,7 +44,9 @@ LONGEST = 1024  # of a container that is compared part by part
 WHOLE = object()  # as a key: the whole content
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _LARGE = "large"
+_AGAIN = "again"
 Opened = Mapping[int, Any] | None
+Met = dict[int, int]  # containers by identity, numbered
 
 
 class Kind:
@@ -51,15 +54,17 @@ class Kind:
 
     Attributes:
         refused: what a run does that changes such a value; empty if a replay can repeat it.
+        may_hold_itself: whether its parts may lead to it again.
     """
 
     refused = ""
+    may_hold_itself = False
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         """Have a search visit what a value leads to."""
         search.visit_object(thing)
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         """What is compared of the value (see `comparable`)."""
         return value if type(value).__eq__ is object.__eq__ else ByIdentity(value)
 
@@ -96,36 +101,39 @@ class _Plain(Kind):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         """Do nothing: its attributes have been visited, if it has any."""
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return type(value), value
 
 
 class _Scalar(Kind):
     """NumPy's numbers."""
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return type(value), value.tobytes()
 
 
 class _Container(_Changing):
     """Lists, tuples and deques."""
 
+    may_hold_itself = True
+
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.visit_items(search.note(thing, source), enumerate(parts_of(thing)))
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         if depth >= LEVELS:
-            return super().comparable(value, depth, opened)
+            return super().comparable(value, depth, opened, met)
         parts = parts_of(value)
         if len(parts) > LONGEST and set(map(type, flat := self._flat(parts))) <= ATOMS:
             return type(value), _Long(flat)
-        return type(value), self._parts(parts, depth + 1, opened)
+        return type(value), self._parts(parts, depth + 1, opened, met)
 
     def _flat(self, parts: list[Any]) -> list[Any]:
         return parts
 
-    def _parts(self, parts: list[Any], depth: int, opened: Opened) -> tuple[Any, ...]:
-        return tuple([comparable(part, depth, opened) for part in parts])
+    def _parts(self, parts: list[Any], depth: int, opened: Opened, met: Met
+               ) -> tuple[Any, ...]:
+        return tuple([comparable(part, depth, opened, met) for part in parts])
 
     def copy(self, thing: Any) -> Any:
         return parts_of(thing)
@@ -144,6 +152,8 @@ class _Container(_Changing):
 
 
 class _Tuple(_Container):
+    may_hold_itself = False
+
     def is_fixed(self, value: Any) -> bool:
         return all(map(is_fixed, value))
 
@@ -161,6 +171,7 @@ class _Set(_Container):
 
 
 class _FrozenSet(_Set):
+    may_hold_itself = False
     is_fixed = _Tuple.is_fixed
 
 
@@ -172,12 +183,18 @@ class _Dict(_Container):
         search.visit_items(search.note(thing, source), items)
         search.visit_all([key for key, _ in items if not is_a(key, PLAIN)])
 
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
+        if value is BUILT_IN:  # in the globals of code, as a program may hold them
+            return ByIdentity(value)
+        return super().comparable(value, depth, opened, met)
+
     def _flat(self, parts: list[Any]) -> list[Any]:
         return [part for item in parts for part in item]
 
-    def _parts(self, parts: list[Any], depth: int, opened: Opened) -> tuple[Any, ...]:
+    def _parts(self, parts: list[Any], depth: int, opened: Opened, met: Met
+               ) -> tuple[Any, ...]:
         # with the types of keys, since 1 == True
-        return tuple([(type(name), name, comparable(v, depth, opened)) for name, v in parts])
+        return tuple([(type(name), name, comparable(v, depth, opened, met)) for name, v in parts])
 
     def copy(self, thing: Any) -> Any:
         return thing.copy() if type(thing) is dict else dict(parts_of(thing))
@@ -224,7 +241,7 @@ class _Array(_Changing):
         if thing.dtype.hasobject:
             search.visit_all(thing.ravel().tolist())
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         if value.dtype.hasobject:
             return value.shape, value.flags.writeable, tuple(map(comparable, value.ravel()))
         content = np.ndarray.tobytes(value)  # the method of a masked array would change it
@@ -250,7 +267,7 @@ class _Buffer(_Changing):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.found.contents.buffers.append(thing)
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return type(value), bytes(value)
 
     def copy(self, thing: Any) -> Any:
@@ -299,7 +316,7 @@ class _ContextVariable(_Changing):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.visit(thing.get(None))
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return ByIdentity(value), comparable(value.get(ABSENT))
 
 
@@ -307,8 +324,8 @@ class _Partial(_Changing):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.note_slots(thing, "func", "args", "keywords", "__dict__")
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
-        return type(value), *[comparable(v, depth + 1, opened) for v in (
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
+        return type(value), *[comparable(v, depth + 1, opened, met) for v in (
             value.func, value.args, value.keywords, vars(value))]
 
 
@@ -319,7 +336,7 @@ class _Cached(_Changing):
         search.found.limits.has_caches = True
         search.visit(thing.__wrapped__)
 
-    def comparable(self, value: Any, depth: int, opened: Opened) -> Any:
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return ByIdentity(value), *value.cache_info()[1:]
 
 
@@ -330,7 +347,8 @@ class _Weak(Kind):
 
 class _Method(Kind):
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
-        search.visit_all((thing.__self__, thing.__func__))
+        search.visit_behind(thing.__self__, source)
+        search.visit(thing.__func__)
 
 
 class _BuiltinMethod(Kind):
@@ -339,7 +357,7 @@ class _BuiltinMethod(Kind):
             search.visit_behind(thing.__self__, source)
 
 
-class _View(Kind):
+class _View(_Container):
     """The keys, values or items of a dict."""
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
@@ -393,10 +411,11 @@ def has_changed(thing: Any, before: Any) -> bool:
     return any(True for _ in kind_of(thing).changes(thing, before))
 
 
-def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
+def comparable(value: Any, depth: int = 0, opened: Opened = None, met: Met | None = None) -> Any:
     """What is compared of a value: itself if it is plain, its parts, or its identity.
 
-    If `opened` is given, a large container that isn't in it equals any other of its class.
+    If `opened` is given, a large container that isn't in it equals any other of its class. One that
+    was `met` before has been compared already.
     """
     kind = type(value)
     if kind in ATOMS:
@@ -407,7 +426,13 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None) -> Any:
         return ByIdentity(value)
     if opened is not None and is_large(value) and id(value) not in opened:
         return kind, _LARGE
-    return _kind_of(kind).comparable(value, depth, opened)
+    found, met = _kind_of(kind), {} if met is None else met
+    if found.may_hold_itself:
+        count = len(met)
+        number = met.setdefault(id(value), count)
+        if number != count:
+            return kind, _AGAIN, number
+    return found.comparable(value, depth, opened, met)
 
 
 def is_fixed(value: Any) -> bool:

@@ -37,6 +37,7 @@ from .reporting import Reporting, Statistics
 from .scope import Scope
 
 MOST_REASONS = 256  # warnings that a function runs eagerly
+_NO_KEY = "arguments that can't be compared"  # the key of the reason why their calls run eagerly
 taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 
 
@@ -98,9 +99,13 @@ class Compiled(Bindable, Reporting):
 
     def called(self, args: tuple, kwargs: dict) -> Any:
         """A call on its own: a replay, or a recorded run."""
-        inputs = raws_of(args, kwargs)
-        key = key_of(args, kwargs, tensor_meta, inputs)
-        line = self.cache.lines.get(key)
+        try:
+            inputs = raws_of(args, kwargs)
+            key = key_of(args, kwargs, tensor_meta, inputs)
+            line = self.cache.lines.get(key)
+        except Exception as error:  # noqa: BLE001  (of classes of the program, too)
+            self.refuse(_NO_KEY, self.limits.without_key(args, kwargs, error))
+            return self.eagerly(args, kwargs)
         if line is not None and (line.eager is not None or line.waits and preparation.is_running):
             return self.eagerly(args, kwargs)
         known = () if line is None else line.entries

@@ -36,26 +36,41 @@ class Limits:
 
     def admits(self, args: tuple, kwargs: dict) -> bool:
         """Whether the function may be recorded for such arguments."""
-        known = self._kinds.get(outline_of(args, kwargs), ())
+        known = self._kinds.get(classes_of(args, kwargs), ())
         return len(known) < MOST_OBJECTS or kinds_of(args, kwargs) in known
 
     def note(self, args: tuple, kwargs: dict) -> None:
         """Note that the function has been recorded for these arguments."""
-        self._kinds.setdefault(outline_of(args, kwargs), {})[kinds_of(args, kwargs)] = None
+        self._kinds.setdefault(classes_of(args, kwargs), {})[kinds_of(args, kwargs)] = None
         if len(self._kinds) > MOST_OUTLINES:
             del self._kinds[next(iter(self._kinds))]
 
     def refusal(self, args: tuple, kwargs: dict) -> str:
         """Why it isn't recorded for these arguments; it names those that differ each time."""
-        known = self._kinds[outline_of(args, kwargs)]
+        known = self._kinds[classes_of(args, kwargs)]
         differing = [number for number, kind in enumerate(kinds_of(args, kwargs))
                      if sum(others[number] != kind for others in known) > MOST_OBJECTS // 2]
         names = self._names(args, kwargs)
-        which = " and ".join([f"'{names[number]}'" for number in differing])
-        noun = "arguments" if len(differing) > 1 else "argument"
-        return (f"its {noun} {which} had {MOST_OBJECTS} other values so far, each a new object or "
-                f"text, and it has been recorded for each of them. A function that is given the "
-                f"same object each time, or Tensors and numbers, is recorded once")
+        names[len(args):] = ["**" if any(others[number][0] != name for others in known) else name
+                             for number, name in enumerate(kwargs, len(args))]
+        which = self._listed(list(dict.fromkeys([names[number] for number in differing])))
+        return (f"its {which} had {MOST_OBJECTS} other values so far, each a new object or "
+                f"text, or a container with other keys or another length, and it has been recorded "
+                f"for each of them. A function that is given the same object each time, or Tensors "
+                f"and numbers, is recorded once")
+
+    def without_key(self, args: tuple, kwargs: dict, error: Exception) -> str:
+        """Why a call can't be looked up whose arguments raised an error when they were compared."""
+        names = self._names(args, kwargs)
+        which = self._listed([name for name, value in zip(names, [*args, *kwargs.values()],
+                                                          strict=True) if not _has_key(value)])
+        if isinstance(error, RecursionError):
+            return f"its {which} contains itself, or is nested too deeply"
+        return f"its {which} can't be compared ({type(error).__name__}: {error})"
+
+    @staticmethod
+    def _listed(names: list[str]) -> str:
+        return f"argument{'s' * (len(names) > 1)} " + " and ".join([f"'{name}'" for name in names])
 
     def _names(self, args: tuple, kwargs: dict) -> list[str]:
         names = [str(number) for number in range(len(args))]
@@ -105,8 +120,22 @@ def outline_of(args: tuple, kwargs: dict) -> Any:
     return key_of(*with_leaves((args, kwargs), type))
 
 
+def classes_of(args: tuple, kwargs: dict) -> Any:
+    """The classes of the arguments, whatever they hold and however further ones are named."""
+    return tuple(map(type, args)), tuple(map(type, kwargs.values()))
+
+
+def _has_key(value: Any) -> bool:
+    try:
+        hash(key_of((value,), {}))
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
 def kinds_of(args: tuple, kwargs: dict) -> tuple[Any, ...]:
-    """The kinds of the arguments, each by itself, without numbers and sizes."""
+    """The kinds of the arguments, each by itself, without numbers and sizes; with further names."""
     plain = with_leaves([*args, *kwargs.values()],
                         lambda leaf: leaf if (kind := input_kind(leaf)) is None else kind)
-    return tuple([key_of((value,), {}, tensor_meta_of_any_size) for value in plain])
+    kinds = [key_of((value,), {}, tensor_meta_of_any_size) for value in plain]
+    return *kinds[:len(args)], *zip(kwargs, kinds[len(args):], strict=True)

@@ -180,6 +180,7 @@ class Recording:
             Why such calls run eagerly from now on; None if they don't.
         """
         of, (key, inputs, args, kwargs) = self.of, self.call
+        of.limits.note(args, kwargs)
         if trace.refused is not None:
             return None if self._is_rare(trace.refused.cause, varying) else trace.refused.what
         if trace.outside.warned:  # most warnings are issued only once
@@ -193,7 +194,6 @@ class Recording:
                     and varying.may_hold_reads(trace.reads)):
                 return None  # the next call is recorded with stand-ins for them
             return str(refusal)
-        of.limits.note(args, kwargs)
         of.note_recorded(trace)
         replay.kind = kind_of(trace.observed)
         sizes = of.cache.sizes(self.place)

@@ -32,21 +32,26 @@ class CompiledAsAsked(Compiled):
         return as_graphs_give(super().called(args, kwargs))
 
 
-def as_graphs_give(result: Any) -> Any:
+def as_graphs_give(result: Any, around: tuple[int, ...] = ()) -> Any:
     """A result without iterators and views of dicts; the very object if it has none.
+
+    Args:
+        around: the containers around it, by identity; it may be one of them again.
 
     >>> as_graphs_give({"a": {"b": 1}.keys()}), as_graphs_give(zip([1], [2]))
     ({'a': ('b',)}, ((1, 2),))
     """
     kind = type(result)
-    if kind is Tensor:
+    if kind is Tensor or id(result) in around:
         return result
     if kind in _AS:
-        return _AS[kind](as_graphs_give(part) for part in result)
+        return _AS[kind](as_graphs_give(part, around) for part in result)
     if kind is tuple or kind is list:
-        parts = [as_graphs_give(part) for part in result]
+        around = (*around, id(result))
+        parts = [as_graphs_give(part, around) for part in result]
         return result if all(a is b for a, b in zip(parts, result, strict=True)) else kind(parts)
     if kind is dict:
-        parts = {key: as_graphs_give(part) for key, part in result.items()}
+        around = (*around, id(result))
+        parts = {key: as_graphs_give(part, around) for key, part in result.items()}
         return result if all(parts[key] is result[key] for key in parts) else parts
     return result

@@ -18,7 +18,7 @@ from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.random import is_as_before, kept, place_of_numpy
 from ...tensors.tensor import Tensor
-from ..guards.arguments import DEEPEST, fields_of, holds_values, is_record
+from ..guards.arguments import fields_of, holds_values, is_record
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.fingerprint import kinds_of
 from ..guards.kinds import (
@@ -35,6 +35,7 @@ from ..guards.values import WHOLE, has_changed, in_another_order, kind_of
 from .refusals import CannotTrace, Cause
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
+_DEEPEST = 64  # containers and objects inside of each other
 APPENDED = object()  # as a key: values are appended to a list
 
 
@@ -222,15 +223,15 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     """
     if is_a(value, Parameter) and not knows(value):
         raise CannotTrace(f"{what} a new Parameter", cause)
+    if depth > _DEEPEST:
+        raise CannotTrace(f"{what} objects that hold each other", cause)
     if is_a(value, (tuple, list)):
         for inner in value:
-            check_givable(inner, knows, what, cause, depth)
+            check_givable(inner, knows, what, cause, depth + 1)
     elif is_a(value, dict):
         for _, inner in parts_of(value):
-            check_givable(inner, knows, what, cause, depth)
+            check_givable(inner, knows, what, cause, depth + 1)
     elif cause is Cause.ALWAYS and not knows(value) and holds_values(value):
-        if depth > DEEPEST:
-            raise CannotTrace(f"{what} objects that hold each other", cause)
         for inner in fields_of(value).values():
             check_givable(inner, knows, what, cause, depth + 1)
     elif not (is_a(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,

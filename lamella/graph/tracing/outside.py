@@ -25,6 +25,7 @@ import torch
 from ...core.outside import is_outside
 from ...machine import collector
 from ...machine.extension import Extension
+from ..guards.arithmetic import NUMPY
 from .purity import is_pure, is_pure_library, name_of, reads_a_setting
 
 _PACKAGE = str(pathlib.Path(__file__).resolve().parents[2]) + os.sep
@@ -49,6 +50,7 @@ _of_environment = type(os.environ)
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 _exception = getattr(sys, "exception", None)  # from Python 3.11 on
+_OF_ERRSTATE = (np.errstate.__enter__.__code__.co_filename, ("__enter__", "__exit__", "inner"))
 _QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
             abc.ABCMeta.__subclasscheck__.__code__}
 # functions of Python's library whose side effects their C functions don't show
@@ -119,6 +121,7 @@ class Outside:
         self._origins: dict[int, int] = {}  # by identity: code's hash is slow
         self._met: list[CodeType] = []  # code in there, kept alive
         self._before: Any = None
+        self._of_numpy: Any = None
         self._handled: BaseException | None = None  # by the caller of the program's function
         self._active = False
         self._is_paused = False
@@ -128,7 +131,7 @@ class Outside:
                                (self._event, self._is_ours, built.known()))
 
     def __enter__(self) -> Outside:
-        self._before = sys.getprofile()
+        self._before, self._of_numpy = sys.getprofile(), NUMPY.held()
         self._handled = sys.exc_info()[1]
         self._active = True
         collector.pause()  # finalizers are no part of a run
@@ -136,6 +139,8 @@ class Outside:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        if self._active and NUMPY.held() != self._of_numpy:
+            self._refuse("changes how NumPy treats errors")
         self.stop()
 
     def stop(self) -> None:
@@ -342,9 +347,11 @@ def _is_own_affair(function: Any, library: FrameType) -> bool:
     it releases again.
 
     `namedtuple` asks for its caller's module, `deepcopy` for ids; `logging` takes a lock to check
-    whether a message is enabled, `cached_property` to compute once.
+    whether a message is enabled, `cached_property` to compute once. `np.errstate` puts back what it
+    sets; whether it has is checked at the end of the run.
     """
-    if function is id:
+    file, names = _OF_ERRSTATE
+    if function is id or library.f_code.co_filename == file and library.f_code.co_name in names:
         return True
     if function is sys._getframe:
         return library.f_code is not inspect.currentframe.__code__

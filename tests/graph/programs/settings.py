@@ -426,3 +426,42 @@ def generators(wrap):
 
     call = wrap(f)
     return [plain(call(X())) for i in range(5)]
+
+
+@program
+def numpy_errors_in_a_block(wrap):
+    a, k = np.array([1.0, 0.0]), [1.0]
+
+    def fn(x):
+        try:
+            with np.errstate(divide="raise", over="ignore"):
+                first = (k[0] / a)[0]
+        except FloatingPointError:
+            return x * 2
+        return x * float(first) + len(np.geterr()["divide"])
+
+    call, found = wrap(fn), []
+    for number in range(6):
+        k[0], a[1] = float(number // 2 + 1), float(number > 2)
+        found.append(plain(call(X())))
+    return found, np.geterr()
+
+
+@program
+def numpy_errors_left_changed(wrap):
+    opened = []
+
+    def block():
+        with np.errstate(over="raise"):
+            yield
+
+    def fn(x):
+        if not opened:
+            opened.append(block())
+            next(opened[0])
+        return x + len(np.geterr()["over"])
+
+    call = wrap(fn)
+    found = [plain(call(X())) for _ in range(4)]
+    opened[0].close()
+    return found, np.geterr()

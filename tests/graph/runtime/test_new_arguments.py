@@ -370,3 +370,38 @@ def test_a_new_network_under_a_new_jit_leaves_nothing():
     left = count() - before
     assert not any(ref() is not None for pair in refs for ref in pair)
     assert left < 20
+
+
+@pytest.mark.parametrize("make", [
+    lambda i: (([X] * (i + 1),), {}), lambda i: (({f"a{i}": X},), {}),
+    lambda i: ((), {f"a{i}": X})], ids="lengths keys keywords".split())
+def test_a_limit_on_lengths_keys_and_keywords(make):
+    compiled = jit(lambda *args, **kwargs: sum(ms.tree.leaves((args, kwargs))))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for i in range(limits.MOST_OBJECTS + 5):
+            args, kwargs = make(i)
+            count = len(ms.tree.leaves((args, kwargs)))
+            np.testing.assert_allclose(compiled(*args, **kwargs).asnumpy(), X.asnumpy() * count,
+                                       rtol=1e-5)
+    assert compiled.report()["traces"] == limits.MOST_OBJECTS
+    assert [str(w.message).count("with other keys or another length") for w in seen] == [1]
+
+
+def test_a_limit_on_generators_of_random_numbers():
+    """A run that draws from a new generator is recorded again, since the next one may not."""
+    compiled = jit(lambda x, generator: x * float(generator.random()))
+    with pytest.warns(UserWarning, match="its argument 'generator' had 32 other values"):
+        for i in range(limits.MOST_OBJECTS + 2):
+            got = compiled(X, np.random.default_rng(i))
+            want = X.asnumpy() * np.float32(np.random.default_rng(i).random())
+            np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)
+
+
+def test_an_argument_that_holds_itself_is_named():
+    held = [X]
+    held.append(held)
+    with pytest.warns(UserWarning, match="its argument 'held' contains itself, or is nested too"):
+        jit(lambda x, held: x + held[0])(X, held)
+    with pytest.raises(RuntimeError, match="can't be one graph: its argument 'held' contains itse"):
+        jit(lambda x, held: x + held[0], fullgraph=True)(X, held)

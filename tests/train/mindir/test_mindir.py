@@ -49,7 +49,7 @@ def test_networks_compile(name):
     inputs, answers = inputs_and_answers(name)
     net = network(name)
     compiled = ms.jit(lambda *given: net(*given))
-    for _ in range(4):
+    for _ in range(3):  # the third is a replay
         check(compiled(*inputs), answers)
 
 
