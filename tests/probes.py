@@ -58,13 +58,15 @@ class Probes:
         self.lines = {str(ROOT / file): set(lines) for file, lines
                       in json.loads((folder / "lines.json").read_text("utf-8")).items()}
         self.hits: set[tuple[str, int]] = set()
+        self.test = ""
         self.path = folder / f"hits-{os.getpid()}.txt"
 
-    def pytest_runtest_setup(self) -> None:
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self.test = item.nodeid
         self.hits.clear()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed and self.hits:
+        if report.when == "call" and report.passed and report.nodeid == self.test:
             with self.path.open("a", encoding="utf-8") as file:
                 for hit in sorted(self.hits):
                     print(report.nodeid, f"{report.duration:.3f}", *hit, sep="\t", file=file)

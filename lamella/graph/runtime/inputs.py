@@ -57,7 +57,7 @@ class Inputs:
         values = [*given, *(one.data for one in trace.held), *self.constants]
         self._shares = self._sharing.found(values)
         if self._shares and self._sharing.is_beside_arguments(values):
-            raise CannotTrace("changes memory that several Tensors share which it uses")
+            raise CannotTrace("changes memory that is shared by several of its Tensors")
 
     @property
     def applies_again(self) -> bool:
