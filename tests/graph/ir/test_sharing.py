@@ -25,7 +25,8 @@ def agree(program, eagerly=False):
 
     `eagerly` says that no graph can hold them.
     """
-    warned = (pytest.warns(UserWarning, match="memory that is shared by several of its Tensors") if eagerly
+    words = "memory that is shared by several of its Tensors"
+    warned = (pytest.warns(UserWarning, match=words) if eagerly
               else contextlib.nullcontext())
     wanted = [numbers(value) for value in program(lambda fn: fn)]
     for level in ("O0", "O1"):
