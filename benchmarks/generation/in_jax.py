@@ -1,8 +1,8 @@
 """GPT-2 and Llama in JAX: a static cache, and one function for prompts and for single tokens.
 
 What is compiled holds for a number of tokens and a reach of the cache, a power of two, so that
-short sequences don't read a long cache. The cache's memory is given to its successor. Weights are
-(out, in), as in the other frameworks: products of one row are faster so.
+short sequences don't read a long cache. The cache's memory is given to its successor. Weights of
+dense layers are (in, out), as JAX's own libraries keep them: XLA would transpose others each step.
 """
 
 from __future__ import annotations
@@ -17,18 +17,28 @@ from jax import numpy as jnp
 from .decoders import POSITIONS, Shape, canonical, in_lamella
 
 Weights = dict[str, jax.Array]
+EMBEDDINGS = "wte.weight", "wpe.weight", "embed_tokens.weight"
 Cache = list[tuple[jax.Array, jax.Array]]  # of each layer: (rows, heads, POSITIONS, D)
 
 
 def weights_of(shape: Shape, dtype: str) -> Weights:
-    """The same weights, in memory of JAX's."""
-    return {canonical(p.name): array(p.to_torch())
-            for p in in_lamella(shape, dtype).get_parameters()}
+    """The same weights, in memory of JAX's; those that give the scores as `scores`."""
+    found = {}
+    for parameter in in_lamella(shape, dtype).get_parameters():
+        name, raw = canonical(parameter.name), parameter.to_torch().detach()
+        if raw.ndim == 2 and name not in EMBEDDINGS:
+            raw = raw.T.contiguous()
+        found[name] = array(raw)
+    if shape.kind == "gpt2":
+        found["scores"] = found["wte.weight"].T.copy()
+    else:
+        found["scores"] = found.pop("lm_head.weight")
+    return found
 
 
 def array(raw: torch.Tensor) -> jax.Array:
     """A copy of a tensor."""
-    return jnp.from_dlpack(raw.detach()).copy()
+    return jnp.from_dlpack(raw).copy()
 
 
 def cache_of(shape: Shape, dtype: str, rows: int) -> Cache:
@@ -46,10 +56,10 @@ def advance(weights: Weights, cache: Cache, tokens: jax.Array, place: jax.Array,
     block = gpt_block if shape.kind == "gpt2" else llama_block
     if shape.kind == "gpt2":
         x = weights["wte.weight"][tokens] + weights["wpe.weight"][positions]
-        layers, scores = "h", "wte.weight"
+        layers = "h"
     else:
         x = weights["embed_tokens.weight"][tokens]
-        layers, scores = "layers", "lm_head.weight"
+        layers = "layers"
     kept = []
     for at, held in enumerate(cache):
         def attention(q: jax.Array, k: jax.Array, v: jax.Array,
@@ -64,7 +74,7 @@ def advance(weights: Weights, cache: Cache, tokens: jax.Array, place: jax.Array,
     ends = Part(weights, "")
     x = layer_norm(ends, "ln_f", x[:, -1]) if shape.kind == "gpt2" else rms_norm(
         ends, "norm", x[:, -1])
-    return (x @ weights[scores].T).argmax(-1), kept
+    return (x @ weights["scores"]).argmax(-1), kept
 
 
 class Part:
@@ -78,7 +88,7 @@ class Part:
 
     def dense(self, name: str, x: jax.Array) -> jax.Array:
         """A dense layer."""
-        y = x @ self[name + ".weight"].T
+        y = x @ self[name + ".weight"]
         bias = self._weights.get(f"{self._prefix}{name}.bias")
         return y if bias is None else y + bias
 
