@@ -97,3 +97,15 @@ def test_runs_with_positions_or_counts_alone():
             named = dict(zip(("return_inverse", "return_counts"), options, strict=True))
             assert tuple(v.tolist() for v in function(x, **named, dim=0)) == wanted
         assert function(x).tolist() == values
+
+
+@pytest.mark.parametrize("k", [-2, 1])
+@pytest.mark.parametrize("given", [{}, {"num_rows": 6}, {"num_cols": 6}])
+def test_a_matrix_of_a_diagonal_is_as_small_as_can_be(k, given):
+    found = ops.matrix_diag(T([1.0, 2.0]), k=k, **given).asnumpy()
+    wide, high = 2 + max(k, 0), 2 - min(k, 0)
+    side = max(wide, high)
+    shape = (given.get("num_rows", high), given.get("num_cols", wide)) if given else (side, side)
+    wanted = np.zeros((8, 8), "f4")
+    wanted[range(max(-k, 0), max(-k, 0) + 2), range(max(k, 0), max(k, 0) + 2)] = 1, 2
+    np.testing.assert_array_equal(found, wanted[:shape[0], :shape[1]])

@@ -39,3 +39,12 @@ def test_large_planes_pool_under_vmap_and_with_gradients():
     np.testing.assert_array_equal(pooled[1].asnumpy(), nn.MaxPool2d(2, 2)(x + 1).asnumpy())
     gradient = ms.grad(lambda y: ops.max_pool2d(y, 2, 2).sum())(x)
     assert gradient.sum() == pooled[0].size
+
+
+@pytest.mark.parametrize("rank", [3, 4, 5])
+def test_areas_of_any_rank(rank):
+    x = np.random.default_rng(rank).normal(size=(2, 3, 7, 5, 4)[:rank]).astype("f4")
+    size = (3, 4, 2)[:rank - 2]
+    found = ops.interpolate(ms.Tensor(x), size=size, mode="area").asnumpy()
+    wanted = torch.nn.functional.interpolate(torch.tensor(x), size=size, mode="area")
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)

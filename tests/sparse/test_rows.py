@@ -46,3 +46,11 @@ def test_settings_out_of_range() -> None:
         ops.SparseApplyAdadelta(-1.0)
     with pytest.raises(ValueError, match="'rho' must be of"):
         ops.SparseApplyRMSProp(1.5, 0.0, 1e-6)
+
+
+def test_rows_of_other_rows() -> None:
+    rows = ms.RowTensor(Tensor([1]), Tensor([[1.0, 2.0]]), (3, 2))
+    again: Any = ms.RowTensor(row_tensor=rows)
+    assert again.shape == (3, 2) and again.values is rows.values and again.indices is rows.indices
+    with pytest.raises(TypeError, match="must be None if 'row_tensor' is given"):
+        ms.RowTensor(shape=(3, 2), row_tensor=rows)

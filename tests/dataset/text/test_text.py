@@ -144,3 +144,8 @@ def test_files_of_vectors_that_are_none(tmp_path, name, text, kind, message):
 def test_padding_of_n_grams_is_shorter_than_they_are():
     assert list(T.Ngram(2, ("_", 3), ("&", 3), "-")(["a", "b"])) == ["_-a", "a-b", "b-&"]
     assert list(T.Ngram(3, ("_", 5), ("&", 1), "-")(["a"])) == ["_-_-a", "_-a-&"]
+
+
+def test_a_word_begins_behind_an_unused_token():
+    assert list(T.BasicTokenizer(preserve_unused_token=True)("[CLS]ab [SEP]c")) == [
+        "[CLS]", "ab", "[SEP]", "c"]

@@ -130,3 +130,12 @@ def test_functions_that_give_images_of_pillows():
     assert seen == [np.ndarray]
     same = pillow.fromarray(image)
     assert T.Compose([lambda x: x])(same) == (same,)
+
+
+@pytest.mark.parametrize("name, compare", [
+    ("EQ", np.equal), ("NE", np.not_equal), ("GT", np.greater), ("GE", np.greater_equal),
+    ("LT", np.less), ("LE", np.less_equal)])
+def test_relations_of_masks(name, compare):
+    given = np.array([1, 2, 3])
+    assert len(T.Relational) == 6
+    np.testing.assert_array_equal(T.Mask(T.Relational[name], 2)(given), compare(given, 2))

@@ -442,3 +442,10 @@ def test_a_list_of_rates_at_a_step():
     for step in (3, 5, -4):
         with pytest.raises(RuntimeError, match="list of 3 learning rates ends before step"):
             rates(ms.Tensor(step))
+
+
+@pytest.mark.parametrize("decay", [1.0, 1.5])
+def test_adafactor_decays_weights_by_less_than_all(decay):
+    weight = ms.Parameter(ops.ones(2), name="weight")
+    with pytest.raises(ValueError, match=r"'weight_decay' must be in \[0, 1\)"):
+        nn.AdaFactor([weight], weight_decay=decay)

@@ -168,3 +168,9 @@ def test_inputs_that_do_not_fit_are_refused():
 
 def test_the_top_shows_them_too():
     assert train.Accuracy is ms.Accuracy
+
+
+@pytest.mark.parametrize("given", [([[1, 2]], [[1, 0]]), ([[1, 0]], [[2, 0]])])
+def test_labels_of_several_classes_are_0_or_1(given):
+    with pytest.raises(ValueError, match="all values must be 0 or 1"):
+        train.Precision("multilabel").update(*map(np.array, given))
