@@ -229,7 +229,6 @@ class Copy:
                     self.sound.add(failed)
                     return failed
                 self.broken.add(failed)
-                chosen = [name for name in chosen if name != failed]
         return ""
 
     def _failed(self, chosen: list[str], change: Mutation | None = None) -> str:

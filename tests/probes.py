@@ -55,7 +55,7 @@ class Probes:
     """The lines that are watched, and those that ran since the test began."""
 
     def __init__(self, folder: Path):
-        self.lines = {str(ROOT / file): set(lines) for file, lines
+        self.lines = {str(ROOT / file): (file, set(lines)) for file, lines
                       in json.loads((folder / "lines.json").read_text("utf-8")).items()}
         self.hits: set[tuple[str, int]] = set()
         self.test = ""
@@ -81,8 +81,7 @@ def watch(probes: Probes) -> None:
         path = os.path.realpath(self.path)
         if path not in probes.lines:
             return usual(self, fullname)
-        file = str(Path(path).relative_to(ROOT))
-        tree = with_probes(Path(path).read_text("utf-8"), file, probes.lines[path])
+        tree = with_probes(Path(path).read_text("utf-8"), *probes.lines[path])
         return compile(tree, self.path, "exec", dont_inherit=True)
 
     SourceFileLoader.get_code = get_code

@@ -39,18 +39,11 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inpu
         starts.append(torch.ones_like(out) if start is None else start)
     if not raws or not inputs:
         return [None] * len(inputs)
-    if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
-        with in_this_thread():
+    with in_this_thread():
+        if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
             return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)
-    in_threads = torch._C._is_multithreading_enabled()
-    if in_threads:
-        torch._C._set_multithreading_enabled(False)  # as `in_this_thread`, which takes longer
-    try:
         return Variable._execution_engine.run_backward(
             tuple(raws), tuple(starts), again, nested, tuple(inputs), True, accumulate_grad=False)
-    finally:
-        if in_threads:
-            torch._C._set_multithreading_enabled(True)
 
 
 class in_this_thread:  # noqa: N801  (a block, entered for each gradient: faster than a generator)
