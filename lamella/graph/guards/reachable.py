@@ -157,12 +157,13 @@ class Reachable:
     """The Cells, Parameters and other objects found from a function and its arguments.
 
     Attributes:
-        opened, by_name: as `search.reachable_from` got them.
+        opened: by identity, the large containers that were to be inspected, and all that were.
+        by_name: as `search.reachable_from` got it.
         visited: all objects found.
         tensors, objects, names, contents, thread, limits: these objects, by what they are.
     """
 
-    def __init__(self, opened: Mapping[int, Any], by_name: bool):
+    def __init__(self, opened: dict[int, Any], by_name: bool):
         self.opened, self.by_name = opened, by_name
         self.visited = VisitedSet()
         self.tensors, self.objects, self.names = Tensors(), Objects(), Names()

@@ -81,7 +81,7 @@ def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
         names: names that code may mention without being seen, such as computed ones.
         ran: the names of the only functions of installed packages to follow; None for all.
     """
-    found = Reachable({} if opened is None else opened, by_name)
+    found = Reachable({} if opened is None else dict(opened), by_name)
     Search(found, names, ran, without or {}).run(roots)
     return found
 
@@ -216,6 +216,7 @@ class Search:
     def note(self, thing: Any, source: Source | None) -> Source:
         """Note a container; returns its source."""
         source = Fixed(thing) if source is None else source
+        self.found.opened[id(thing)] = thing  # even if another thread makes it large meanwhile
         self.found.contents.containers.append(Container(thing, source))
         return source
 

@@ -117,6 +117,22 @@ def test_an_equal_value_in_another_object_is_no_change():
     assert guard.fingerprint() == before
 
 
+@pytest.mark.parametrize("name", ["sizes", "table"])
+def test_a_container_that_another_thread_makes_large_after_the_search(name):
+    net = Net()
+    net.sizes, net.table = [1.0], {}
+    guard = Guard(reachable_from(lambda x: (net.sizes.append(x), net.table.update(a=x))))
+
+    def grow(*values):
+        own = getattr(net, name)
+        own.extend(values) if name == "sizes" else own.update(dict.fromkeys(values))
+
+    grow(*range(1100))
+    before = guard.fingerprint()
+    grow(-1)
+    assert guard.fingerprint() != before
+
+
 def test_containers_that_hold_themselves():
     net, step, _ = reachable()
     net.sizes.append(net.sizes)
