@@ -195,7 +195,7 @@ def leaves_of(tree: Any) -> list[Any]:
         _add_leaves(tree, found, 0, MOST_LEAVES)
     except _Many:
         if _count(tree, {}) > 4 * len(_once(tree, {})):
-            raise ValueError("one list, tuple or dict is inside of others many times over") from None
+            raise ValueError("a list, tuple or dict is inside of others many times over") from None
         _add_leaves(tree, found := [], 0, sys.maxsize)
     return found
 

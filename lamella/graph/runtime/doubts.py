@@ -1,8 +1,8 @@
 """Whether a recording says what the function does, although other threads of the program ran.
 
-Another thread may change a value between the time at which a guard looks at it and the time at which
-the run reads it, and put it back. What it assigns meanwhile looks like an assignment of the run.
-A graph that was wrong about this would stay wrong.
+Another thread may change a value between the time at which a guard looks at it and the time at
+which the run reads it, and put it back. What it assigns meanwhile looks like an assignment of the
+run. A graph that was wrong about this would stay wrong.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Doubts:
     def keeps(self, key: Any, trace: Trace, guard: Guard, values: Any, beside: Beside) -> bool:
         """Whether the graph of a run may be kept.
 
-        If other threads have run, it has to be seen to be the same a few times; and what the run has
-        assigned must be what it has computed.
+        If other threads have run, it has to be recorded undisturbed a few times; and what the run
+        has assigned must be what it has computed.
 
         Args:
             key: that of the call.

@@ -270,6 +270,7 @@ def test_the_same_argument_twice_is_one_more_replay():
     assert compiled.report()["replays"] == 1
 
 
+@pytest.mark.filterwarnings("ignore:For 'jit'.*another thread")
 def test_what_another_thread_appends_is_not_lost():
     log, count, over = [], itertools.count(), threading.Event()
 
