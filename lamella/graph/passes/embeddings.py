@@ -64,13 +64,13 @@ def _flat(graph: Graph, place: Node, node: Any) -> Node:
     return flat
 
 
-def _pair(total: Node, memory: Memory) -> tuple[Node, Node] | None:
+def _pair(total: Node, memory: Memory) -> tuple[Any, Any] | None:
     """The gradient that rows can be added to, and the embedding's; None if there are no such two.
 
     The first has memory of its own that nothing else reads, now or later.
     """
-    first, second = total.args
-    for other, gradient in ((first, second), (second, first)):
+    both: Any = total.args
+    for other, gradient in (both, both[::-1]):
         if not (_is_gradient(gradient) and isinstance(other, Node) and other is not gradient):
             continue
         rows, tokens = (meta_of(n) for n in gradient.args[:2])
@@ -94,5 +94,7 @@ def _is_unshared(node: Node, memory: Memory) -> bool:
 
 def _is_gradient(node: Any) -> bool:
     """Whether a node is the gradient of an embedding that counts each of its tokens once."""
-    return (isinstance(node, Node) and node.target is aten.embedding_dense_backward.default
-            and isinstance(node.args[2], int) and node.args[3] == -1 and not node.args[4])
+    if not isinstance(node, Node) or node.target is not aten.embedding_dense_backward.default:
+        return False
+    given: Any = node.args
+    return isinstance(given[2], int) and given[3] == -1 and not given[4]
