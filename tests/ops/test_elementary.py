@@ -47,7 +47,7 @@ def test_integers_become_float32(function):
 
 @pytest.mark.parametrize(("function", "reference"), [
     (ops.ceil, np.ceil), (ops.floor, np.floor), (ops.trunc, np.trunc), (ops.round, np.rint),
-    (ops.frac, lambda a: a - np.trunc(a)), (ops.Rint(), np.rint)])
+    (ops.frac, lambda a: a - np.trunc(a))])
 def test_rounding(function, reference):
     x = np.array([-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.4], np.float32)
     check_op(function, reference, (x,), grad=False)
@@ -101,7 +101,8 @@ def test_in_place_methods():
     (lambda: ops.mvlgamma(Tensor([3.0]), 0), ValueError, "For 'mvlgamma', 'p' must be 1 or more"),
     (lambda: ops.polygamma(1.5, Tensor([3.0])), TypeError, "'n' must be an int, but got 1.5"),
     (lambda: ops.igamma(Tensor([3.0, 1.0]), Tensor([1.0, 2.0, 3.0])), ValueError, "For 'igamma'"),
-    (lambda: ops.sin(Tensor([1.0]), 2), TypeError, "For 'sin', .* at most 1, but got 2"),
+    (lambda: ops.sin(Tensor([1.0]), 2), TypeError,
+     r"For 'sin', sin\(\) takes 1 positional argument but 2 were given"),
 ])
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
