@@ -63,7 +63,7 @@ class AdaFactor(Optimizer):
         self.__dict__["scale_lr"] = learning_rate is None or isinstance(learning_rate, (float, int))
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay,
                          loss_scale)
-        beta1 = 0.0 if beta1 is None else beta1
+        beta1 = 0.0 if beta1 is None else of_type(beta1, (int, float), "beta1", "AdaFactor")
         of_type(eps, (list, tuple), "eps", "AdaFactor")
         if len(eps) != 2:
             raise ValueError(f"For 'AdaFactor', 'eps' must hold 2 numbers, but got {eps}.")
