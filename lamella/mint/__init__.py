@@ -125,7 +125,7 @@ from . import distributed, linalg, nn, optim, special
 from .batch_statistics import *
 from .creation import *
 from .elementwise import *
-from .nn.functional import conv2d
+from .nn.functional import conv2d, softmax
 from .random import *
 from .reduce import *
 from .shape import *

@@ -8,6 +8,7 @@ from .. import ops
 from ..core.adapters import adapted
 from ..core.errors import op
 from ..core.require import of_type
+from ..ops.arithmetic import add_scaled, sub_scaled
 from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor
 from .forms import with_forms
@@ -15,7 +16,7 @@ from .forms import with_forms
 __all__ = ["add", "addcdiv", "addcmul", "allclose", "bitwise_not", "cdist", "clamp", "clip",
            "clone", "div", "eq", "equal", "fix", "floor_divide", "fmod", "frac", "ge",
            "greater_equal", "histc", "isnan", "item", "lerp", "less", "lt", "mul", "npu_gelu",
-           "remainder", "softmax", "sqrt", "sub", "triangular_solve", "vdot", "where", "xlogy"]
+           "remainder", "sqrt", "sub", "triangular_solve", "vdot", "where", "xlogy"]
 
 _methods: Any = Tensor
 
@@ -42,7 +43,6 @@ frac = adapted(ops.frac, "input:x")
 histc = adapted(ops.histc, "input, bins=100, min=0, max=0")
 isnan = adapted(ops.isnan, "tensor:input")
 npu_gelu = adapted(ops.gelu, "input, approximate='none'", "npu_gelu")
-softmax = adapted(ops.softmax, "input, dim:axis, *, dtype=None")
 sqrt = adapted(ops.sqrt, "input:x")
 triangular_solve = adapted(_methods.triangular_solve, "b:self, A, upper=True, transpose=False, "
                            "unitriangular=False")
@@ -57,7 +57,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> print(ms.mint.add(ms.Tensor([1.0, 2.0]), 3, alpha=2))
     [7. 8.]
     """
-    return ops.add(input, _scaled(other, alpha))
+    return add_scaled(input, other, alpha=alpha)
 
 
 @with_forms
@@ -69,11 +69,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     >>> print(ms.mint.sub(ms.Tensor([1.0, 2.0]), 3, alpha=2))
     [-5. -4.]
     """
-    return ops.sub(input, _scaled(other, alpha))
-
-
-def _scaled(other: Any, alpha: Any) -> Any:
-    return other if alpha == 1 else other * alpha
+    return sub_scaled(input, other, alpha=alpha)
 
 
 def equal(input: Tensor, other: Tensor) -> bool:

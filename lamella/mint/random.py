@@ -60,7 +60,8 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None, gen
     ((2, 3), True)
     """
     low, high, size = _bounds("randint", args, low=low, high=high, size=size)
-    return on_device(ops.randint(low, high, size, generator, dtype=dtype), device, "randint")
+    drawn = ops.randint(low, high, size, generator)
+    return on_device(drawn if dtype is None else drawn.to(dtype), device, "randint")
 
 
 @op

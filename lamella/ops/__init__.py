@@ -67,6 +67,7 @@ from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.data_format import *
 from .primitives.debug import *
+from .primitives.declared_types import declare as _declare_types
 from .primitives.depthwise import *
 from .primitives.detection import *
 from .primitives.drawn_classes import *
@@ -117,6 +118,8 @@ from .window import *
 
 # the file `reduce` has taken the name of this function
 from .elsewhere import reduce as reduce  # isort: skip
+
+_declare_types(globals())
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,9 @@ import torch
 
 from ..core.adapters import adapted
 from ..core.docstrings import documented_like
+from ..core.dtype import from_raw, is_integer
 from ..core.errors import op
+from ..core.state import numbers
 from ..tensors.inplace import in_place
 from ..tensors.kernels import complex_sign, minus, power
 from ..tensors.operators import python_syntax
@@ -312,17 +314,38 @@ def float_power(input: Tensor, exponent: Tensor | float) -> Tensor:
     return wrap(torch.float_power(a, b))
 
 
+def _times_alpha(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, Any]:
+    """The operands of a sum, `other` times `alpha`, in the type that they have without `alpha`.
+
+    Raises:
+        TypeError: if `alpha` isn't a number, is a bool and the sum is not of booleans, or is a
+            float and the sum is of integers.
+    """
+    a, b = both(input, other)
+    kind = torch.promote_types(a.dtype, b.dtype)
+    factor = numbers(alpha._raw) if isinstance(alpha, Tensor) and not alpha.shape else alpha
+    if not isinstance(factor, (int, float, complex)):
+        raise TypeError(f"For '{name}', 'alpha' must be a number, but got {alpha!r}.")
+    needed = ("boolean" if isinstance(factor, bool) and kind is not torch.bool else
+              "floating" if isinstance(factor, float) and is_integer(kind) else "")
+    if needed:
+        raise TypeError(f"For '{name}', {needed} alpha need {needed} input and other, but got "
+                        f"{from_raw[a.dtype]} and {from_raw[b.dtype]}.")
+    return a, (b if factor == 1 else (b * factor).to(kind))
+
+
 @shortcut(add, 2)
-def _tensor_add(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    if alpha == 1:
-        return add(self, other)
-    a, b = sides(self, other)
-    return wrap(torch.add(a, b, alpha=alpha))
+def add_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor:
+    """`self` + `alpha` * `other`."""
+    a, b = _times_alpha("add", self, other, alpha)
+    return wrap(a + b)
 
 
 @shortcut(sub, 2)
-def _tensor_sub(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    return sub(self, other) if alpha == 1 else subtract(self, other, alpha=alpha)
+def sub_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor:
+    """`self` - `alpha` * `other`."""
+    a, b = _times_alpha("sub", self, other, alpha)
+    return wrap(minus(a, b))
 
 
 def _tensor_add_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
@@ -345,7 +368,7 @@ def _value(other: Any) -> Any:
     return getattr(other, "_raw", other)
 
 
-tensor_methods(add=_tensor_add, sub=spelled(_tensor_sub, y="other"), subtract=_tensor_sub,
+tensor_methods(add=add_scaled, sub=spelled(sub_scaled, y="other"), subtract=sub_scaled,
                mul=mul,
                multiply=adapted(mul, "self:input, value:other", "multiply"), neg=neg,
                negative=neg, positive=positive, abs=abs, absolute=abs, sign=sign, sgn=sign,

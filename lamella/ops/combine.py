@@ -65,10 +65,11 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Tensor | flo
         >>> print(ms.ops.addcdiv(ms.Tensor([1.0]), ms.Tensor([6.0]), ms.Tensor([3.0]), 0.5))
         [2.]
     """
+    if not is_inexact(tensor2._raw.dtype):
+        factor = value._raw if isinstance(value, Tensor) else int(value)
+        return wrap(input._raw + trunc_quotient(tensor1._raw * factor, tensor2._raw))
     if isinstance(value, Tensor):
         return wrap(input._raw + value._raw * tensor1._raw / tensor2._raw)
-    if not is_inexact(tensor2._raw.dtype):
-        return wrap(input._raw + trunc_quotient(tensor1._raw * int(value), tensor2._raw))
     return wrap(torch.addcdiv(input._raw, tensor1._raw, tensor2._raw, value=value))
 
 

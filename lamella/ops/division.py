@@ -148,7 +148,8 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmod(ms.Tensor([7.0, -7.0]), 3))
         [ 1. -1.]
     """
-    return wrap(trunc_remainder(*sides(input, other)))
+    pair = factors if isinstance(input, Tensor) and isinstance(other, Tensor) else sides
+    return wrap(trunc_remainder(*pair(input, other)))
 
 
 @op

@@ -375,7 +375,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if slopes.dim() != 1 or slopes.numel() not in (1, raw.shape[1] if raw.dim() > 1 else 1):
         raise ValueError(f"For 'prelu', 'weight' must have the shape (1,) or (C,) for the C "
                          f"channels of 'input' {input.shape}, but got {weight.shape}.")
-    return wrap(torch.prelu(raw, slopes))
+    return wrap(torch.prelu(raw, slopes.to(raw.dtype)))
 
 
 @op

@@ -209,7 +209,7 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
         input: any shape.
         axis: the axis or axes to reduce; None or () stands for all.
         keepdims: whether reduced axes stay, with length 1.
-        dtype: the type to compute in and return; default: that of the input.
+        dtype: the type to return; default: that of the input.
 
     Examples:
         >>> import lamella as ms
@@ -218,7 +218,9 @@ def nansum(input: Tensor, axis: Any = None, keepdims: bool = False, *, dtype: An
     """
     raw = input._raw
     kind = kind_or(dtype, None if raw.dtype is torch.bool else raw.dtype, "dtype")
-    return wrap(torch.nansum(raw, axes(axis, raw), keepdims, dtype=kind))
+    total = torch.nansum(raw, axes(axis, raw), keepdims,
+                         dtype=raw.dtype if is_inexact(raw.dtype) else kind)
+    return wrap(total if kind is None else total.to(kind))
 
 
 @documented_like(nansum)

@@ -270,7 +270,6 @@ MEANT: tuple[Meant, ...] = (
     Meant("approximate_equal takes booleans", r"approximate_equal.*bool", "refused"),
     Meant("determinants take float32 and float64 only", r"Determinant.*float16", "refused"),
     Meant("resizing needs a floating type", r"Resize.*= int", "refused"),
-    Meant("the statistics of P.LayerNorm are in the type of its input", r"P.LayerNorm", "dtype"),
     Meant("norms of integers are not truncated to integers", r"clip_by_norm.*= u?int"),
     Meant(
         "negative bounds don't limit unsigned numbers and booleans",

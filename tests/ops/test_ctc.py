@@ -107,13 +107,13 @@ def test_the_layer_and_the_primitives() -> None:
     with pytest.raises(ValueError, match="the labels must be in"):
         ops.CTCLossV2()(x, Tensor([[9, 1], [1, 1]]), Tensor([T, T]), Tensor([2, 2]))
     places, sparse = Tensor([[0, 0], [1, 0]]), ops.CTCLoss()
-    assert sparse(x, places, Tensor([1, 0]), Tensor([T, T]))[0].shape == (N,)
+    assert sparse(x, places, Tensor([1, 0], ms.int32), Tensor([T, T], ms.int32))[0].shape == (N,)
     for labels, lengths, named in (([1, 3], [T, T], "the labels must be in"),
                                    ([1, 0], [T, T + 1], "the input lengths must be in"),
                                    ([1, 0], [T], "the input lengths must have shape"),
                                    ([1], [T, T], "must have shapes")):
         with pytest.raises(ValueError, match=f"For 'CTCLoss', .*{named}"):
-            sparse(x, places, Tensor(labels), Tensor(lengths))
+            sparse(x, places, Tensor(labels, ms.int32), Tensor(lengths, ms.int32))
 
 
 def sparse_loss(rows: list[list[int]], steps: list[int], **options: bool) -> Any:
@@ -183,7 +183,8 @@ def test_labels_that_mindspore_refuses(rows: Any, steps: Any, named: str) -> Non
 def test_rows_outside_of_the_sequences_are_refused() -> None:
     for row in (-1, 2):
         with pytest.raises(ValueError, match=r"'labels_indices' must be in \[0, 2\)"):
-            ops.CTCLoss()(scores(), Tensor([[0, 0], [row, 0]]), Tensor([1, 0]), Tensor([T, T]))
+            ops.CTCLoss()(scores(), Tensor([[0, 0], [row, 0]]), Tensor([1, 0], ms.int32),
+                          Tensor([T, T], ms.int32))
 
 
 def test_labels_of_one_step_each_beside_all_ways_to_place_them() -> None:

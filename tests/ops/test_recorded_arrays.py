@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Tensor, ops
+from lamella import Tensor, mint, ops
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_arrays.json").read_text())
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
@@ -25,7 +25,7 @@ def names() -> dict[str, Any]:
     """What the recorded expressions refer to."""
     x = Tensor(np.arange(6).reshape(2, 3), ms.float32)
     return {
-        "ms": ms, "ops": ops, "np": np, "Tensor": Tensor, "x": x, "n": x + 0,
+        "ms": ms, "ops": ops, "mint": mint, "np": np, "Tensor": Tensor, "x": x, "n": x + 0,
         "i": x.astype(ms.int32), "h": x.astype(ms.float16), "i64": Tensor([1, 2]),
         "ix": Tensor([0, 1], ms.int32), "v4": Tensor([1.0, 2.0, 3.0, 4.0]),
         "I": Tensor([[0], [2]]), "U": Tensor([9.0, 8.0]),

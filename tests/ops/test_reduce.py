@@ -210,8 +210,8 @@ def test_normalizing_primitives():
     std, mean = ops.ReduceStd(1, False)(Tensor(X))
     np.testing.assert_allclose(std.asnumpy(), X.std(1), rtol=1e-4)
     np.testing.assert_allclose(mean.asnumpy(), X.mean(1), rtol=1e-4, atol=1e-6)
-    assert ops.Bincount()(Tensor([1, 2, 9]), Tensor(3), Tensor([1.0, 1.0, 1.0])).tolist() == [
-        0.0, 1.0, 1.0]
+    assert ops.Bincount()(Tensor([1, 2, 9], ms.int32), Tensor(3, ms.int32),
+                          Tensor([1.0, 1.0, 1.0])).tolist() == [0.0, 1.0, 1.0]
     assert ops.HistogramFixedWidth(5)(Tensor([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]),
                                       Tensor([0.0, 5.0])).tolist() == [2, 1, 1, 0, 2]
     assert str(ops.ReduceSum(True)) == "Prim[ReduceSum]<keep_dims=True, skip_mode=False>"

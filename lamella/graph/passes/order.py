@@ -28,6 +28,7 @@ from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
 from .convolutions import convolutions
 from .cross_entropies import fuse_cross_entropies
+from .embeddings import add_rows
 from .halves import halves
 from .layer_norms import fuse_layer_norms
 from .memory import MOST_MEMORY, Liveness, Memory, reshapes_in_place
@@ -100,6 +101,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     fuse_cross_entropies(better, measure)
     fuse_layer_norms(better, measure)
     fuse_activations(better, measure)
+    add_rows(better)
     better.recompile()
     logs.show("passes", f"{recorded} operations became {len(better.graph.nodes)}",
               logs.kernels(better.graph))

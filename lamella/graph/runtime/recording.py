@@ -16,6 +16,7 @@ from ...machine.collector import not_collecting
 from ..guards.guard import Guard
 from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
+from ..tracing.loop_reasons import reason_at
 from ..tracing.refusals import CannotTrace, Cause
 from ..tracing.run import run_traced
 from ..tracing.symbolic import Symbolic, preparation
@@ -103,7 +104,7 @@ class Recording:
             return Ran(self._give_up(
                 f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
                 f"arguments, and none holds for this call, since {failed.guard} changes again and "
-                f"again"))
+                f"again{_of_a_loop(known)}"))
         if of.cache.refuses_all(MOST_GRAPHS) and not of.fullgraph:
             return self._eagerly()  # it ran eagerly for all arguments so far
         return None
@@ -328,3 +329,9 @@ class Recording:
         """Run such calls eagerly from now on, as this one."""
         self.of.refuse(self.call.key if key is None else key, reason)
         return self._eagerly().value
+
+
+def _of_a_loop(known: Sequence[CacheEntry]) -> str:
+    """Why the loop whose guards failed isn't one operation."""
+    lines = [line for entry in known for line in entry.replay.failed_lines()]
+    return next(filter(None, [reason_at(line.file, line.number) for line in lines]), "")

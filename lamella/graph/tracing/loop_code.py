@@ -15,9 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import loop_values
+from .loop_choices import chosen
 from .source_loops import FUTURE, SourceLoop, assigned_in, leaves, made_of
 
-_VALUES = "lamella_loop_values"  # the name under which converted code finds these functions
+# the names under which converted code finds functions of ours
+_VALUES, _CHOSEN = "lamella_loop_values", "lamella_chosen"
 MOST_KEPT = 256  # functions of the program's whose loops are kept as code
 _STEP, _MADE = "lamella_step", "lamella_made"
 _ASKED = {"bool": "truth", "float": "number", "int": "whole"}
@@ -41,7 +43,7 @@ class Functions:
     def __init__(self, loop: SourceLoop, code: types.CodeType, space: dict[str, Any],
                  known: Mapping[str, Any]):
         self._code, self._space = code, space
-        self._known = {**known, _VALUES: loop_values}
+        self._known = {**known, _VALUES: loop_values, _CHOSEN: chosen}
         self._loop, names = loop, loop.assigned
         self.test = self._made("test", names, [], loop.test)
         self.after = self._made("after", names, loop.after)
@@ -142,8 +144,8 @@ class _Converted(ast.NodeTransformer):
         ways = [_definition(f"lamella_way_{self._ways}_{number}", names, [
             *self.statements(body), ast.Return(_tuple(names))])
             for number, body in enumerate((node.body, node.orelse))]
-        called = _call("chosen", test, *[ast.Name(way.name, ast.Load()) for way in ways],
-                       _tuple(names))
+        called = ast.Call(ast.Name(_CHOSEN, ast.Load()), [
+            test, *[ast.Name(way.name, ast.Load()) for way in ways], _tuple(names)], [])
         result = ast.Assign([_tuple(names, ast.Store)], called) if names else ast.Expr(called)
         return [ast.copy_location(part, node) for part in (*ways, result)]
 

@@ -1,9 +1,8 @@
 """What a loop of the program's computes with while its step is recorded as an operation.
 
 A number that a step changes, or reads off a Tensor, is a `LoopNumber`, and what the program asks is
-a `Truth`: both are tensors of one element. An `if` on such a truth value computes both of its ways
-and takes what belongs to one. What isn't said here raises an error, by which the recording of the
-step ends, and the loop runs as Python's.
+a `Truth`: both are tensors of one element. `loop_choices` has the `if` on one. What isn't said here
+raises an error, by which the recording of the step ends, and the loop runs as Python's.
 """
 
 from __future__ import annotations
@@ -14,16 +13,13 @@ from typing import Any
 
 import torch
 
-from ...autodiff.tree import container_tensors
 from ...core.state import state
-from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
-from ..ir.operations import effects_of, is_random
 from .loop_part import Unlike
 from .scalars import SymbolicScalar
 
 SMALL = 2**31  # ints below it are added exactly
-_WIDE = {int: torch.int64, float: torch.float64}
+WIDE = {int: torch.int64, float: torch.float64}
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
@@ -35,6 +31,7 @@ class _Unbound:
 
 
 UNBOUND = _Unbound()
+SOMETIMES = _Unbound()  # of a name that has none if a step took one of the ways of an `if`
 
 
 class LoopNumber:
@@ -80,7 +77,7 @@ class LoopNumber:
             pair = (self.held.double(), operand.double() if isinstance(operand, torch.Tensor)
                     else float(operand))
             kind = float
-        if name == "truediv" and (reflected or type(other) not in _WIDE or not other):
+        if name == "truediv" and (reflected or type(other) not in WIDE or not other):
             raise Unlike  # Python raises an error where the divisor is 0
         return LoopNumber(function(*(pair[::-1] if reflected else pair)), kind)
 
@@ -102,9 +99,9 @@ def _operand(other: Any) -> tuple[Any, type]:
     """A number, or the tensor that holds it, and its type."""
     if isinstance(other, LoopNumber):
         return other.held, other.kind
-    if type(other) in _WIDE and (type(other) is float or abs(other) < 2**53):
+    if type(other) in WIDE and (type(other) is float or abs(other) < 2**53):
         return other, type(other)
-    if isinstance(other, SymbolicScalar) and type(other.value) in _WIDE:
+    if isinstance(other, SymbolicScalar) and type(other.value) in WIDE:
         return held_by(other), type(other.value)
     raise Unlike
 
@@ -135,8 +132,8 @@ def held_by(number: Any) -> torch.Tensor:
     if isinstance(number, LoopNumber):
         return number.held
     if isinstance(number, SymbolicScalar):
-        return number.scalar(_WIDE[type(number.value)])
-    return torch.scalar_tensor(number, dtype=_WIDE[type(number)])
+        return number.scalar(WIDE[type(number.value)])
+    return torch.scalar_tensor(number, dtype=WIDE[type(number)])
 
 
 def truth_of(value: Any) -> torch.Tensor | None:
@@ -154,7 +151,8 @@ def truth_of(value: Any) -> torch.Tensor | None:
 # -- what converted code calls ---------------------------------------------------------------------
 
 
-def _is_dry() -> bool:
+def is_dry() -> bool:
+    """Whether truth values are Tensors just now."""
     return state.trace is not None and (state.trace.run_dry or state.trace.loops.is_asking)
 
 
@@ -164,13 +162,13 @@ def _is_one(value: Any) -> bool:
 
 def truth(kind: Any, value: Any) -> Any:
     """``bool(value)``, by what the program has under the name."""
-    found = truth_of(value) if kind is bool and _is_dry() else None
+    found = truth_of(value) if kind is bool and is_dry() else None
     return kind(value) if found is None else Truth(found)
 
 
 def number(kind: Any, value: Any) -> Any:
     """``float(value)``."""
-    if getattr(kind, "own", kind) is float and _is_dry():
+    if getattr(kind, "own", kind) is float and is_dry():
         if _is_one(value):
             return LoopNumber(value._raw.detach().reshape(()).double(), float)
         if isinstance(value, LoopNumber):
@@ -180,7 +178,7 @@ def number(kind: Any, value: Any) -> Any:
 
 def whole(kind: Any, value: Any) -> Any:
     """``int(value)``."""
-    if getattr(kind, "own", kind) is int and _is_dry():
+    if getattr(kind, "own", kind) is int and is_dry():
         if _is_one(value) and not value._raw.is_floating_point():
             return LoopNumber(value._raw.reshape(()).to(torch.int64), int)
         if isinstance(value, LoopNumber) and value.kind is int:
@@ -190,11 +188,11 @@ def whole(kind: Any, value: Any) -> Any:
 
 def item(value: Any) -> Any:
     """``value.item()``."""
-    if _is_dry() and _is_one(value):
+    if is_dry() and _is_one(value):
         if value._raw.dtype is torch.bool:
             return Truth(value._raw.reshape(()))
         kind = float if value._raw.is_floating_point() else int
-        return LoopNumber(value._raw.detach().reshape(()).to(_WIDE[kind]), kind)
+        return LoopNumber(value._raw.detach().reshape(()).to(WIDE[kind]), kind)
     return value.item()
 
 
@@ -212,7 +210,7 @@ def _joined(parts: Sequence[Callable[[], Any]], function: Any, ends: bool) -> An
     found = None
     for number, part in enumerate(parts):
         value = part()
-        held = truth_of(value) if _is_dry() else None
+        held = truth_of(value) if is_dry() else None
         if held is not None:
             found = held if found is None else function(found, held)
         elif bool(value) is ends or found is None and number == len(parts) - 1:
@@ -222,56 +220,5 @@ def _joined(parts: Sequence[Callable[[], Any]], function: Any, ends: bool) -> An
 
 def not_of(value: Any) -> Any:
     """``not value``."""
-    held = truth_of(value) if _is_dry() else None
+    held = truth_of(value) if is_dry() else None
     return not value if held is None else Truth(~held)
-
-
-def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple], values: tuple
-           ) -> tuple:
-    """The names that an ``if`` assigns, from the functions of its two ways."""
-    held = truth_of(test) if _is_dry() else None
-    if held is None:
-        return then(*values) if test else otherwise(*values)
-    nodes = state.trace.recorder.graph.nodes
-    last = next(iter(reversed(nodes)))
-    ways = then(*values), otherwise(*values)
-    for node in reversed(nodes):
-        if node is last:
-            break
-        if isinstance(node.target, torch._ops.OpOverload) and (
-                is_random(node) or effects_of(node.target).written):
-            raise Unlike  # only one of the ways would do it
-    return tuple([_selected(held, *pair) for pair in zip(*ways, strict=True)])
-
-
-def _selected(test: torch.Tensor, then: Any, otherwise: Any) -> Any:
-    if then is otherwise:
-        return then
-    if then is UNBOUND or otherwise is UNBOUND:
-        return UNBOUND
-    if isinstance(then, Tensor):
-        _check(isinstance(otherwise, Tensor) and then._raw.shape == otherwise._raw.shape
-               and then._raw.dtype is otherwise._raw.dtype
-               and not isinstance(then, Parameter) and not isinstance(otherwise, Parameter)
-               # a way that isn't taken may have a derivative that is no number
-               and not then._raw.requires_grad and not otherwise._raw.requires_grad)
-        return wrap(torch.where(test, then._raw, otherwise._raw))
-    if type(then) is type(otherwise) is tuple and len(then) == len(otherwise):
-        return tuple([_selected(test, *pair) for pair in zip(then, otherwise, strict=True)])
-    kinds = {_kind(then), _kind(otherwise)}
-    if kinds <= {int} or kinds <= {float}:
-        if type(then) is type(otherwise) in _WIDE and repr(then) == repr(otherwise):
-            return then
-        return LoopNumber(torch.where(test, held_by(then), held_by(otherwise)), kinds.pop())
-    _check(type(then) is type(otherwise) and type(then) in (bool, str, type(None))
-           and then == otherwise and not list(container_tensors(then)))
-    return then
-
-
-def _kind(value: Any) -> Any:
-    return value.kind if isinstance(value, LoopNumber) else type(value)
-
-
-def _check(holds: bool) -> None:
-    if not holds:
-        raise Unlike

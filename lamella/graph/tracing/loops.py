@@ -112,7 +112,7 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
         step, outside = _recorded(trace, reach, loop, True)
     if step.backward is None and _tape_records(loop.carried):
         return None
-    values = [*loop.carried, *loop.stacks, *outside]
+    values = _entering(trace, [*loop.carried, *loop.stacks, *outside])
     found = run_step(step, values) if step.backward is not None else run_loop(step.loop, values)
     return found[:len(loop.carried)], found[len(loop.carried):]
 
@@ -135,8 +135,8 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
     if derives and not (watch.is_faithful and part.recorder.is_differentiable):
         return None
     step, outside = _plain(loop, part, check)
-    values = [*[raw.contiguous() for raw in loop.carried], *loop.stacks,
-              *map(watch.original, outside)]
+    values = _entering(trace, [*[raw.contiguous() for raw in loop.carried], *loop.stacks,
+                               *map(watch.original, outside)])
     if derives and trace.recorder.level is level:  # a step of another such loop
         found = recorded(step.loop, values)
         for raw in found:
@@ -146,6 +146,12 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
             check_derivatives(trace, step.loop, [*part.aliases, *outside])
         found = run_transformed(step.loop, values)
     return found[:count], found[count:]
+
+
+def _entering(trace: Any, raws: Raws) -> Raws:
+    """What a loop takes, in the way of an `if`."""
+    way = trace.loops.way
+    return raws if way is None else list(map(way.entering, raws))
 
 
 def _is_plain(raw: torch.Tensor) -> bool:
@@ -205,10 +211,13 @@ def _checked(trace: Any, reach: Reachable, given: Given, carried: Raws,
     """The condition, recorded."""
     if given.condition is None:
         return None
-    check = Part(trace, carried)
+    check, way = Part(trace, carried), trace.loops.way
 
     def call(raws: Raws) -> tuple[Raws, Raws] | None:
-        return _truth(given.condition, raws)
+        found = _truth(given.condition, raws)
+        if found is not None and way is not None:
+            found[0][0] = found[0][0] & way.mask
+        return found
 
     if watch is None:
         check.run(reach, call)

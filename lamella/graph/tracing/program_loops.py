@@ -20,7 +20,7 @@ import torch
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
-from . import loop_values, read_scalars, scalars
+from . import loop_choices, loop_values, read_scalars, scalars
 from .lines import Line
 from .loop_code import Functions
 from .loop_part import BodyRecorder, Unlike
@@ -31,7 +31,7 @@ from .source_loops import SourceLoop, loop_asked_by, made_of
 MOST_FAILURES = 2  # attempts at one loop: its first step may be unlike the others
 # the functions of ours between the program and the question what a Tensor is
 _BETWEEN = {Tensor.__bool__.__code__}
-_FILES = {module.__file__ for module in (scalars, read_scalars, loop_values)}
+_FILES = {module.__file__ for module in (scalars, read_scalars, loop_values, loop_choices)}
 
 
 class ProgramLoops:
@@ -43,6 +43,7 @@ class ProgramLoops:
     Attributes:
         lines: where Tensors have had other values in other runs; None: everywhere.
         is_asking: whether the test of a loop is computed, as in its steps.
+        way: the way of an `if` that is computed, of which it isn't known whether it is taken.
     """
 
     def __init__(self, trace: Any):
@@ -50,6 +51,7 @@ class ProgramLoops:
         self.lines: Collection[Line] | None = ()
         self._failures: dict[int, int] = {}
         self.is_asking = False
+        self.way: loop_choices.Way | None = None
 
     def answer(self) -> bool | None:
         """What the program is told that asks a Tensor just now, if its loop has been run."""
@@ -196,7 +198,7 @@ class _Rolled:
             with self.trace.loops.asking():
                 found: Any = truth_of(self._really(lambda: self.functions.test(*self.last)))
             if self.trace.run_dry:
-                values = list(self._really(lambda: loop_values.chosen(
+                values = list(self._really(lambda: loop_choices.chosen(
                     Truth(found), lambda *same: same, self.functions.after, tuple(self.last))))
             elif not self.trace.guard(found):
                 values = [self._number(value) for value in self.last]

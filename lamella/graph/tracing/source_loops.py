@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 _NESTED = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-# what a step can't contain, since it leaves the loop or does more than computing
-_REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Try,
+# what a step can't contain, since it leaves the loop or does more than computing; which of the
+# statements in a `try` run is decided by errors, and kernels of a graph don't raise the program's
+REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Try,
             ast.Delete, ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef,
             ast.AsyncFor, ast.AsyncWith, ast.NamedExpr, ast.Match, *(
                 getattr(ast, name) for name in ("TryStar", "TypeAlias") if hasattr(ast, name)))
@@ -186,6 +187,7 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
                 return None
         elif not (isinstance(loop.test, ast.Constant) and loop.test.value):
             again = loop.test
+    after = without_continue(after)
     ends = place is not None
     parts, last = zip(*_endings(test, ends), strict=True)
     if loop.orelse or len({*last}) > 1 or None in last or any(map(_asks, parts)) or any(
@@ -193,7 +195,7 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
         return None
     step = [*after, *before]
     nodes = [*_everything([*step, test, *([again] if again else [])])]
-    if any(isinstance(node, _REFUSED) or _is_private(node) or (
+    if any(isinstance(node, REFUSED) or _is_private(node) or (
             isinstance(node, ast.AnnAssign) and node.value is None) for node in nodes) or any(
             isinstance(node, ast.Name) and node.id in _SPIES for node in ast.walk(function)):
         return None
@@ -212,6 +214,29 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
         _place(statement), range(loop.lineno, (loop.end_lineno or 0) + 1), test, ends,
         bool(last[0]), {_place(part) for part in parts}, after, before, again, count, assigned,
         given, read | given if is_inner else read, _captured(function, inside))
+
+
+def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements at the end of a step, with an `else` in place of each ``if ...: continue``."""
+    for place, part in enumerate(body):
+        if isinstance(part, ast.Continue):
+            return body[:place]
+        if isinstance(part, ast.If) and leaves(part):
+            rest = body[place + 1:]
+            then, otherwise = [  # a way that goes on to the rest is the only one that does
+                way if _continues(way) else [*way, *rest] for way in (part.body, part.orelse)]
+            if rest and not (_continues(part.body) or _continues(part.orelse)):
+                return body
+            chosen = ast.If(part.test, without_continue(then) or [ast.Pass()],
+                            without_continue(otherwise))
+            return [*body[:place], ast.copy_location(chosen, part)]
+    return body
+
+
+def _continues(body: list[ast.stmt]) -> bool:
+    """Whether statements end with the step in any case."""
+    return bool(body) and (isinstance(body[-1], ast.Continue) or isinstance(
+        body[-1], ast.If) and _continues(body[-1].body) and _continues(body[-1].orelse))
 
 
 def _everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:

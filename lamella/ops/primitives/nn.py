@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ...core.dtype import float32
 from ...tensors.tensor import Tensor, wrap
 from .. import convolution, normalization
 from ..dropout import keep_mask
@@ -199,6 +200,8 @@ class BatchNorm(Attributed):
 class LayerNorm(Attributed):
     """Layer normalization from an axis on; gives the result, the mean and the variance.
 
+    The latter two are float32, whatever the input is.
+
     Args:
         begin_norm_axis: the first axis to normalize over.
         begin_params_axis: the first axis of gamma and beta.
@@ -217,9 +220,11 @@ class LayerNorm(Attributed):
                          epsilon=epsilon)
 
     def __call__(self, input_x: Any, gamma: Any, beta: Any) -> Any:
-        return normalization.layer_norm_from("LayerNorm", input_x, gamma, beta,
-                                             self.begin_norm_axis, self.begin_params_axis,
-                                             self.epsilon)
+        kind = input_x.dtype
+        out, mean, variance = normalization.layer_norm_from(
+            "LayerNorm", input_x, gamma.astype(kind), beta.astype(kind), self.begin_norm_axis,
+            self.begin_params_axis, self.epsilon)
+        return out, mean.astype(float32), variance.astype(float32)
 
 
 class RmsNorm(Attributed):

@@ -37,6 +37,15 @@ def _found(sorted_sequence: Tensor, values: Tensor, sorter: Tensor | None = None
                         sorter=sorter)
 
 
+def _consecutive(input: Tensor, *, return_inverse: bool, return_counts: bool, dim: Any) -> Any:
+    """Always three tensors, as MindSpore's kernel gives: what isn't asked for is a 0."""
+    found = unique_consecutive(input, return_inverse, return_counts, dim)
+    rest = list(found[1:]) if isinstance(found, tuple) else []
+    none = wrap(torch.zeros((), dtype=torch.int64, device=input._raw.device))
+    return (found[0] if rest else found, rest.pop(0) if return_inverse else none,
+            rest.pop(0) if return_counts else none)
+
+
 GatherD = primitive("GatherD", gather_d)
 GatherNd = primitive("GatherNd", gather_nd)
 MaskedFill = primitive("MaskedFill", masked_fill)
@@ -48,7 +57,7 @@ Slice = primitive("Slice", slice)
 Bucketize = with_attributes("Bucketize", _bucketized, "boundaries")
 SearchSorted = with_attributes("SearchSorted", _found, dtype=mstype.int64, right=False)
 Unique = primitive("Unique", unique)
-UniqueConsecutive = with_attributes("UniqueConsecutive", unique_consecutive, return_inverse=False,
+UniqueConsecutive = with_attributes("UniqueConsecutive", _consecutive, return_inverse=False,
                                     return_counts=False, dim=None)
 UniqueWithPad = primitive("UniqueWithPad", _unique_with_pad)
 

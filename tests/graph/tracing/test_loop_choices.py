@@ -1,0 +1,86 @@
+"""An `if` in the loops of compiled functions: the way that isn't taken leaves no trace."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, ops
+from lamella.graph.runtime.compiled import Compiled
+from tests.graph.tracing.test_program_loops import CALLS, check, finds_loops, values
+
+
+def with_roots(a):
+    x, t, weight = a, 0 * a.sum(), a * a
+    while t < 3:
+        if x.min() > 0.4:
+            x = x * 0.8
+        elif t > 1:
+            x = x + weight
+        else:  # the derivative of this is no number
+            x = ops.sqrt(x - x) + a + ops.sqrt(weight - weight)
+        t = t + a.max()
+    return x
+
+
+@finds_loops
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_choice_under_a_gradient_has_the_gradient_of_the_way_taken(order):
+    def wanted(a):
+        return with_roots(a).sum()
+
+    for _ in range(order):
+        wanted = ms.grad(lambda a, fn=wanted: fn(a).sum())
+    compiled = Compiled(wanted)
+    for call in range(CALLS):
+        np.testing.assert_allclose(compiled(values(call)).asnumpy(), wanted(values(call)).asnumpy(),
+                                   rtol=1e-6)
+    assert compiled.statistics.traces <= 3
+
+
+@finds_loops
+@pytest.mark.parametrize("derive", [False, True])
+def test_a_loop_in_a_way_that_is_not_taken_ends(derive):
+    def run(a):
+        x, y, t = a, 0 * a.sum() + 1, 0 * a.sum()
+        while t < 4:
+            if a.max() < 0.9:
+                while y > 1e-3:  # for ever, if it ran with larger numbers
+                    y = y * a.max()
+            else:
+                y = y * 0.9 * a.mean()
+            t = t + ops.abs(a.max())
+        return y * x + t
+
+    check(run, 4, derive)
+
+
+@finds_loops
+def test_a_name_that_only_one_way_assigns():
+    def run(a):
+        x, t = a, 0 * a.sum()
+        while t < 3:
+            if x.max() > 1:
+                z = x * 2
+            t = t + a.max()
+            x = x * 1.2
+        return z  # noqa: F821  (it has a value by then)
+
+    check(run, 3)
+    check(run, 4, derive=True)
+
+
+@pytest.mark.filterwarnings("ignore:.*recorded again:UserWarning")
+def test_a_warning_names_what_hinders_a_loop():
+    def run(a):
+        x = a
+        while x.max() > 0.01:
+            try:
+                x = x * 0.9
+            except ValueError:
+                pass
+        return x
+
+    compiled = Compiled(run)
+    with pytest.warns(UserWarning, match="without its 'try' in line"):
+        for call in range(10):
+            compiled(Tensor([1.0 + call, 0.5]))
