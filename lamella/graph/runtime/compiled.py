@@ -156,7 +156,9 @@ class Compiled(Bindable, Reporting):
             if entry is not found.entries[0] or seen is not values:  # the same compares faster
                 self.cache.put_first(found.key, CacheEntry(
                     guard, values, replay))  # type: ignore[arg-type]
-            if replay.execution.rests and not kwargs and not audit_module.EVERY:
+            if replay.execution.expected and entry is not found.entries[0]:
+                self._direct = None  # calls alternate: the short path would often compute in vain
+            elif replay.execution.rests and not kwargs and not audit_module.EVERY:
                 self._go_directly(replay, guard, values, args)
             outputs.assign(results)
             return replay, results
