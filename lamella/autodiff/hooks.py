@@ -16,6 +16,7 @@ import torch
 from torch.autograd.forward_ad import unpack_dual
 
 from ..core.cuts import depends
+from ..core.forking import ReentrantLock
 from ..core.primitive import Primitive
 from ..core.require import one_of
 from ..core.structures import aligned, kind_of
@@ -291,6 +292,9 @@ class HookHandle:
             self._undo = None
 
 
+_changing = ReentrantLock()  # the places where hooks are kept
+
+
 def add_hook(own: dict[str, Any], path: tuple[str, ...], hook: Any, prepend: bool = False
              ) -> HookHandle:
     """Keep a hook among an object's attributes, under the names in `path`.
@@ -299,19 +303,21 @@ def add_hook(own: dict[str, Any], path: tuple[str, ...], hook: Any, prepend: boo
     compiled functions take an object for the same again.
     """
     around: list[dict] = [own]
-    for name in path:
-        around.append(around[-1].setdefault(name, OrderedDict()))
-    hooks: Any = around[-1]
-    number = max(hooks, default=0) + 1
-    hooks[number] = hook
-    if prepend:
-        hooks.move_to_end(number, last=False)
+    with _changing:
+        for name in path:
+            around.append(around[-1].setdefault(name, OrderedDict()))
+        hooks: Any = around[-1]
+        number = max(hooks, default=0) + 1
+        hooks[number] = hook
+        if prepend:
+            hooks.move_to_end(number, last=False)
 
     def undo() -> None:
-        hooks.pop(number, None)
-        for name, holder, held in zip(path[::-1], around[-2::-1], around[:0:-1], strict=True):
-            if not held and holder.get(name) is held:
-                del holder[name]
+        with _changing:
+            hooks.pop(number, None)
+            for name, holder, held in zip(path[::-1], around[-2::-1], around[:0:-1], strict=True):
+                if not held and holder.get(name) is held:
+                    del holder[name]
 
     return HookHandle(undo=undo)
 

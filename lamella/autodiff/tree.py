@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..core import structures
-from ..core.structures import dict_like, kind_of, leaves, same_structure
+from ..core.structures import dict_like, endless, kind_of, leaves, same_structure
 from ..tensors.tensor import Tensor
 
 __all__ = [
@@ -34,7 +34,10 @@ def tensors(tree: Any) -> Iterator[Tensor]:
             return
         parts = kind.parts(tree)
     for branch in parts:
-        yield from tensors(branch)
+        try:
+            yield from tensors(branch)
+        except RecursionError:
+            raise endless(tree) from None
 
 
 def trained(tensor: Tensor) -> bool:
@@ -60,12 +63,15 @@ def map_tensors(function: Callable[[Tensor], Any], tree: Any) -> Any:
     if isinstance(tree, Tensor):
         return function(tree)
     cls = type(tree)  # what is most frequent first, without a detour
-    if cls is tuple:
-        return tuple([map_tensors(function, branch) for branch in tree])
-    if cls is list:
-        return [map_tensors(function, branch) for branch in tree]
-    if cls is dict:
-        return {key: map_tensors(function, branch) for key, branch in tree.items()}
+    try:
+        if cls is tuple:
+            return tuple([map_tensors(function, branch) for branch in tree])
+        if cls is list:
+            return [map_tensors(function, branch) for branch in tree]
+        if cls is dict:
+            return {key: map_tensors(function, branch) for key, branch in tree.items()}
+    except RecursionError:
+        raise endless(tree) from None
     kind = kind_of(tree)
     if kind is None:
         return tree

@@ -121,11 +121,11 @@ class _Batch:
 
     def run(self, args: tuple, kwargs: dict) -> Any:
         """The outputs for all examples."""
+        check_no_hidden("vmap", "the arguments", args)  # nor anything that contains itself
         axes = _spread(self.in_axes, args, "in_axes")
         if isinstance(self.in_axes, (tuple, list)) and len(self.in_axes) != len(args):
             raise RuntimeError(f"For 'vmap', 'in_axes' must have an axis for each of the "
                                f"{len(args)} positional arguments, but got {self.in_axes!r}.")
-        check_no_hidden("vmap", "the arguments", args)
         raws = [t._raw for t in tensors(args)]
         stacked = self._stacked()
         # a list: sizes that vary are symbols, which have no hash

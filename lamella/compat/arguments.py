@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -45,11 +45,13 @@ def what_it_is_called(given: str, names: Iterable[str]) -> str:
 
 
 def of_mismatch(name: str, function: Callable[..., Any] | inspect.Signature, args: Sequence[Any],
-                mismatch: TypeError) -> TypeError:
+                mismatch: TypeError, given: Container[str] | None = None) -> TypeError:
     """The error for a call that doesn't fit a function's signature.
 
     Args:
         args: what it was given by position.
+        given: the names of what it was given by name. With them the error has Python's own words
+            for such calls, which programs match, else those of `inspect`.
     """
     signature = _signature(function)
     taken, said = signature.parameters, str(mismatch)
@@ -57,13 +59,37 @@ def of_mismatch(name: str, function: Callable[..., Any] | inspect.Signature, arg
     hint = what_it_is_called(unknown[1], taken) if unknown else ""
     if said == "too many positional arguments":
         bound = "self" in taken
-        places = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-                     for p in taken.values()) - bound
-        said = (f"too many positional arguments: it takes at most {places}, but got "
-                f"{len(args) - bound}")
+        places = _by_place(signature)[bound:]
+        least, most = sum(p.default is p.empty for p in places), len(places)
+        count = len(args) - bound
+        said = (f"{name}() takes {most if least == most else f'from {least} to {most}'} positional "
+                f"argument{'s' * (most != 1)} but {count} {'was' if count == 1 else 'were'} given")
+    elif said.startswith("missing a required") and given is not None:
+        lacking = _missing(signature, len(args), given)
+        said = f"{name}() {lacking}" if lacking else said
     return TypeError(f"For '{name}', {said}{'; ' + hint if hint else ''}"
                      f"{'' if hint.endswith('?') else '.'} "
                      f"It takes {plain_signature(signature)}.")
+
+
+def _by_place(signature: inspect.Signature) -> list[inspect.Parameter]:
+    return [p for p in signature.parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _missing(signature: inspect.Signature, count: int, given: Container[str]) -> str:
+    """Which arguments a call with `count` of them by position lacks, in Python's words."""
+    kind, names = "positional", [p.name for p in _by_place(signature)[count:]
+                                 if p.default is p.empty and p.name not in given]
+    if not names:
+        kind, names = "keyword-only", [p.name for p in signature.parameters.values()
+                                       if p.kind is p.KEYWORD_ONLY and p.default is p.empty
+                                       and p.name not in given]
+    quoted = [f"'{name}'" for name in names]
+    listed = (" and ".join(quoted) if len(names) < 3
+              else f"{', '.join(quoted[:-1])}, and {quoted[-1]}")
+    return (f"missing {len(names)} required {kind} argument{'s' * (len(names) > 1)}: {listed}"
+            if names else "")
 
 
 def plain_signature(function: Callable[..., Any] | inspect.Signature) -> inspect.Signature:

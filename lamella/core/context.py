@@ -44,6 +44,7 @@ _INERT: dict[str, Any] = {
     "exec_order": "bfs", "enable_reduce_precision": True, "pynative_synchronize": False,
     "aoe_tune_mode": "", "aoe_config": {}, "debug_level": 0, "precision_mode": "",
     "inter_op_parallel_num": 0, "enable_ge": False, "topo_order": "", "ge_options": "",
+    "host_scheduling_max_threshold": "",
     # of earlier versions
     **dict.fromkeys(
         "enable_dump save_dump_path enable_auto_mixed_precision auto_tune_mode grad_for_scalar "

@@ -299,7 +299,7 @@ def _explain(function: Callable[..., Any], name: str, args: Any, kwargs: Any,
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError as mismatch:
-        return of_mismatch(name, function, args, mismatch)
+        return of_mismatch(name, function, args, mismatch, kwargs)
     given = {k: v for k, v in bound.arguments.items()
              if k != "self" or hasattr(getattr(v, "_raw", None), "shape")}
     if name != "Tensor" and hasattr(error, "not_data"):  # an argument that was made a Tensor

@@ -50,6 +50,26 @@ class Lock:
         self.release()
 
 
+class ReentrantLock(Lock):
+    """Such a lock that the thread which holds it may take again, as finalizers do."""
+
+    __slots__ = ("_depth",)
+
+    def acquire(self, blocking: bool = True) -> bool:
+        if self._owner == threading.get_ident():
+            self._depth += 1
+            return True
+        taken = super().acquire(blocking)
+        if taken:
+            self._depth = 1
+        return taken
+
+    def release(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            super().release()
+
+
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 

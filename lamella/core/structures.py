@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -144,14 +145,24 @@ def is_registered(cls: type) -> bool:
     return cls in _registered
 
 
+def endless(tree: Any) -> ValueError:
+    """The error for a structure that contains itself, by which a search of it ends."""
+    return ValueError(f"Arguments and results are taken apart into the Tensors in them. So a list, "
+                      f"a dict or an object in them can't contain itself, or be nested hundreds of "
+                      f"times, but got {reprlib.repr(tree)}.")
+
+
 def leaves(tree: Any) -> Iterator[Any]:
     """The leaves of a structure, in order; None is one."""
     kind = kind_of(tree)
     if kind is None:
         yield tree
-    else:
-        for part in kind.parts(tree):
+        return
+    for part in kind.parts(tree):
+        try:
             yield from leaves(part)
+        except RecursionError:
+            raise endless(tree) from None
 
 
 def paths(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
@@ -161,7 +172,10 @@ def paths(tree: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, tree
     else:
         for key, part in zip(kind.keys(tree), kind.parts(tree), strict=True):
-            yield from paths(part, name + key)
+            try:
+                yield from paths(part, name + key)
+            except RecursionError:
+                raise endless(tree) from None
 
 
 def container_leaves(tree: Any) -> Iterator[Any]:
@@ -181,7 +195,11 @@ def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     kind = kind_of(tree)
     if kind is None:
         return function(tree)
-    return kind.rebuild(tree, [mapped(function, part) for part in kind.parts(tree)])
+    try:
+        parts = [mapped(function, part) for part in kind.parts(tree)]
+    except RecursionError:
+        raise endless(tree) from None
+    return kind.rebuild(tree, parts)
 
 
 def agree(a: Any, b: Any) -> bool:

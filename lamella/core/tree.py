@@ -124,7 +124,12 @@ def map(function: Callable[..., Any], tree: Any, *rest: Any) -> Any:  # noqa: A0
     if not callable(function):
         raise TypeError(f"For 'tree.map', 'function' must be a function, "
                         f"but got {type(function).__name__}.")
-    return _mapped(function, tree, rest, "")
+    try:
+        return _mapped(function, tree, rest, "")
+    except RecursionError:
+        for _ in structures.leaves(tree):  # whose error says so if it contains itself
+            pass
+        raise
 
 
 def _mapped(function: Callable[..., Any], tree: Any, rest: Sequence[Any], path: str) -> Any:

@@ -148,7 +148,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         for parameter in self._params.values():
             if parameter is not None:
                 parameter.init_data()
-        del self.__dict__["_waits"]
+        self.__dict__.pop("_waits", None)  # another thread may have been first
         self._refresh_plain()
 
     def _take_recorded_run(self, args: tuple, kwargs: dict, positions: tuple,

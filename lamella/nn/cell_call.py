@@ -95,7 +95,7 @@ class CellHooks(CellTree):
         return self._add_hook("saved", pack_hook, False, unpack_hook)
 
     def _call_hooked(self, body: Callable[[tuple, dict], Any], args: tuple, kwargs: dict) -> Any:
-        kinds = self.__dict__["_call_hooks"]
+        kinds = self.__dict__.get("_call_hooks", {})  # another thread may have removed the last
         for hook, with_kwargs in list(kinds.get("forward_pre", {}).values()):
             if with_kwargs:
                 given = hook(self, args, kwargs)

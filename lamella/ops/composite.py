@@ -301,7 +301,8 @@ def prim_attr_register(fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as mismatch:
-            raise of_mismatch(type(self).__name__, signature, (self, *args), mismatch) from None
+            raise of_mismatch(type(self).__name__, signature, (self, *args), mismatch,
+                              kwargs) from None
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
             self.add_prim_attr(name, value)

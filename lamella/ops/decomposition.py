@@ -208,7 +208,7 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         >>> import lamella as ms
         >>> x = ms.Tensor([[4.0], [9.0]])
         >>> y = ms.Tensor([[2.0, 0.0], [0.0, 3.0]])
-        >>> z = ms.Tensor([1, 2])
+        >>> z = ms.Tensor([1, 2], ms.int32)
         >>> print(ms.ops.lu_solve(x, y, z))
         [[2.]
          [3.]]

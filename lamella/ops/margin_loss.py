@@ -361,7 +361,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
 
     Examples:
         >>> import lamella as ms
-        >>> x, y = ms.Tensor([[0.1, 0.2, 0.4, 0.8]]), ms.Tensor([[3, 0, -1, 1]])
+        >>> x = ms.Tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> y = ms.Tensor([[3, 0, -1, 1]], ms.int32)
         >>> print(ms.ops.multilabel_margin_loss(x, y))
         0.85
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -162,7 +163,12 @@ def _holds_tensor(data: Any) -> bool:
     """Whether nested lists hold a Tensor, or a compiler's stand-in for a number."""
     for value in data:
         if isinstance(value, (list, tuple)):
-            if _holds_tensor(value):
+            try:
+                found = _holds_tensor(value)
+            except RecursionError:
+                raise ValueError(f"For 'Tensor', nested lists can't contain themselves, but got "
+                                 f"{reprlib.repr(data)}.") from None
+            if found:
                 return True
         elif _stands_in(value) or getattr(value, "_raw", None) is not None:
             return True

@@ -22,6 +22,7 @@ import torch
 
 from ..core import context, cuts
 from ..core.dtype import is_inexact
+from ..core.forking import ReentrantLock
 from ..core.require import of_type
 from ..core.state import state
 from ..core.wrappers import differs, settled
@@ -31,6 +32,7 @@ from .tensor import NOT_COPIED, Tensor, as_raw, wrap
 _GENERATED = "Parameter#"  # the start of an unnamed Parameter's name
 _name_numbers = itertools.count(1)
 _cache_keys = itertools.count()
+_first_values = ReentrantLock()  # held while they are made
 
 
 def is_generated_name(name: str) -> bool:
@@ -326,9 +328,11 @@ class Parameter(Tensor):
     def init_data(self, layout: Any = None, set_sliced: bool = False) -> Parameter:
         """Make the data of a Parameter whose initializer was delayed; returns the Parameter."""
         if self.init is not None:
-            initializer, self.init = self.init, None
-            self._data = initializer.make(tuple(self._data.shape), self._data.dtype).to(
-                context.current_device())
+            with _first_values:
+                if self.init is not None:
+                    self._data = self.init.make(tuple(self._data.shape), self._data.dtype).to(
+                        context.current_device())
+                    self.init = None  # last, so that no other thread reads what isn't made yet
         return self
 
     def clone(self, init: Any = "same") -> Parameter:

@@ -34,20 +34,24 @@ def start(path: str, work: Callable[[], Any]) -> None:
             log.error(f"Saving the checkpoint '{path}' in the background failed: {error}")
             _failure = path, error
 
-    wait()
-    with _lock:
-        _thread = own(threading.Thread(target=run, name="async_save_ckpt"))
-        _thread.start()
+    while True:
+        wait()
+        with _lock:  # another thread of the program may have started one meanwhile
+            if _thread in (None, threading.current_thread()):
+                _thread = own(threading.Thread(target=run, name="async_save_ckpt"))
+                _thread.start()
+                return
 
 
 def wait() -> None:
     """Wait for the thread, and raise what it failed with."""
     global _thread, _failure
-    with _lock:
-        thread, _thread = _thread, None
+    thread = _thread
     if thread is not None and thread is not threading.current_thread():
         thread.join()
     with _lock:
+        if _thread is thread and thread is not threading.current_thread():
+            _thread = None  # only now: other threads of the program wait for it, too
         failure, _failure = _failure, None
     if failure is not None:
         path, error = failure

@@ -1,5 +1,8 @@
 """`InsertGradientOf`, `HookBackward`, `Tensor.register_hook`, and the hooks of Cells."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -199,3 +202,32 @@ def test_hooks_in_their_order():
     assert x.hooks() == [str]
     second.remove()
     assert x.hooks() == []
+
+
+def test_a_hook_that_another_thread_removes_before_the_call_gets_there():
+    net = nn.ReLU()
+    handle = net.register_forward_hook(lambda cell, given, out: out * 2)
+    handle.remove()
+    assert "_call_hooks" not in net.__dict__
+    x = ms.Tensor([1.0])
+    assert float(net._call_hooked(net._call_unhooked, (x,), {}).asnumpy()[0]) == 1  # as it goes on
+
+
+def test_hooks_added_and_removed_by_several_threads():
+    net, before = nn.ReLU(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def change(_):
+        for _ in range(300):
+            handle = net.register_forward_hook(lambda cell, given, out: None)
+            if not net.__dict__.get("_call_hooks", {}).get("forward"):
+                return False  # it was lost
+            handle.remove()
+        return True
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(change, range(4)))
+    finally:
+        sys.setswitchinterval(before)
+    assert "_call_hooks" not in net.__dict__

@@ -70,7 +70,8 @@ def test_errors_say_what_was_wrong(call, error, message):
 
 
 @pytest.mark.parametrize("option, value", [
-    ("enable_ge", False), ("save_graphs_path", "."), ("max_device_memory", 1024.0),
+    ("enable_ge", False), ("host_scheduling_max_threshold", ""),
+    ("save_graphs_path", "."), ("max_device_memory", 1024.0),
     ("op_timeout", 900), ("exec_order", "bfs"), ("ascend_config", {}), ("debug_level", 0),
     ("reserve_class_name_in_scope", True), ("enable_compile_cache", None), ("topo_order", "")])
 def test_options_without_effect_have_the_defaults_of_mindspore(option, value):

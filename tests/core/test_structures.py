@@ -105,3 +105,26 @@ def test_wide_and_deep():
         tree = [tree]
     assert ms.tree.leaves(tree) == [1]
     assert ms.tree.map(lambda v: v, list(range(10000))) == list(range(10000))
+
+
+def test_what_contains_itself_is_named():
+    endless: list = [ms.Tensor([1.0])]
+    endless.append({"again": endless})
+    x = ms.Tensor([1.0, 2.0])
+    for call in (
+            lambda: ms.vmap(lambda x: endless)(x), lambda: ms.vmap(lambda x, y: x)(x, endless),
+            lambda: ms.value_and_grad(lambda x: (x.sum(), endless), has_aux=True)(x),
+            lambda: ms.grad(lambda x, y: x.sum(), 1)(x, endless),
+            lambda: ms.jvp(lambda x: endless, (x,), (x,)), lambda: ms.jacrev(lambda x: endless)(x),
+            lambda: ms.tree.map(lambda leaf: leaf, endless),
+            lambda: list(structures.paths(endless))):
+        with pytest.raises(ValueError, match="can't contain itself"):
+            call()
+    with pytest.raises(ValueError, match="can't contain themselves"):
+        ms.Tensor(endless[:0] + [endless_list()])
+
+
+def endless_list():
+    endless: list = [1.0]
+    endless.append(endless)
+    return endless

@@ -101,7 +101,8 @@ def test_in_place_methods():
     (lambda: ops.mvlgamma(Tensor([3.0]), 0), ValueError, "For 'mvlgamma', 'p' must be 1 or more"),
     (lambda: ops.polygamma(1.5, Tensor([3.0])), TypeError, "'n' must be an int, but got 1.5"),
     (lambda: ops.igamma(Tensor([3.0, 1.0]), Tensor([1.0, 2.0, 3.0])), ValueError, "For 'igamma'"),
-    (lambda: ops.sin(Tensor([1.0]), 2), TypeError, "For 'sin', .* at most 1, but got 2"),
+    (lambda: ops.sin(Tensor([1.0]), 2), TypeError,
+     r"For 'sin', sin\(\) takes 1 positional argument but 2 were given"),
 ])
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):

@@ -3,6 +3,8 @@
 import copy
 import pickle
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -364,3 +366,20 @@ def test_a_gradient_is_by_what_was_assigned_too():
 
     assert ms.grad(loss, None, w)(x).tolist() == [3.0 + 2 * 2.0, 5.0 + 2 * 4.0]
     assert w.tolist() == [2.0, 4.0]
+
+
+def test_first_values_that_two_threads_ask_for_are_made_once():
+    class Slow(ms.common.initializer.Initializer):
+        made = 0
+
+        def _initialize(self, arr):
+            Slow.made += 1
+            time.sleep(0.05)
+            arr[:] = Slow.made
+
+    with nn.no_init_parameters():
+        p = Parameter(ms.common.initializer.initializer(Slow(), [3]), name="p")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: p.init_data().asnumpy(), range(4)))
+    np.testing.assert_array_equal(found, np.ones((4, 3)))
+    assert Slow.made == 1

@@ -321,6 +321,20 @@ def test_async_save_has_the_values_of_the_call(path, kind, monkeypatch):
     assert not ms.async_ckpt_thread_status()
 
 
+def test_two_threads_wait_for_one_async_save(path):
+    go = threading.Event()
+    background.start(path, go.wait)
+    waits = [threading.Thread(target=background.wait) for _ in range(2)]
+    for thread in waits:
+        thread.start()
+        thread.join(0.1)
+        assert thread.is_alive() and background.busy()
+    go.set()
+    for thread in waits:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in waits) and not background.busy()
+
+
 def test_load_waits_for_async_save(path):
     ms.save_checkpoint({"w": ms.Tensor(np.zeros((500, 500)))}, path, async_save=True)
     assert ms.load_checkpoint(path)["w"].shape == (500, 500)

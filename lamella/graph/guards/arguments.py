@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from .kinds import (
 )
 
 DEEPEST = 8  # functions in closures of functions
+MOST_LEAVES = 4096  # of arguments, before it is checked that each is there about once
 _MADE_BY_PYTHON = ("__new__", "__getattribute__", "__setattr__")
 # what counts like an argument where a closure holds it; anything else there is the same object
 _IN_CLOSURES = (*PLAIN, np.generic, tuple, Tensor, types.FunctionType, types.MethodType,
@@ -183,19 +185,34 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 
 def leaves_of(tree: Any) -> list[Any]:
-    """The leaves of arguments, in order, also those inside of objects that are taken apart."""
+    """The leaves of arguments, in order, also those inside of objects that are taken apart.
+
+    Raises:
+        ValueError: if they are many because containers are inside of each other many times over.
+    """
     found: list[Any] = []
-    _add_leaves(tree, found, 0)
+    try:
+        _add_leaves(tree, found, 0, MOST_LEAVES)
+    except _Many:
+        if _count(tree, {}) > 4 * len(_once(tree, {})):
+            raise ValueError("a list, tuple or dict is inside of others many times over") from None
+        _add_leaves(tree, found := [], 0, sys.maxsize)
     return found
 
 
-def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
+class _Many(Exception):
+    """There are many leaves."""
+
+
+def _add_leaves(tree: Any, found: list[Any], depth: int, most: int) -> None:
     kind = type(tree)  # on the path of each call
     if kind in ATOMS or issubclass(kind, Tensor):
         found.append(tree)
     elif issubclass(kind, (tuple, list, dict)):
+        if len(found) > most:
+            raise _Many
         for branch in branches_of(tree):
-            _add_leaves(branch, found, depth)
+            _add_leaves(branch, found, depth, most)
     elif kind is ByIdentity:
         found.append(tree.thing)
     else:
@@ -204,7 +221,27 @@ def _add_leaves(tree: Any, found: list[Any], depth: int) -> None:
             found.append(tree)
         else:
             for branch in parts.parts:
-                _add_leaves(branch, found, depth + 1)
+                _add_leaves(branch, found, depth + 1, most)
+
+
+def _once(tree: Any, known: dict[int, Any]) -> dict[int, Any]:
+    """What is in a container, each once, by identity."""
+    if id(tree) not in known:
+        known[id(tree)] = tree
+        if is_a(tree, (tuple, list, dict)):
+            for branch in branches_of(tree):
+                _once(branch, known)
+    return known
+
+
+def _count(tree: Any, known: dict[int, int]) -> int:
+    """How often one comes to a leaf of a container; `known` gets that of each container."""
+    if not is_a(tree, (tuple, list, dict)):
+        return 1
+    if id(tree) not in known:
+        known[id(tree)] = 0  # around it
+        known[id(tree)] = sum([_count(branch, known) for branch in branches_of(tree)])
+    return known[id(tree)]
 
 
 def branches_of(tree: Any) -> Iterable[Any]:

@@ -27,6 +27,7 @@ from .binding import Bindable
 from .cache import Cache, Found
 from .cache_entry import CacheEntry
 from .direct import REST, Direct
+from .doubts import Doubts
 from .keys import key_of, raws_of, settings
 from .limits import Limits
 from .plan import KernelFailed
@@ -56,6 +57,7 @@ class Compiled(Bindable, Reporting):
         scope: how far the objects that it can reach are looked for.
         statistics: how its calls have been run.
         limits: how often it may be recorded.
+        doubts: what is known of other threads that ran meanwhile.
         recompilations: why it was recorded again.
         recording: held by the thread that records.
     """
@@ -70,7 +72,7 @@ class Compiled(Bindable, Reporting):
         self.cache = Cache(dynamic)
         self.scope = Scope()
         self.statistics = Statistics()
-        self.limits = Limits(fn)
+        self.limits, self.doubts = Limits(fn), Doubts()
         self.recompilations = Recompilations(fn, self.name)
         self.recording = Lock()
         self.taped: Any = None  # the graphs for calls inside of gradient calls
@@ -154,7 +156,9 @@ class Compiled(Bindable, Reporting):
             if entry is not found.entries[0] or seen is not values:  # the same compares faster
                 self.cache.put_first(found.key, CacheEntry(
                     guard, values, replay))  # type: ignore[arg-type]
-            if replay.execution.rests and not kwargs and not audit_module.EVERY:
+            if replay.execution.expected and entry is not found.entries[0]:
+                self._direct = None  # calls alternate: the short path would often compute in vain
+            elif replay.execution.rests and not kwargs and not audit_module.EVERY:
                 self._go_directly(replay, guard, values, args)
             outputs.assign(results)
             return replay, results

@@ -2,7 +2,7 @@
 
 `Compiled.__call__` takes tens of microseconds beside the kernels. Most calls are like the one
 before: the same graph applies, its arguments are Tensors like those before, alone or in lists and
-tuples, and it returns new Tensors without side effects. Such a call is one function in C++
+tuples, and it returns new Tensors, or numbers of such, without side effects. Such a call is one function in C++
 (`program.cpp`), which checks every guard, and runs kernels or XLA's code. On a miss it has changed
 nothing, and `Compiled.__call__` continues.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.kinds import ATOMS
-from ..tracing.results import New
+from ..tracing.results import New, Read
 from .keys import settings
 from .program import extension
 
@@ -66,13 +66,18 @@ def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tupl
         return None
     constants = [*inputs.constants, *plan.constants]
     first = inputs.arguments + len(inputs.held) + len(constants)
-    results = [number - first for number in plan.results]
+    checks = [check for checks in plan.checks.values() for check in checks]
+    if any(type(value) not in (bool, int, float) for *_, value in checks):
+        return None
+    results = [number - first for number in (*plan.results, *(place for _, place, _ in checks))]
     structure, tree = _structure(args), _tree(replay.outputs.out_tree[0])
     if structure is None or tree is None or min(results, default=-1) < 0:  # or it gives an input
         return None
     try:
         return module.make_direct(Tensor, Parameter, run, guards, expected, args, structure,
-                                  inputs.held, constants, plan.stages[0].takes, results, tree)
+                                  inputs.held, constants, plan.stages[0].takes, results, tree,
+                                  [(len(plan.results) + i, value)
+                                   for i, (*_, value) in enumerate(checks)])
     except (IndexError, RuntimeError, TypeError, ValueError):  # other kinds of arguments
         return None
 
@@ -91,6 +96,8 @@ def _tree(tree: Any) -> Any:
     """The description of a result as `program.cpp` reads it; None for another one."""
     if type(tree) is New:
         return None if tree.own else tree.number
+    if type(tree) is Read:
+        return "number", tree.number
     if type(tree) in ATOMS:
         return "constant", tree
     if type(tree) not in (tuple, list):

@@ -24,7 +24,7 @@ from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ..guards import identity
-from ..ir.loop import operations_in
+from ..ir.loop import loop_of, operations_in
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.streams import generators_restored, streams_of
@@ -39,9 +39,10 @@ from .program import extension
 HOT = 0.5  # seconds that a graph must have run before it is worth compiling
 WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small
 LEAST = 5e-5  # seconds of a run that such a compiler may shorten
+LEAST_OF_LOOPS = 1e-5  # the same with a loop, of which it makes one kernel
 SMALL = 3e-5  # the most seconds of a small kernel, whose fixed cost counts
 FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
-SOON, TINY = 64, 5e-5  # after so many runs, one shorter than so many seconds isn't compiled
+SOON = 64  # after so many runs, one shorter than that isn't compiled
 PAUSE = 1e-3  # seconds of runs between two looks at what there is to do
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
@@ -70,6 +71,8 @@ class Execution:
         self.expected = expected
         self.nodes = len(graph.graph.nodes)
         self._size = operations_in(graph.graph.nodes)  # those of loops as often as they run
+        self._least_of_all = LEAST_OF_LOOPS if any(
+            loop_of(node) is not None for node in graph.graph.nodes) else LEAST
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None
@@ -141,7 +144,7 @@ class Execution:
             heat = self._heat()
             hot = heat is Heat.HOT
             self._lower(plan, hot)
-            self.settled |= self.runs == SOON and self.spent < SOON * TINY
+            self.settled |= self.runs == SOON and self.spent < SOON * self._least_of_all
             if self.settled:
                 return
             with generators_restored(self.streams):
@@ -175,7 +178,7 @@ class Execution:
     @property
     def _is_small(self) -> bool:
         """Whether its kernels take so little that what each costs at least counts."""
-        return LEAST < self.least < SMALL * self._size
+        return self._least_of_all < self.least < SMALL * self._size
 
     def _lower(self, plan: Plan, hot: bool) -> None:
         """Replay, and call XLA's code, by C++ once that is built, which a hot graph requests."""
@@ -221,7 +224,7 @@ class Execution:
         """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
         plan = self.plan
         if plan is None or len(plan.stages) != 1 or plan.changing == 0 or plan.exchanges or (
-                plan.checks or plan.input_guards):
+                plan.input_guards):
             return None
         stage = plan.stages[0]
         return stage.run if stage.backend in ("replay", "xla") and not stage.is_timed else None

@@ -62,8 +62,8 @@ class Limits:
     def without_key(self, args: tuple, kwargs: dict, error: Exception) -> str:
         """Why a call can't be looked up whose arguments raised an error when they were compared."""
         names = self._names(args, kwargs)
-        which = self._listed([name for name, value in zip(names, [*args, *kwargs.values()],
-                                                          strict=True) if not _has_key(value)])
+        which = self._listed([name for name, value in zip(
+            names, [*args, *kwargs.values()], strict=True) if not _has_key(value)] or names)
         if isinstance(error, RecursionError):
             return f"its {which} contains itself, or is nested too deeply"
         return f"its {which} can't be compared ({type(error).__name__}: {error})"

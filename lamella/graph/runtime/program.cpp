@@ -11,6 +11,8 @@
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <structmember.h>
 
+#include <cmath>
+
 namespace py = pybind11;
 using c10::IValue;
 
@@ -297,7 +299,7 @@ struct Slot {
 // A structure of lists and tuples; in an argument the leaves are Tensors, in a result constants or
 // Tensors of numbered results.
 struct Tree {
-  enum Kind : uint8_t { Leaf, Tuple, List, Constant } kind = Leaf;
+  enum Kind : uint8_t { Leaf, Tuple, List, Constant, Number } kind = Leaf;
   std::vector<Tree> parts;
   size_t number = 0;
   py::object constant;
@@ -315,7 +317,8 @@ struct Tree {
     return true;
   }
 
-  static Tree of(const py::handle& given) {  // a number, (kind, parts), or ("constant", object)
+  // a number, (kind, parts), ("constant", object), or ("number", number)
+  static Tree of(const py::handle& given) {
     Tree made;
     if (PyLong_CheckExact(given.ptr())) {
       made.number = given.cast<size_t>();
@@ -323,10 +326,33 @@ struct Tree {
     }
     const auto pair = given.cast<py::tuple>();
     const auto kind = pair[0].cast<std::string>();
-    made.kind = kind == "tuple" ? Tuple : kind == "list" ? List : Constant;
+    made.kind = kind == "tuple" ? Tuple : kind == "list" ? List
+        : kind == "number" ? Number : Constant;
     if (made.kind == Constant) made.constant = pair[1];
+    else if (made.kind == Number) made.number = pair[1].cast<size_t>();
     else for (const auto& part : pair[1]) made.parts.push_back(of(part));
     return made;
+  }
+};
+
+// The value of one element that a graph holds for.
+struct Expected {
+  size_t number = 0;  // of the result
+  at::Scalar value;
+
+  Expected(size_t which, const py::handle& given) : number(which) {
+    if (PyBool_Check(given.ptr())) value = given.cast<bool>();
+    else if (PyLong_CheckExact(given.ptr())) value = given.cast<int64_t>();
+    else value = given.cast<double>();
+  }
+
+  bool is(const at::Tensor& raw) const {
+    const auto found = raw.item();
+    if (value.isBoolean()) return found.isBoolean() && found.toBool() == value.toBool();
+    if (value.isIntegral(false)) return found.isIntegral(false) && found.toLong() == value.toLong();
+    if (!found.isFloatingPoint()) return false;
+    const double a = found.toDouble(), b = value.toDouble();
+    return a == b ? std::signbit(a) == std::signbit(b) : std::isnan(a) && std::isnan(b);
   }
 };
 
@@ -351,6 +377,7 @@ struct Call {
   std::vector<size_t> takes;  // numbers of arguments, then of what is held, then of constants
   std::vector<size_t> results;  // which of the function's
   Tree form;                  // of the result
+  std::vector<Expected> checks;  // of these results
 
   using Tensors = c10::SmallVector<at::Tensor, 16>;
   using Objects = c10::SmallVector<PyObject*, 16>;
@@ -412,6 +439,12 @@ struct Call {
 
   PyObject* built(const Tree& its, std::vector<THPObjectPtr>& raws) const {
     if (its.kind == Tree::Constant) return its.constant.inc_ref().ptr();
+    if (its.kind == Tree::Number) {
+      const auto found = THPVariable_Unpack(raws[its.number].get()).item();
+      return found.isBoolean() ? PyBool_FromLong(found.toBool())
+          : found.isIntegral(false) ? PyLong_FromLongLong(found.toLong())
+                                    : PyFloat_FromDouble(found.toDouble());
+    }
     if (its.kind == Tree::Leaf) {
       PyObject* out = made.type->tp_alloc(made.type, 0);
       if (out) made.in(out) = raws[its.number].release();
@@ -432,7 +465,10 @@ struct Call {
   PyObject* run(PyObject* given) const {
     Tensors values;
     std::vector<THPObjectPtr> raws;
-    return take(given, values) && computed(values, raws) ? built(form, raws) : nullptr;
+    if (!take(given, values) || !computed(values, raws)) return nullptr;
+    for (const auto& each : checks)
+      if (!each.is(THPVariable_Unpack(raws[each.number].get()))) return nullptr;
+    return built(form, raws);
   }
 
   int visit(visitproc visit, void* arg) const {
@@ -506,11 +542,17 @@ py::object make_direct(const py::type& tensor, const py::type& parameter,
                        const py::object& expected, const py::tuple& arguments,
                        const py::object& structure, const py::list& held,
                        const py::list& constants, const std::vector<size_t>& takes,
-                       const std::vector<size_t>& results, const py::object& form) {
+                       const std::vector<size_t>& results, const py::object& form,
+                       const py::list& checks) {
   const Slot raw(tensor, "_raw"), data(parameter, "_data");
   auto call = std::make_unique<Call>(Call{
       tensor, parameter, function, program_of(function), raw, guards, expected,
-      Tree::of(structure), {}, {}, {}, takes, results, Tree::of(form)});
+      Tree::of(structure), {}, {}, {}, takes, results, Tree::of(form), {}});
+  for (const auto& each : checks) {
+    const auto pair = each.cast<py::tuple>();
+    call->checks.emplace_back(pair[0].cast<size_t>(), pair[1]);
+    TORCH_CHECK_INDEX(call->checks.back().number < results.size(), "a guard on no result");
+  }
   const auto form_of = [](const py::handle& object, const Slot& slot) {
     TORCH_CHECK_TYPE(Py_IS_TYPE(object.ptr(), slot.type), "a Tensor of another class");
     return Form(py::handle(slot.in(object.ptr())).cast<at::Tensor>());

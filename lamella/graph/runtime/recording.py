@@ -14,13 +14,14 @@ import torch
 from ...core.threads import compiled_calls
 from ...machine.collector import not_collecting
 from ..guards.guard import Guard
+from ..guards.kinds import tensor_meta
 from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.loop_reasons import reason_at
 from ..tracing.refusals import CannotTrace, Cause
 from ..tracing.run import run_traced
 from ..tracing.symbolic import Symbolic, preparation
-from ..tracing.threads import alone, other_thread
+from ..tracing.threads import Beside, alone, other_thread
 from ..tracing.trace import Trace
 from .cache_entry import CacheEntry
 from .dry_run import dry_run
@@ -143,6 +144,7 @@ class Recording:
     def _as_it_is(self) -> Any:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         of, (key, inputs, args, kwargs) = self.of, self.call
+        beside = Beside()
         with not_collecting():
             reach = of.scope.reach(of.fn, args, kwargs)
         if reach.limits.refused is not None:
@@ -153,6 +155,9 @@ class Recording:
             same = [entry.guard for entry in self.known if entry.guard.reach.same(reach)]
             guard = same[0] if same else Guard(reach)
             values, before = guard.fingerprint(), Snapshot(guard.reach)
+        if not self._still_holds(guard, values, beside):
+            of.doubts.note()
+            return self._doubted(beside)
         kind, given = key_without_numbers(args, kwargs)
         varying = of.cache.scalars(kind) or ScalarProfile()
         varying.note(key, given, guard.reach)
@@ -166,12 +171,29 @@ class Recording:
         varying.note_reads(trace.reads, trace.counted)
         of.limits.succeeded(args, kwargs)
         of.cache.line(kind).scalars = varying
-        reason = self._keep(trace, guard, values, varying, covered)
+        reason = (self._keep(trace, guard, values, varying, covered)
+                  if of.doubts.keeps(key, trace, guard, values, beside)
+                  else None if of.fullgraph else of.doubts.reason(beside))
         if reason is not None:
             if of.fullgraph:
                 trace.undo()
             of.refuse(key, f"it {reason}")
         return trace.value
+
+    def _still_holds(self, guard: Guard, values: Any, beside: Beside) -> bool:
+        """Whether other threads have left what the call is about to be recorded for."""
+        of, (key, inputs, args, kwargs) = self.of, self.call
+        return beside.ran() is None or (
+            of.scope.reach(of.fn, args, kwargs).same(guard.reach)
+            and guard.fingerprint() == values
+            and key_of(args, kwargs, tensor_meta, inputs) == key)
+
+    def _doubted(self, beside: Beside) -> Any:
+        """Run the function eagerly, since another thread changes what it uses."""
+        reason = self.of.doubts.reason(beside)
+        if reason is None or self.of.fullgraph:
+            return self._eagerly().value
+        return self._give_up(reason)
 
     def _keep(self, trace: Trace, guard: Guard, values: Any, varying: ScalarProfile, covered: bool
               ) -> str | None:
@@ -218,7 +240,7 @@ class Recording:
         """Record a graph with the numbers that vary as inputs."""
         of, (key, inputs, args, kwargs) = self.of, self.call
         kind, given = key_without_numbers(args, kwargs)
-        varying = of.cache.scalars(kind)
+        varying, beside = of.cache.scalars(kind), Beside()
         if varying is None or varying.refused:
             return None
         reach = of.scope.reach(of.fn, args, kwargs)
@@ -235,6 +257,8 @@ class Recording:
             if not is_alone:
                 varying.waits_for = other_thread()
                 return None
+            if beside.ran() is not None:
+                return None  # a thread that has ended since then
             tried = None
             try:
                 tried = dry_run(of.recorded_as(inputs, apart=True), args, kwargs, reach, varying,
@@ -285,9 +309,10 @@ class Recording:
         if (not preparation.finished.is_set() or len(of.cache.entries(place)) >= MOST_GRAPHS
                 or not all(raw.is_contiguous() for raw in inputs)):
             return None
+        beside = Beside()
         guard = Guard(of.scope.reach(of.fn, args, kwargs))
         with alone() as is_alone:
-            if not is_alone:
+            if not is_alone or beside.ran() is not None:
                 return None  # other threads may run, and would see fake tensors
             if due is not None:
                 sizes.results.tried(due)

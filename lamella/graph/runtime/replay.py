@@ -125,7 +125,8 @@ class Replay:
 
     @property
     def only_computes(self) -> bool:
-        """Whether it returns new Tensors, computed from arguments and from fixed objects."""
+        """Whether it returns new Tensors, or their numbers, computed from arguments and from fixed
+        objects."""
         return self.outputs.only_gives and self.inputs.are_fixed and not (
-            self.execution.expected or self.fresh or self.execution.streams
-            or self.outputs.assigns or self.scalars)
+            self.fresh or self.execution.streams or self.outputs.assigns
+            or self.scalars is not None and not self.scalars.are_fixed)

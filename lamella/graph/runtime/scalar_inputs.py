@@ -31,6 +31,11 @@ class ScalarInputs:
         self._places = [(place, which, kind) for place, raw in enumerate(constants)
                         for own, which, kind in environment.tensors if own is raw]
 
+    @property
+    def are_fixed(self) -> bool:
+        """Whether they are the same in every replay with the same numbers as arguments."""
+        return not (self.generators or self._sources or self._places)
+
     def begun(self) -> Positions | None:
         """Where the generators are; None if there are none."""
         return Positions(self.generators) if self.generators else None

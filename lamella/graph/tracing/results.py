@@ -200,9 +200,11 @@ def _built(tree: Any, seen: set[int]) -> Callable[[Sequence[torch.Tensor]], Any]
     kind = type(tree)
     if kind in ATOMS:
         return lambda new: tree
-    if id(tree) in seen or kind not in (New, tuple, list, dict):
+    if id(tree) in seen or kind not in (New, Read, tuple, list, dict):
         return None
     seen.add(id(tree))
+    if kind is Read:
+        return lambda new: new[tree.number].item()
     if kind is New:
         number = tree.number
         return None if tree.own else lambda new: wrap(new[number])

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import clock_gettime_ns
 from types import FrameType
 from typing import Any
 
@@ -29,7 +30,12 @@ def alone() -> Iterator[bool]:
 
 
 def other_thread() -> str | None:
-    """The name of another thread that may run code of the program; None if there is none.
+    """The name of another thread that may run code of the program; None if there is none."""
+    return next((name for _, name in _other_threads()), None)
+
+
+def _other_threads() -> Iterator[tuple[int, str]]:
+    """The other threads that may run code of the program: the system's number, and the name.
 
     Lamella's own threads don't count, nor do those of installed packages, such as a notebook's or
     a progress bar's, unless they are in the program's code now.
@@ -39,8 +45,34 @@ def other_thread() -> str | None:
         thread = threads.get(number)
         if number != threading.get_ident() and not is_own(thread) and (
                 _is_in_program(frame) or not _is_of_package(thread, frame)):
-            return "" if thread is None else thread.name
-    return None
+            yield (0, "") if thread is None else (thread.native_id or 0, thread.name)
+
+
+class Beside:
+    """The program's other threads, and how long they have run when this is made.
+
+    A thread that waits changes nothing. So what a run has read and changed in a time in which no
+    other thread ran is the run's own.
+    """
+
+    def __init__(self) -> None:
+        self._before = {number: (name, _time_of(number)) for number, name in _other_threads()}
+
+    def ran(self) -> str | None:
+        """The name of a thread that has run since then, or may have; None if there is none."""
+        now = {number: (name, _time_of(number)) for number, name in _other_threads()}
+        for number, (name, time) in {**self._before, **now}.items():
+            if time is None or self._before.get(number) != now.get(number):
+                return name
+        return None
+
+
+def _time_of(number: int) -> int | None:
+    """The time of a processor that a thread has taken; None where that isn't known."""
+    try:
+        return clock_gettime_ns(~number << 3 | 6) if number and sys.platform == "linux" else None
+    except OSError:  # it has ended
+        return None
 
 
 def _is_in_program(frame: FrameType | None) -> bool:

@@ -46,7 +46,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
         try:
             bound = signature.bind(self, *args, **kwargs)
         except TypeError as error:
-            raise of_mismatch(type(self).__name__, fn, (self, *args), error) from None
+            raise of_mismatch(type(self).__name__, fn, (self, *args), error, kwargs) from None
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         arguments.pop("self")

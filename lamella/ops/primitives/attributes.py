@@ -81,7 +81,7 @@ def with_attributes(name: str, function: Callable[..., Any], *required: str,
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as mismatch:
-                raise of_mismatch(name, signature, args, mismatch) from None
+                raise of_mismatch(name, signature, args, mismatch, kwargs) from None
             bound.apply_defaults()
             for attribute, value in bound.arguments.items():
                 if isinstance(defaults.get(attribute), bool) and not (

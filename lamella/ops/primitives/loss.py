@@ -234,8 +234,8 @@ class MultilabelMarginLoss(_Reduced):
 
     Examples:
         >>> import lamella as ms
-        >>> x, y = ms.Tensor([[0.1, 0.2, 0.4, 0.8]]), ms.Tensor([[3, 0, -1, 1]])
-        >>> print(*ms.ops.MultilabelMarginLoss()(x, y))
+        >>> x = ms.Tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> print(*ms.ops.MultilabelMarginLoss()(x, ms.Tensor([[3, 0, -1, 1]], ms.int32)))
         0.85 [[1 0 0 1]]
     """
 
@@ -329,7 +329,8 @@ class CTCLoss(Attributed):
     Examples:
         >>> import lamella as ms
         >>> labels = ms.Tensor([[0, 0]]), ms.Tensor([0], ms.int32)
-        >>> loss, grad = ms.ops.CTCLoss()(ms.ops.ones((2, 1, 2)), *labels, ms.Tensor([2]))
+        >>> x, steps = ms.ops.ones((2, 1, 2)), ms.Tensor([2], ms.int32)
+        >>> loss, grad = ms.ops.CTCLoss()(x, *labels, steps)
         >>> print(loss)
         [0.2876821]
     """
@@ -423,7 +424,7 @@ class CTCGreedyDecoder(Attributed):
     Examples:
         >>> import lamella as ms
         >>> scores = ms.Tensor([[[0.6, 0.4, 0.2]], [[0.0, 0.6, 0.0]]])
-        >>> print(ms.ops.CTCGreedyDecoder()(scores, ms.Tensor([2]))[1])
+        >>> print(ms.ops.CTCGreedyDecoder()(scores, ms.Tensor([2], ms.int32))[1])
         [0 1]
     """
 

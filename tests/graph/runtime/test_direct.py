@@ -153,6 +153,46 @@ def test_functions_without_a_short_path(fn, capsys):
     assert compiled._direct is None
 
 
+def test_a_value_that_is_read_after_all_else_is_compared_there(monkeypatch):
+    def until_large(x):
+        for _ in range(5):
+            x = x * 2
+            if x.sum() > 100:
+                break
+        return x  # whether the loop ended by itself is a guard
+
+    compiled, x = Compiled(until_large), ops.ones((4,))
+    for number in (1, 3, 7, 1, 3, 7, 0.5, 1, 3, 7):
+        compiled(x * number)
+    compiled = ready(compiled, x * 3)
+    seen = long_ways(compiled, monkeypatch)
+    for number in (7, 3, 20, 3):
+        assert compiled(x * number).asnumpy().tolist() == until_large(x * number).asnumpy().tolist()
+    assert not seen
+    for number in (0.5, 0.25, float("nan"), 3, 0.5):  # these end by themselves, but for one
+        np.testing.assert_array_equal(compiled(x * number).asnumpy(),
+                                      until_large(x * number).asnumpy())
+    assert len(seen) >= 3
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: float(x.sum()), lambda x: x.astype(ms.int64).sum().item()], ids=["float", "int"])
+def test_numbers_that_are_read_off_results(make, monkeypatch):
+    x = ops.ones((4,))
+    compiled = Compiled(lambda x: (x * 2, [make(x)]))
+    for number in range(8):
+        compiled(x * number)
+    compiled = ready(compiled, x)
+    seen = long_ways(compiled, monkeypatch)
+    for number in (2, 0.5, -0.0, float("inf"), 2**20 + 0.5):
+        if number == float("inf") and type(make(x)) is int:
+            continue
+        (out, (found,)), wanted = compiled(x * number), make(x * number)
+        assert type(found) is type(wanted) and repr(found) == repr(wanted)
+        assert out.asnumpy().tolist() == [2 * number] * 4
+    assert len(seen) <= 1
+
+
 def test_an_interrupt_is_no_guard_failure(monkeypatch):
     x = ops.ones((2,))
     compiled = ready(lambda x: x * 2, x)

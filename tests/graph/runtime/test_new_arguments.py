@@ -405,3 +405,17 @@ def test_an_argument_that_holds_itself_is_named():
         jit(lambda x, held: x + held[0])(X, held)
     with pytest.raises(RuntimeError, match="can't be one graph: its argument 'held' contains itse"):
         jit(lambda x, held: x + held[0], fullgraph=True)(X, held)
+
+
+def test_lists_that_are_inside_of_others_many_times_over():
+    held: list = [Tensor([1.0])]
+    for _ in range(60):  # which is there 2 to the 60th times
+        held = [held, held]
+    step = ms.jit(lambda x, held: x * len(held))
+    with pytest.warns(UserWarning, match="its argument 'held' can't be compared .*many times over"):
+        assert float(step(Tensor([1.5]), held).asnumpy()[0]) == 3
+    many = [[Tensor([1.0])] * 3, *[Tensor([1.0]) for _ in range(5000)]]  # as it may be
+    step = ms.jit(lambda x, held: x * len(held))
+    for _ in range(2):
+        assert float(step(Tensor([1.0]), many).asnumpy()[0]) == 5001
+    assert step.report()["replays"] == 1

@@ -401,7 +401,7 @@ def test_a_refused_step_changes_nothing(name, cut, monkeypatch):
 def test_errors_of_arguments(w):
     with pytest.raises(TypeError, match="For 'Adam', 'learning_rate'.*True"):
         nn.Adam([w], True)
-    with pytest.raises(TypeError, match="For 'Lamb', missing a required argument"):
+    with pytest.raises(TypeError, match="For 'Lamb', .*missing 1 required positional argument"):
         nn.Lamb([w])
     with pytest.raises(TypeError, match="For 'TrainOneStepCell', 'optimizer'.*5"):
         nn.TrainOneStepCell(nn.Cell(), 5)
