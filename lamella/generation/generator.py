@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import torch
 
 from ..core.require import boolean, of_type, positive_int
+from ..machine.pages import move_later
 from ..nn.cell import Cell
 from ..tensors.tensor import Tensor, wrap
 from .caches import LayerForm, WholeSequence
@@ -66,6 +67,8 @@ class Generator:
         self._net = net
         forms = forms_of(net)
         self._steps = Steps(net, [form.allocate(slots, capacity) for form in forms], compiled)
+        if compiled:
+            move_later(parameter._raw for parameter in net.get_parameters())
         self._held: list[Request | None] = [None] * slots
         self._waiting: deque[Request] = deque()
         self._lock = threading.Lock()

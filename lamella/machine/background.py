@@ -58,13 +58,13 @@ def is_busy() -> bool:
     return any(jobs.unfinished_tasks > 0 for jobs in _jobs.values())
 
 
-def start(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
+def start(name: str, work: Callable[[], object], interrupted: bool = True) -> threading.Thread:
     """Call `work` in a new thread; at its end the program interrupts it, or else waits for it."""
     with _starting:
         return _started(name, work, interrupted)
 
 
-def _started(name: str, work: Callable[[], None], interrupted: bool = True) -> threading.Thread:
+def _started(name: str, work: Callable[[], object], interrupted: bool = True) -> threading.Thread:
     """As `start`; called by one thread at a time, since those not yet alive would be forgotten."""
     thread = own(threading.Thread(target=work, name=name, daemon=True))
     if not interrupted:

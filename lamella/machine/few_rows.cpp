@@ -4,7 +4,9 @@
 // That takes as long as the weights take from memory, if nothing else takes longer; the libraries'
 // kernels, which cut matrices into blocks that are used again, take up to twice as long. Here each
 // row of W is read once, from its beginning to its end, and multiplied with all rows of x, which
-// stay in the caches.
+// stay in the caches. With one or two rows of x a thread reads its part of W at four places at once,
+// each of which goes on in memory: processors fetch ahead for each place, but not over the end of a
+// page. With more rows the products take longer than that.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -21,8 +23,7 @@
 namespace {
 
 constexpr int LANES = 16, AT_ONCE = 8;  // rows of x that are multiplied at once
-constexpr int64_t AHEAD = 2048;         // bytes from what is read to what is fetched
-constexpr int64_t GRAIN = 32768;        // the fewest multiplications of a thread
+constexpr int64_t GRAIN = 32768;         // the fewest multiplications of a thread
 typedef float Floats __attribute__((vector_size(4 * LANES)));
 typedef uint32_t Words __attribute__((vector_size(4 * LANES)));
 
@@ -64,20 +65,21 @@ std::vector<float> arranged(const T* x, int64_t rows, int64_t width) {
   return out;
 }
 
-// The products of ROWS rows of x with COLS rows of W: out[r * COLS + c].
+// The products of ROWS rows of x with COLS rows of W, which are `apart`: out[r * COLS + c]. With
+// more than two rows of x, what comes `ahead` is fetched.
 template <typename T, int ROWS, int COLS>
-inline void dots(const float* x, int64_t width, const T* w, int64_t stride, float* out) {
+inline void dots(const float* x, int64_t width, const T* w, int64_t apart, int64_t ahead,
+                 float* out) {
   constexpr int PARTS = Line<T>::PARTS, SIZE = PARTS * LANES;
   constexpr int UNROLL = std::max(1, 4 / (ROWS * COLS));  // sums that don't wait for others
-  const int64_t ahead = COLS == 1 ? AHEAD / sizeof(T) : COLS * stride;
   Floats sum[UNROLL][ROWS][COLS] = {};
   int64_t i = 0;
   const auto add = [&](int u, int64_t at) __attribute__((always_inline)) {
     Floats line[COLS][PARTS];
 #pragma GCC unroll 8
     for (int c = 0; c < COLS; ++c) {
-      Line<T>::read_into(w + c * stride + at, line[c]);
-      __builtin_prefetch(w + c * stride + at + ahead);
+      Line<T>::read_into(w + c * apart + at, line[c]);
+      if (ROWS > 2) __builtin_prefetch(w + c * apart + at + ahead);
     }
 #pragma GCC unroll 8
     for (int p = 0; p < PARTS; ++p)
@@ -101,7 +103,7 @@ inline void dots(const float* x, int64_t width, const T* w, int64_t stride, floa
       for (int u = 0; u < UNROLL; ++u) all += sum[u][r][c];
       float total = 0;
       for (int lane = 0; lane < LANES; ++lane) total += all[lane];
-      for (int64_t j = i; j < width; ++j) total += x[r * width + j] * float(w[c * stride + j]);
+      for (int64_t j = i; j < width; ++j) total += x[r * width + j] * float(w[c * apart + j]);
       out[r * COLS + c] = total;
     }
 }
@@ -109,24 +111,26 @@ inline void dots(const float* x, int64_t width, const T* w, int64_t stride, floa
 template <typename T, int ROWS>
 void product(const float* x, const T* w, const T* bias, T* y, int64_t n, int64_t width,
              int64_t stride) {
-  constexpr int COLS = ROWS <= 2 ? 1 : ROWS <= 4 ? 4 : 3;  // as many as registers hold
-  const int64_t blocks = (n + COLS - 1) / COLS;
-  const int64_t grain = std::max<int64_t>(1, GRAIN / std::max<int64_t>(width * COLS, 1));
-  at::parallel_for(0, blocks, grain, [&](int64_t begin, int64_t end) {
+  constexpr int COLS = ROWS <= 4 ? 4 : 3;  // as many as registers hold
+  const int64_t grain = std::max<int64_t>(1, GRAIN / std::max<int64_t>(width, 1));
+  at::parallel_for(0, n, grain, [&](int64_t begin, int64_t end) {
+    const int64_t many = (end - begin) / COLS;
+    const int64_t step = ROWS <= 2 ? 1 : COLS, apart = ROWS <= 2 ? many : 1;  // in rows of W
     float out[ROWS * COLS];
-    const auto store = [&](int64_t j, int many) {
+    const auto store = [&](int64_t j, int count) {
       for (int r = 0; r < ROWS; ++r)
-        for (int c = 0; c < many; ++c)
-          y[r * n + j + c] = T(out[r * many + c] + (bias ? float(bias[j + c]) : 0.f));
+        for (int c = 0; c < count; ++c) {
+          const int64_t column = j + c * apart;
+          y[r * n + column] = T(out[r * count + c] + (bias ? float(bias[column]) : 0.f));
+        }
     };
-    const int64_t last = std::min(end * COLS, n);
-    int64_t j = begin * COLS;
-    for (; j + COLS <= last; j += COLS) {
-      dots<T, ROWS, COLS>(x, width, w + j * stride, stride, out);
+    for (int64_t i = 0; i < many; ++i) {
+      const int64_t j = begin + i * step;
+      dots<T, ROWS, COLS>(x, width, w + j * stride, apart * stride, COLS * stride, out);
       store(j, COLS);
     }
-    for (; j < last; ++j) {
-      dots<T, ROWS, 1>(x, width, w + j * stride, stride, out);
+    for (int64_t j = begin + many * COLS; j < end; ++j) {
+      dots<T, ROWS, 1>(x, width, w + j * stride, 0, stride, out);
       store(j, 1);
     }
   });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -159,6 +160,7 @@ class SGD(Stepping):
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False):
         for name, value in (("lr", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
             check_range("SGD", name, value)
+        check_range("SGD", "dampening", dampening, -math.inf)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(f"For 'SGD', 'nesterov' needs a 'momentum' above 0 and a 'dampening' "
                              f"of 0, but got momentum={momentum}, dampening={dampening}.")

@@ -180,7 +180,7 @@ class Softmax(Cell):
 
     def __init__(self, axis: int = -1):
         super().__init__()
-        self.axis = axis
+        self.axis = checks.of_type(axis, (int, tuple, type(None)), "axis", "Softmax")
 
     def construct(self, input: Tensor) -> Tensor:
         return ops.softmax(input, self.axis)
@@ -356,7 +356,7 @@ class HShrink(Cell):
 
     def __init__(self, lambd: float = 0.5):
         super().__init__()
-        self.lambd = lambd
+        self.lambd = checks.of_type(lambd, (int, float), "lambd", "HShrink")
 
     def construct(self, input: Tensor) -> Tensor:
         return ops.hardshrink(input, self.lambd)
@@ -376,7 +376,7 @@ class SoftShrink(Cell):
 
     def __init__(self, lambd: float = 0.5):
         super().__init__()
-        self.lambd = lambd
+        self.lambd = checks.of_type(lambd, (int, float), "lambd", "SoftShrink")
 
     def construct(self, input: Tensor) -> Tensor:
         return ops.softshrink(input, self.lambd)
@@ -440,6 +440,9 @@ class LRN(Cell):
     def __init__(self, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0,
                  beta: float = 0.5, norm_region: str = "ACROSS_CHANNELS"):
         super().__init__()
+        checks.int_at_least_0(depth_radius, "depth_radius", "LRN")
+        for name, value in (("bias", bias), ("alpha", alpha), ("beta", beta)):
+            checks.of_type(value, (int, float), name, "LRN")
         self.options = (depth_radius, bias, alpha, beta, norm_region)
 
     def construct(self, input_x: Tensor) -> Tensor:

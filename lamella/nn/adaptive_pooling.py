@@ -69,11 +69,21 @@ class AdaptiveMaxPool1d(_Adaptive1d):
         return ops.adaptive_max_pool1d(x, self.output_size)
 
 
+def _output_size(value: Any, owner: str) -> Any:
+    """`value`, an int of 0 or more, or a tuple of them and of None."""
+    if not isinstance(value, (tuple, list)):
+        return checks.int_at_least_0(value, "output_size", owner)
+    for size in value:
+        if size is not None:
+            checks.int_at_least_0(size, "output_size", owner)
+    return value
+
+
 class AdaptiveAvgPool2d(Cell):
     """The mean over as many windows of an image as the output has elements.
 
     Args:
-        output_size: an int or (height, width); None keeps the input's.
+        output_size: an int or (height, width), where None keeps the input's.
 
     Inputs:
         - **input** - Tensor (N, C, H, W) or (C, H, W).
@@ -86,7 +96,7 @@ class AdaptiveAvgPool2d(Cell):
 
     def __init__(self, output_size: Any):
         super().__init__()
-        self.output_size = output_size
+        self.output_size = _output_size(output_size, type(self).__name__)
 
     def construct(self, input: Tensor) -> Tensor:
         return ops.adaptive_avg_pool2d(input, self.output_size)
@@ -96,7 +106,7 @@ class AdaptiveAvgPool3d(Cell):
     """The mean over as many windows of a volume as the output has elements.
 
     Args:
-        output_size: an int or (depth, height, width); None keeps the input's.
+        output_size: an int or (depth, height, width), where None keeps the input's.
 
     Examples:
         >>> import lamella as ms
@@ -106,7 +116,7 @@ class AdaptiveAvgPool3d(Cell):
 
     def __init__(self, output_size: Any):
         super().__init__()
-        self.output_size = output_size
+        self.output_size = _output_size(output_size, type(self).__name__)
 
     def construct(self, input: Tensor) -> Tensor:
         return ops.adaptive_avg_pool3d(input, self.output_size)

@@ -110,6 +110,9 @@ class Roll(Cell):
         checks.of_type(axis, (int, tuple, list), "axis", name)
         self.shift = [shift] if isinstance(shift, int) else list(shift)
         self.axis = [axis] if isinstance(axis, int) else list(axis)
+        for what, values in (("shift", self.shift), ("axis", self.axis)):
+            for value in values:
+                checks.of_type(value, int, what, name)
         if len(self.shift) != len(self.axis):
             raise ValueError(f"For '{name}', 'shift' and 'axis' must be equally long, "
                              f"but got {shift} and {axis}.")

@@ -205,6 +205,7 @@ class SampledSoftmaxLoss(LossBase):
                  reduction: str = "none"):
         super().__init__(reduction)
         name = type(self).__name__
+        checks.positive_int(num_sampled, "num_sampled", name)
         checks.positive_int(num_true, "num_true", name)
         checks.int_at_least_0(seed, "seed", name)
         if max(num_sampled, num_true) > num_classes:

@@ -222,7 +222,7 @@ class SmoothL1Loss(LossBase):
 
     def __init__(self, beta: float = 1.0, reduction: str = "none"):
         super().__init__(reduction)
-        self.beta = beta
+        self.beta = checks.of_type(beta, (int, float), "beta", "SmoothL1Loss")
         self.reduction = reduction
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -169,8 +169,9 @@ class MultiMarginLoss(LossBase):
     def __init__(self, p: int = 1, margin: float = 1.0, reduction: str = "mean",
                  weight: Tensor | None = None):
         super().__init__(reduction)
-        self.p = p
-        self.margin = margin
+        self.p = checks.within(checks.of_type(p, int, "p", "MultiMarginLoss"), 1, 2, "[]", "p",
+                               "MultiMarginLoss")
+        self.margin = checks.of_type(margin, (int, float), "margin", "MultiMarginLoss")
         self.reduction = reduction
         self.weight = weight
 

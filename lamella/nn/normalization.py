@@ -404,7 +404,7 @@ class _InstanceNorm(Cell):
                  dtype: Any = mstype.float32):
         super().__init__()
         name = type(self).__name__
-        checks.of_type(eps, float, "eps", name)
+        checks.float_within(eps, 0, 1, "(]", "eps", name)
         checks.of_type(momentum, float, "momentum", name)
         checks.boolean(affine, "affine", name)
         _check_features(num_features, momentum, name)

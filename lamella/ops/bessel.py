@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -71,9 +72,10 @@ _SLOPES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 def _bessel(name: str, x: Tensor) -> Any:
     raw = floating(x._raw)
+    kernel = _DIRECT.get(name) or functools.partial(_f, name)
     if raw.dtype in (torch.float16, torch.bfloat16):
-        return _f(name, raw.float()).to(raw.dtype)
-    return _f(name, raw)
+        return kernel(raw.float()).to(raw.dtype)
+    return kernel(raw)
 
 
 @documented_like(exp)
@@ -100,7 +102,7 @@ def _face(kind: str, words: str, shown: str) -> OfOne:
     name = f"bessel_{kind}"
 
     def face(x: Tensor) -> Tensor:
-        return wrap(_DIRECT[kind](x._raw) if kind in _DIRECT else _bessel(kind, x))
+        return wrap(_bessel(kind, x))
 
     face.__name__ = face.__qualname__ = name
     face.__doc__ = f"""{words}

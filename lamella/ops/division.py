@@ -148,7 +148,9 @@ def fmod(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.fmod(ms.Tensor([7.0, -7.0]), 3))
         [ 1. -1.]
     """
-    pair = factors if isinstance(input, Tensor) and isinstance(other, Tensor) else sides
+    # a Tensor of rank 0 has no say as the divisor, as in MindSpore
+    pair = factors if isinstance(input, Tensor) and isinstance(other, Tensor) and (
+        not other.ndim) else sides
     return wrap(trunc_remainder(*pair(input, other)))
 
 

@@ -269,7 +269,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         >>> ms.ops.pixel_shuffle(ms.ops.ones((3, 18, 4, 4)), 3).shape
         (3, 2, 12, 12)
     """
-    return wrap(F.pixel_shuffle(input._raw, upscale_factor))
+    raw = input._raw
+    shuffled = F.pixel_shuffle(raw, upscale_factor)
+    # PyTorch's gradient of an empty one has another shape
+    return wrap(shuffled if raw.numel() else raw.reshape(shuffled.shape))
 
 
 @op

@@ -265,9 +265,16 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """
     check_reduction_word("binary_cross_entropy_with_logits", reduction)
     raw, labels = promote(input._raw, target._raw)
-    return wrap(F.binary_cross_entropy_with_logits(
-        raw, labels, None if weight is None else weight._raw, reduction=reduction,
-        pos_weight=None if pos_weight is None else pos_weight._raw).to(target._raw.dtype))
+    factor = None if weight is None else weight._raw
+    positive = None if pos_weight is None else pos_weight._raw
+    if any(w is not None and w.requires_grad for w in (factor, positive)):
+        ones = labels if positive is None else labels * positive
+        loss = -(ones * F.logsigmoid(raw) + (1 - labels) * F.logsigmoid(-raw))
+        loss = reduced(loss if factor is None else loss * factor, reduction)
+    else:  # PyTorch's kernel has no gradient by these
+        loss = F.binary_cross_entropy_with_logits(raw, labels, factor, reduction=reduction,
+                                                  pos_weight=positive)
+    return wrap(loss.to(target._raw.dtype))
 
 
 @documented_like(binary_cross_entropy)

@@ -214,6 +214,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise ValueError(f"For 'pdist', 'p' must be 0 or more, but got {p}.")
     raw = typed(input, "pdist", "input", FLOATS, 2)
+    if not raw.shape[0]:  # PyTorch's kernel for the gradient kills the process
+        return wrap(raw.reshape(-1))
     wide = raw.float() if raw.itemsize == 2 else raw  # PyTorch has no kernel for float16
     return wrap(torch.pdist(wide, p).to(raw.dtype))
 

@@ -10,6 +10,7 @@ from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.tape import TapeFunction
 from ..tensors.inplace import in_place
+from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, raw_of, require, typed
 from .arithmetic import add
@@ -42,6 +43,30 @@ class _Igamma(TapeFunction):
         in_a = ((p[0] - p[3] + 8 * (p[2] - p[1])) / (12 * step)).to(a.dtype)
         in_x = torch.exp(torch.xlogy(a - 1, x) - x - torch.lgamma(a))
         return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
+
+
+class _Zeta(TapeFunction):
+    """`torch.special.zeta` with gradients; that in `x` has no closed form, as that of `_Igamma`."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return torch.special.zeta(x, q)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        x, q = ctx.saved_tensors
+        wide, at = x.double(), q.double()
+        step = 1e-3 * (wide - 1).clamp(min=1e-3)
+        p = [torch.special.zeta(wide + k * step, at) for k in (-2, -1, 1, 2)]
+        in_x = ((p[0] - p[3] + 8 * (p[2] - p[1])) / (12 * step)).to(x.dtype)
+        in_q = -x * _Zeta.apply(x + 1, q)
+        return (grad * in_x).sum_to_size(x.shape), (grad * in_q).sum_to_size(q.shape)
 
 
 class _Betainc(TapeFunction):
@@ -240,7 +265,7 @@ def zeta(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.zeta(ms.Tensor([2.0]), ms.Tensor([1.0])))
         [1.644934]
     """
-    return wrap(torch.special.zeta(*floats(input, other)))
+    return wrap(_Zeta.apply(*promote(*floats(input, other))))
 
 
 def _igamma(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -243,7 +243,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if counted.is_floating_point():  # numbers that aren't whole are in no bin
         whole = counted == counted.trunc()
         counted, given = counted[whole].long(), None if given is None else given[whole]
-    return wrap(torch.bincount(counted, given, minlength).float())
+    if given is None or not given.requires_grad:  # PyTorch's kernel has no gradient
+        return wrap(torch.bincount(counted, given, minlength).float())
+    bins = max(torch.bincount(counted).numel(), minlength)
+    return wrap(given.double().new_zeros(bins).index_add(0, counted.long(), given.double()).float())
 
 
 @op

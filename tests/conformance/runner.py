@@ -92,6 +92,10 @@ def shown(result: Any) -> list[Any]:
     return [(part.dtype, part.shape) for part in parts]
 
 
+# what each number of a call is tried with
+VALUES = (-2, -1, 0, 1, 2, 3, 40, -0.5, 0.0, 0.5, 1.0, 1.5, None, (1, 2), [1.0])
+
+
 class Runner:
     """Cases on the framework that `name` imports."""
 
@@ -106,7 +110,10 @@ class Runner:
             "filled": self.filled,
             "shown": shown,
             "private": self.private,
+            "taken": self.taken,
         }
+        for part in ("vision", "audio", "text", "transforms"):
+            self.scope[part] = importlib.import_module(f"{name}.dataset.{part}")
         self.scope["P"] = importlib.import_module(
             "mindspore.ops.operations" if name == "mindspore" else "lamella.ops"
         )
@@ -119,6 +126,20 @@ class Runner:
             places = (*paths.SOURCES[path], *paths.LATER.get(path, ()))
         modules = [importlib.import_module(f"{self.ms.__name__}.{p}".rstrip(".")) for p in places]
         return next(getattr(m, name) for m in modules if hasattr(m, name))
+
+    def taken(self, make: Any) -> list[str]:
+        """For each of `VALUES`, "yes" if a call takes it, or the kind of its error.
+
+        The second argument of `make` is a list of Parameters, new ones for each call.
+        """
+        found = []
+        for value in VALUES:
+            try:
+                make(value, [self.ms.Parameter(self.ms.ops.ones((2, 3)), name="p")])
+                found.append("yes")
+            except Exception as error:
+                found.append(type(error).__name__)
+        return found
 
     def filled(self, cell: Any) -> Any:
         """A layer with weights that both frameworks agree on."""

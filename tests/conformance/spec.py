@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -89,6 +91,21 @@ def programs(
     for body in bodies:
         about = {n: t for n, t in inputs.items() if mentions(body, n)}
         found += each(body.strip(), types, mode, **about)
+    return found
+
+
+def limits(calls: str) -> list[Case]:
+    """For each number that the calls name, which values are taken for it (`Runner.taken`)."""
+    found = []
+    for line in ast.parse(textwrap.dedent(calls)).body:
+        call = line.value if isinstance(line, ast.Expr) else None
+        assert isinstance(call, ast.Call), ast.unparse(line)
+        for named in call.keywords:
+            number = named.value
+            if ast.unparse(number).lstrip("-")[0].isdigit():
+                named.value = ast.Name("v")
+                found.append(case(f"taken(lambda v, p: {ast.unparse(call)})"))
+                named.value = number
     return found
 
 

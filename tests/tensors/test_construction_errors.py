@@ -14,7 +14,7 @@ HALF = ops.ones(2, ms.float16)
 
 @pytest.mark.parametrize(("make", "words"), [
     (lambda: nn.BatchNorm1d(3, momentum=slice(1)), "'momentum' must be a number"),
-    (lambda: nn.SampledSoftmaxLoss(None, 3), "num_sampled=None"),  # type: ignore[arg-type]
+    (lambda: nn.SampledSoftmaxLoss(None, 3), "'num_sampled' must be an int"),  # type: ignore[arg-type]
     (lambda: nn.Pad((3,)), r"paddings=\(3\)"),
     (lambda: nn.CellDict([7]), r"cells=\[7\]|args=\(\[7\]\)"),
     (lambda: nn.WithGradCell(3), "'network' is of a wrong type"),  # type: ignore[arg-type]
@@ -85,8 +85,6 @@ def test_the_error_shows_how_to_convert_a_tensor_of_pytorch() -> None:
     (lambda: ops.tuple_getitem({1: 2}, 1), TypeError, "'value' must be a tuple or list"),
     (lambda: ops.tuple_getitem((1, 2), 1.0), TypeError, "'index' must be an int, but got 1.0"),
     (lambda: ops.add_flags(3), TypeError, "'fn' must be a function or a Cell"),
-    (lambda: ms.grad(ops.bessel_i1e)(HALF), RuntimeError,
-     "For 'grad', the backward pass of an operator failed: tensors of type Float16"),
     (lambda: ms.vmap(lambda x: ops.multinomial(x, 2), randomness="error")(ops.ones((1, 2))),
      RuntimeError, "For 'multinomial', inside 'vmap' with randomness='error' no random"),
     (lambda: ops.avg_pool2d(Tensor(np.ones((1, 1, 4, 4)), ms.uint16), 2), TypeError,
@@ -97,7 +95,7 @@ def test_the_error_shows_how_to_convert_a_tensor_of_pytorch() -> None:
     (lambda: float(Tensor(1j)), TypeError, "For 'float', 1j is complex"),
     (lambda: round(Tensor([1.5]), 2**70), ValueError, "'ndigits' must fit in 32 bits"),
     (lambda: round(Tensor([1.5]), Tensor(1)), TypeError, "'ndigits' must be an int"),
-], ids=range(25))
+], ids=range(24))
 def test_the_message_says_what_is_wrong(call, error: type, words: str) -> None:  # noqa: ANN001
     with pytest.raises(error, match=words):
         call()

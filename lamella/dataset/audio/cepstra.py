@@ -15,6 +15,8 @@ from .spectra import AmplitudeToDB, MelSpectrogram, Spectrogram, linear_fbanks
 
 def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.ndarray:
     """The matrix of a cosine transform (DCT-II), of shape (n_mels, n_mfcc)."""
+    integer("create_dct", "n_mfcc", n_mfcc, 1)
+    integer("create_dct", "n_mels", n_mels, 1)
     matrix = np.cos(math.pi / n_mels * (np.arange(n_mels) + 0.5)[:, None] * np.arange(n_mfcc))
     if norm is NormMode.ORTHO:
         matrix[:, 0] *= 1 / math.sqrt(2)

@@ -127,11 +127,12 @@ class BandBiquad(_Biquad):
                  noise: bool = False):
         turn, cos, _ = self._checked(sample_rate, central_freq, Q)
         width = central_freq / Q / sample_rate
-        a2 = math.exp(-2 * math.pi * width)
-        a1 = -4 * a2 / (1 + a2) * cos
-        b0 = math.sqrt(1 - a1 * a1 / (4 * a2)) * (1 - a2)
-        if noise:
-            b0 *= math.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2)) / b0
+        with np.errstate(all="ignore"):  # a rate far below the frequency gives no numbers
+            a2 = np.exp(np.float64(-2 * math.pi * width))
+            a1 = -4 * a2 / (1 + a2) * cos
+            b0 = np.sqrt(1 - a1 * a1 / (4 * a2)) * (1 - a2)
+            if noise:
+                b0 *= np.sqrt(((1 + a2) * (1 + a2) - a1 * a1) * (1 - a2) / (1 + a2)) / b0
         self._set(b0, 0.0, 0.0, 1.0, a1, a2)
 
 

@@ -148,7 +148,7 @@ class DetectPitchFrequency(AudioOperation):
     _single = True
 
     def __init__(self, sample_rate: int, frame_time: float = 0.01, win_length: int = 30,
-                 freq_low: int = 85, freq_high: int = 3400):
+                 freq_low: float = 85, freq_high: float = 3400):
         if not integer(self, "sample_rate", sample_rate, -(2**31)):
             raise ValueError(
                 "Input sample_rate is not within the required interval of [-2147483648, 0) "
@@ -156,8 +156,8 @@ class DetectPitchFrequency(AudioOperation):
         self.sample_rate = sample_rate
         self.frame_time = number(self, "frame_time", frame_time, 0, above=True)
         self.win_length = integer(self, "win_length", win_length, 1)
-        self.freq_low = integer(self, "freq_low", freq_low, 1)
-        self.freq_high = integer(self, "freq_high", freq_high, 1)
+        self.freq_low = number(self, "freq_low", freq_low, 0, above=True)
+        self.freq_high = number(self, "freq_high", freq_high, 0, above=True)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         sound = torch.from_numpy(signal.reshape(-1, signal.shape[-1]))

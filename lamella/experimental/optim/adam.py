@@ -9,7 +9,7 @@ import torch
 from ...ops.primitives.update_rules import Raws, adam, held, kernels
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
-from .stepping import Stepping, check_betas, check_range
+from .stepping import Stepping, check_above_0, check_betas, check_range
 
 __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 
@@ -17,11 +17,16 @@ __all__ = ["Adam", "AdamW", "Adamax", "NAdam", "RAdam"]
 class _Moments(Stepping):
     """The base: checks what all take, and keeps both means."""
 
+    _takes_0 = False  # whether `lr` and `eps` may be 0
+
     def __init__(self, params: Any, lr: Any, betas: Any, eps: float, weight_decay: float,
                  **options: Any):
         owner = type(self).__name__
-        check_range(owner, "lr", lr)
-        check_range(owner, "eps", eps)
+        if self._takes_0:
+            check_range(owner, "lr", lr)
+            check_range(owner, "eps", eps)
+        else:
+            check_above_0(owner, lr=lr, eps=eps)
         check_range(owner, "weight_decay", weight_decay)
         check_betas(owner, betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps,
@@ -67,6 +72,8 @@ class Adam(_Moments):
 
     _step_name = "state_step"
 
+    _takes_0 = True
+
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
                  maximize: bool = False):
@@ -99,6 +106,8 @@ class AdamW(_Moments):
 
     _step_name = "state_step"
     _decays_apart = True
+
+    _takes_0 = True
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -10,7 +11,7 @@ from ...core.require import of_type
 from ...ops.primitives.update_rules import Raws, damped_sgd, sgd
 from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
-from .stepping import Stepping, check_range
+from .stepping import Stepping, check_above_0, check_range
 
 __all__ = ["ASGD", "SGD", "Rprop"]
 
@@ -48,6 +49,7 @@ class SGD(Stepping):
                  weight_decay: float = 0.0, nesterov: bool = False, *, maximize: bool = False):
         for name, value in (("lr", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
             check_range("SGD", name, value)
+        check_range("SGD", "dampening", dampening, -math.inf)
         for name, flag in (("nesterov", nesterov), ("maximize", maximize)):
             of_type(flag, bool, name, "SGD")
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -94,9 +96,9 @@ class ASGD(Stepping):
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0.0, maximize: bool = False):
         for name, value in (("lambd", lambd), ("alpha", alpha), ("t0", t0)):
-            of_type(value, float, name, "ASGD")
-        for name, value in (("lr", lr), ("weight_decay", weight_decay)):
-            check_range("ASGD", name, value)
+            check_range("ASGD", name, value, -math.inf)
+        check_above_0("ASGD", lr=lr)
+        check_range("ASGD", "weight_decay", weight_decay)
         super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0,
                                   "weight_decay": weight_decay, "maximize": maximize})
         self.mu, self.eta = (ParameterTuple(Parameter(Tensor(start), name=f"{name}_{p.name}")
@@ -140,7 +142,7 @@ class Rprop(Stepping):
 
     def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False):
-        check_range("Rprop", "lr", lr)
+        check_above_0("Rprop", lr=lr)
         for name, pair in (("etas", etas), ("step_sizes", step_sizes)):
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise ValueError(f"For 'Rprop', '{name}' must be two numbers, but got {pair!r}.")

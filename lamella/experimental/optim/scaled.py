@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...ops.primitives.update_rules import Raws, adadelta, adagrad, kernels
-from .stepping import Stepping, check_range
+from .stepping import Stepping, check_above_0, check_range
 
 __all__ = ["Adadelta", "Adagrad", "RMSprop"]
 
@@ -42,9 +42,9 @@ class Adagrad(Stepping):
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0.0,
                  weight_decay: float = 0.0, initial_accumulator_value: float = 0.0,
                  eps: float = 1e-10, *, maximize: bool = False):
-        for name, value in (("lr", lr), ("lr_decay", lr_decay), ("weight_decay", weight_decay),
-                            ("initial_accumulator_value", initial_accumulator_value),
-                            ("eps", eps)):
+        check_above_0("Adagrad", lr=lr, eps=eps)
+        for name, value in (("lr_decay", lr_decay), ("weight_decay", weight_decay),
+                            ("initial_accumulator_value", initial_accumulator_value)):
             check_range("Adagrad", name, value)
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
@@ -80,8 +80,8 @@ class Adadelta(Stepping):
     def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0.0, *, maximize: bool = False):
         check_range("Adadelta", "rho", rho, 0.0, 1.0 + 1e-12)
-        for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
-            check_range("Adadelta", name, value)
+        check_above_0("Adadelta", lr=lr, eps=eps)
+        check_range("Adadelta", "weight_decay", weight_decay)
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
                                   "maximize": maximize})
         self.accum = self._states("accum")
@@ -118,8 +118,9 @@ class RMSprop(Stepping):
     def __init__(self, params: Any, lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0.0, momentum: float = 0.0, centered: bool = False,
                  maximize: bool = False):
-        for name, value in (("lr", lr), ("alpha", alpha), ("eps", eps),
-                            ("weight_decay", weight_decay), ("momentum", momentum)):
+        check_above_0("RMSprop", lr=lr, eps=eps)
+        for name, value in (("alpha", alpha), ("weight_decay", weight_decay),
+                            ("momentum", momentum)):
             check_range("RMSprop", name, value)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,

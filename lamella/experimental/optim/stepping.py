@@ -13,7 +13,7 @@ from ...tensors.parameter import Parameter, ParameterTuple
 from ...tensors.tensor import Tensor
 from .optimizer import Optimizer
 
-__all__ = ["Stepping", "check_betas", "check_range"]
+__all__ = ["Stepping", "check_above_0", "check_betas", "check_range"]
 
 
 class Stepping(Optimizer):
@@ -83,6 +83,19 @@ def check_range(owner: str, name: str, value: Any, low: float = 0.0, high: float
         upper = "" if high == float("inf") else f" and below {high}"
         raise ValueError(f"For '{owner}', '{name}' must be at least {low}{upper}, "
                          f"but got {value}.")
+
+
+def check_above_0(owner: str, **values: Any) -> None:
+    """Raise unless all values are numbers above 0, or Tensors.
+
+    Raises:
+        TypeError: if one is no number.
+        ValueError: if one is 0 or less.
+    """
+    for name, value in values.items():
+        check_range(owner, name, value)
+        if not isinstance(value, Tensor) and not value:
+            raise ValueError(f"For '{owner}', '{name}' must be above 0, but got {value}.")
 
 
 def check_betas(owner: str, betas: Any) -> None:

@@ -57,7 +57,7 @@ def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
     """
     places = {id(raw): place for place, raw in enumerate(inputs)}
     found = set(range(len(outs))) - set(unread)
-    left = list(found)
+    left = list(found) if unread else []
     while left:
         out = outs[left.pop()]  # it may be an input itself
         nodes = [] if out.grad_fn is None else _users_first([out.grad_fn])

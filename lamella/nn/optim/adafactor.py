@@ -63,7 +63,7 @@ class AdaFactor(Optimizer):
         self.__dict__["scale_lr"] = learning_rate is None or isinstance(learning_rate, (float, int))
         super().__init__(0.0 if learning_rate is None else learning_rate, params, weight_decay,
                          loss_scale)
-        beta1 = 0.0 if beta1 is None else beta1
+        kept = 0.0 if beta1 is None else float(of_type(beta1, (int, float), "beta1", "AdaFactor"))
         of_type(eps, (list, tuple), "eps", "AdaFactor")
         if len(eps) != 2:
             raise ValueError(f"For 'AdaFactor', 'eps' must hold 2 numbers, but got {eps}.")
@@ -74,7 +74,7 @@ class AdaFactor(Optimizer):
         if not 0 <= weight_decay < 1:
             raise ValueError(f"For 'AdaFactor', 'weight_decay' must be in [0, 1), "
                              f"but got {weight_decay}.")
-        non_negative_float(float(beta1), "beta1", "AdaFactor")
+        non_negative_float(kept, "beta1", "AdaFactor")
         flags = {"scale_parameter": scale_parameter, "relative_step": relative_step,
                  "warmup_init": warmup_init, "compression": compression}
         for name, flag in flags.items():
@@ -82,8 +82,8 @@ class AdaFactor(Optimizer):
             setattr(self, name, flag)
         self.scale_parameter = scale_parameter and self.scale_lr
         self.weight_decay_flag = bool(weight_decay)
-        self.use_first_moment = beta1 > 0
-        self._numbers = {"eps": tuple(eps), "clip": clip_threshold, "beta1": float(beta1),
+        self.use_first_moment = kept > 0
+        self._numbers = {"eps": tuple(eps), "clip": clip_threshold, "beta1": kept,
                          "decay": float(weight_decay)}
         self._decay_rate = decay_rate
         self._make_state()

@@ -234,8 +234,8 @@ class MultilabelMarginLoss(_Reduced):
 
     Examples:
         >>> import lamella as ms
-        >>> x, y = ms.Tensor([[0.1, 0.2, 0.4, 0.8]]), ms.Tensor([[3, 0, -1, 1]])
-        >>> print(*ms.ops.MultilabelMarginLoss()(x, y))
+        >>> x = ms.Tensor([[0.1, 0.2, 0.4, 0.8]])
+        >>> print(*ms.ops.MultilabelMarginLoss()(x, ms.Tensor([[3, 0, -1, 1]], ms.int32)))
         0.85 [[1 0 0 1]]
     """
 
