@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core import context
+from ..core.forking import ReentrantLock
 from ..core.state import state
 from . import config
 from .ahead import Ahead
@@ -65,6 +66,7 @@ class _Iterator:
         self._run = Run(dataset)
         self._rows: Iterator[Row] | None = None
         self._ahead: Ahead | None = None  # where rows are sent to a device
+        self._taking = ReentrantLock()  # threads may take rows of one iterator in turns
         self._given = 0
         self._again = 0  # rows that are made again and dropped, see `Run.restore`
         self._stopped = False
@@ -113,6 +115,10 @@ class _Iterator:
     def __next__(self) -> Any:
         if state.trace is not None:
             state.trace.refuse("reads a row of a dataset")
+        with self._taking:
+            return self._next()
+
+    def _next(self) -> Any:
         if self._rows is None:
             self._start()
         try:

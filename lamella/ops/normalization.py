@@ -144,8 +144,10 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     _check_channels(input_x._raw, running_mean=running_mean, running_var=running_var,
                     weight=weight, bias=bias)
     # not by PyTorch's function, which in some versions refuses an `eps` of 0
-    out = torch.batch_norm(_in_one_line(input_x._raw), _raw(weight), _raw(bias), running_mean._raw,
-                           running_var._raw, False, 0.0, eps, torch.backends.cudnn.enabled)
+    # the running statistics have no gradient, as in MindSpore
+    mean, var = running_mean._raw.detach(), running_var._raw.detach()
+    out = torch.batch_norm(_in_one_line(input_x._raw), _raw(weight), _raw(bias), mean, var, False,
+                           0.0, eps, torch.backends.cudnn.enabled)
     return wrap(_shaped(out, input_x._raw))
 
 

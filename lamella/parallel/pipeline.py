@@ -134,7 +134,8 @@ def run_stages(network: Any, cut: Callable[[], list[tuple]], name: str) -> Tenso
         RuntimeError: if another process raised an error, has ended, or runs something else.
     """
     _count.runs += 1
-    exchange.refuse_graphs("runs the stages of a pipeline, which exchange messages")
+    exchange.refuse_graphs("runs the stages of a pipeline, which exchange messages; the Cells of a "
+                           "stage can be compiled: 'cell.construct = jit(cell.construct)'")
     if lifted() or (state.level is not None and state.level.outer is not None):
         raise RuntimeError(f"For '{name}', stages on several processes have first derivatives in "
                            f"reverse mode only.")

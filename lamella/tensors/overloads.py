@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ..core.dtype import Type
 from ..core.errors import KERNEL_ERRORS, parts_of
+from ..core.state import in_graph
 
 _CANONICAL = {"Tuple": "tuple of int", "List": "list of int", "number": "Number", "str": "string",
               "any": "Any"}
@@ -221,7 +222,8 @@ def refusal(name: str, forms: tuple[Form, ...], args: tuple[Any, ...],
     if "out" in given:  # as NumPy's functions call the methods of what they are given
         return (f"For 'Tensor.{name}', there is no argument 'out'. NumPy's functions don't take "
                 f"Tensors: use x.{name}(), ops.{name}(x) or numpy.{name}(x.asnumpy()).")
-    words = [*map(kind_of, args), *(f"{k}={kind_of(v)}" for k, v in given.items())]
+    word = _kind_in_graphs if in_graph() else kind_of
+    words = [*map(word, args), *(f"{k}={word(v)}" for k, v in given.items())]
     primitive = _PRIMITIVES.get(name)
     if (primitive and len(words) == 1 and not given and args[0] is not None
             and forms[-1].parameters[0].kinds[0] == "any"):
@@ -231,15 +233,52 @@ def refusal(name: str, forms: tuple[Form, ...], args: tuple[Any, ...],
     lines = [f'Failed calling {name} with "{name}({", ".join(words)})".',
              "The valid calling should be:"]
     near = [form for form in forms if form.takes(len(words))]
+    meant = [form for form in near if _accepts(form, len(args), given)]
+    if in_graph() and len(meant) == 1 and (only := _argument_refused(name, meant[0], args, given)):
+        return only
     if not near:
         lines += [f'"{form.text}"' for form in forms] + [""]
-    for form in near:
-        lines += [f'"{form.spelled_out}"', _reason(form, args, given, words)]
+    for form in forms if in_graph() and near else near:
+        lines.append(f'"{form.text if in_graph() else form.spelled_out}"')
+        lines += [_reason(form, args, given, words)] if form in near else []
     return "\n".join([*lines, ""])
 
 
+def _kind_in_graphs(value: Any) -> str:
+    """What a message of a graph calls a value."""
+    return kind_of(value).replace("List<", "list<").replace("Tuple<", "tuple<")
+
+
+def _argument_refused(name: str, form: Form, args: tuple[Any, ...], given: dict[str, Any]) -> str:
+    """A graph's message for a call that means one form: its first argument of a wrong kind.
+
+    It is "" where that argument may be of several kinds, None aside.
+    """
+    place = next(iter(_wrong(form, args, given)), None)
+    if place is None:
+        return ""
+    by_name = {p.name: p for p in form.parameters}
+    by_place = place < len(args)
+    parameter = ([p for p in form.parameters if p.by_place][place] if by_place
+                 else by_name[list(given)[place - len(args)]])
+    kinds = [kind for kind in parameter.kinds if kind != "None"]
+    if len(kinds) != 1:
+        return ""
+    value = args[place] if by_place else given[parameter.name]
+    found = (f"{type(value).__name__} of Any" if isinstance(value, (list, tuple))
+             else kind_of(value))
+    at = f"'{parameter.name}'{f' (position {place + 1})' if by_place else ''}"
+    return (f"{name}(): argument {at} must be {_CANONICAL.get(kinds[0], kinds[0])}"
+            f"{', not' if by_place else ' but got'} {found}.")
+
+
 def _reason(form: Form, args: tuple[Any, ...], given: dict[str, Any], words: list[str]) -> str:
-    if given and form.parameters[-1].name not in given:
+    if in_graph():
+        unknown = {*given} - {p.name for p in form.parameters}
+        if unknown:
+            first = next(name for name in given if name in unknown)
+            return f"\tmatch failed because incorrect keyword name: {first}"
+    elif given and form.parameters[-1].name not in given:
         return f"    match failed because incorrect keyword name: {', '.join(given)}"
     places = [p for p in form.parameters if p.by_place]
     values = {**{p.name: v for p, v in zip(places, args, strict=False)}, **given}
@@ -247,16 +286,18 @@ def _reason(form: Form, args: tuple[Any, ...], given: dict[str, Any], words: lis
         if parameter.required and values.get(parameter.name) is None:
             return f"    missing required argument: {parameter.name}"
     start = "    match failed because invalid types: ("
-    wrong = {*_wrong(form, args, given), *_cast(form, args)}
+    wrong = {*_wrong(form, args, given), *_cast(form, args, given)}
     shown = [(i, word) for i, word in enumerate(words) if i >= len(args) or args[i] is not None]
     marks = "".join(("~" if i in wrong else " ") * (len(word) + 2) for i, word in shown)
     return f"{start}{', '.join(word for _, word in shown)})\n{' ' * len(start)}{marks}"
 
 
-def _cast(form: Form, args: tuple[Any, ...]) -> list[int]:
+def _cast(form: Form, args: tuple[Any, ...], given: dict[str, Any]) -> list[int]:
     """Which arguments a form takes only after turning them into what it is declared for."""
-    places = [p for p in form.parameters if p.by_place]
-    return [i for i, (p, value) in enumerate(zip(places, args, strict=False))
+    places = [p for p in form.parameters if p.by_place][:len(args)]
+    by_name = {p.name: p for p in form.parameters}
+    places += [by_name[name] for name in given if name in by_name]
+    return [i for i, (p, value) in enumerate(zip(places, [*args, *given.values()], strict=False))
             if value is not None and ("Tuple" in p.kinds and not isinstance(value, tuple)
                                       or p.kinds == ("number", "Tensor")
                                       and kind_of(value) != "Tensor")]

@@ -46,7 +46,8 @@ def start(path: str, work: Callable[[], Any]) -> None:
 def wait() -> None:
     """Wait for the thread, and raise what it failed with."""
     global _thread, _failure
-    thread = _thread
+    with _lock:
+        thread = _thread  # which has been started
     if thread is not None and thread is not threading.current_thread():
         thread.join()
     with _lock:

@@ -62,3 +62,21 @@ def test_narrow_types(function: object, dtype: object) -> None:
 def test_of_no_elements(function: object, shape: tuple[int, ...]) -> None:
     empty = Tensor(np.zeros(shape, np.float32))
     assert ms.grad(function)(empty).shape == shape
+
+
+def test_running_statistics_have_the_gradient_0() -> None:
+    x, one = Tensor(X), Tensor(np.array([1.0, 2.0]))
+
+    def total(x: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+        return (ops.batch_norm(x, mean, var, one, one) * x).sum()
+
+    by_x, by_mean, by_var = ms.grad(total, (0, 1, 2))(x, one, one)
+    np.testing.assert_allclose(by_x.asnumpy(), ms.grad(total)(x, one, one).asnumpy())
+    assert by_mean.tolist() == by_var.tolist() == [0.0, 0.0]
+
+
+def test_checks_of_numbers_see_all_examples() -> None:
+    check = ops.CheckNumerics()
+    assert ms.vmap(check)(Tensor(X)).tolist() == X.tolist()
+    with pytest.raises(RuntimeError, match="infinite or nan"):
+        ms.vmap(check)(Tensor(np.where(X > 2, np.inf, X)))

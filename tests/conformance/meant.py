@@ -305,6 +305,8 @@ MEANT: tuple[Meant, ...] = (
         "max_rowsize has no effect; batches and buffers of one row are taken",
         r"taken.*(max_rowsize=v|padded_batch|buffer_size=v)",
     ),
+    Meant("AmplitudeToDB clamps values at amin, as its documentation says", r"AmplitudeToDB"),
+    Meant("SlidingWindowCmn gives 0 where a variance is 0", r"SlidingWindowCmn", at=None),
     Meant("trapz of complex numbers is complex", r"trapz.*complex", "dtype"),
     Meant(
         "quotients rounded towards 0 are right in narrow types, too",

@@ -1,5 +1,10 @@
 """Sources, samplers, operations and iterators of data pipelines."""
 
+import contextlib
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -208,3 +213,27 @@ def test_independent_mode(monkeypatch):
                  lambda: ds.config.set_enable_autotune(True)):
         with pytest.raises(RuntimeError, match="is not supported in Dataset Independent mode"):
             call()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_threads_that_take_rows_of_one_iterator_get_each_row_once(workers):
+    data = ds.NumpySlicesDataset(list(range(60)), shuffle=False).map(
+        lambda x: x * 2, num_parallel_workers=workers).batch(2)
+    rows = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    start, before = threading.Barrier(3), sys.getswitchinterval()
+
+    def take(_):
+        start.wait()
+        found = []
+        with contextlib.suppress(RuntimeError):  # another thread has seen the end
+            for (row,) in rows:
+                found.extend(row.tolist())
+        return found
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            found = [number for part in pool.map(take, range(3)) for number in part]
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(found) == list(range(0, 120, 2))

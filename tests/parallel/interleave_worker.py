@@ -65,6 +65,8 @@ def train(kind, rows=slice(None), stages=1, way="loop", how="cell"):
     net = Deep(stages, way)
     for block in net.blocks if how == "recomputed" else ():
         block.recompute()
+    for block in net.blocks if how == "compiled" else ():
+        block.construct = ms.jit(block.construct)
     network = nn.PipelineCell(Narrow(net) if how in ("narrow", "later") else
                               nn.WithLossCell(net, nn.MSELoss()), PARTS)
     weights = network.trainable_params()
@@ -133,7 +135,8 @@ def run(stages):
         found[f"{scheduler} {kind}"] = train(kind, rows, stages, way)
     for how in ("narrow", "later"):
         found[how] = train("Adam", rows, stages, "v", how)
-    found["recomputed Adam"] = train("Adam", rows, stages, "v", "recomputed")
+    for how in ("recomputed", "compiled"):
+        found[f"{how} Adam"] = train("Adam", rows, stages, "v", how)
     found["fault"] = fault(stages, "v")
     schedule("zero_bubble_v", **IN_PARTS)
     found["parts Adam"] = train("Adam", rows, stages, "v")

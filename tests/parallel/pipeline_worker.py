@@ -105,6 +105,12 @@ def optimizer_of(kind, weights):
     return nn.Adam(weights, 0.02) if kind == "Adam" else nn.Momentum(weights, 0.1, 0.9)
 
 
+def with_compiled_cells(net):
+    for block in net.blocks:
+        block.construct = ms.jit(block.construct)
+    return net
+
+
 def trained(stages, rows, steps, folder=None):
     """A step after some steps, begun from a checkpoint if there is one; and its losses."""
     network = loss_of(stages, net=Tied(stages))
@@ -151,7 +157,8 @@ def train(kind, rows=slice(None), stages=1, way=None):
     if way in ("narrow", "narrow later"):
         network = Pipeline(Narrow(stages), 4)
     else:
-        network = loss_of(stages, net=Tied(stages) if way == "tied" else None)
+        network = loss_of(stages, net=Tied(stages) if way == "tied" else
+                          with_compiled_cells(Net(stages)) if way == "cells" else None)
     weights = network.trainable_params()
     optimizer = optimizer_of(kind, weights)
     if way in ("clipped", "tied", "AutoParallel"):
@@ -341,7 +348,7 @@ def run(stages):
     size, mine, found = communication.get_group_size(), rows_of(stages), {}
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", pipeline_stages=stages)
     for kind, way in (("Adam", None), ("Momentum", None), ("Adam", "clipped"),
-                      ("Momentum", "scaled"), ("Adam", "tied"),
+                      ("Momentum", "scaled"), ("Adam", "tied"), ("Adam", "cells"),
                       ("Adam", "narrow"), ("Adam", "narrow later")):
         found[f"{kind} {way}"] = train(kind, mine, stages, way)
     ms.set_auto_parallel_context(**IN_PARTS)

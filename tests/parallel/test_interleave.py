@@ -14,8 +14,8 @@ from . import interleave_worker as worker
 from .trainings import check_moved_alike, check_same
 
 SCRIPT = Path(__file__).with_name("interleave_worker.py")
-CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "recomputed Adam", "parts Adam",
-         "AutoParallel loop", "AutoParallel v"]
+CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "recomputed Adam", "compiled Adam",
+         "parts Adam", "AutoParallel loop", "AutoParallel v"]
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from .trainings import check_moved_alike, check_same
 SCRIPT = Path(__file__).with_name("pipeline_worker.py")
 CASES = ["Adam None", "Momentum None", "Adam clipped", "Momentum scaled", "Momentum compiled",
          "Adam tied", "Adam clipped parts", "Momentum scaled parts", "Adam tied parts",
-         "Adam gpipe", "Adam AutoParallel"]
+         "Adam gpipe", "Adam AutoParallel", "Adam cells"]
 
 
 @functools.cache

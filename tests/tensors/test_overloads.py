@@ -97,3 +97,30 @@ def test_each_declared_name_is_an_argument():
         unknown += [(form.text, p.name) for form in forms for p in form.parameters
                     if names.get(p.name, p.name) not in by_name]
     assert not unknown
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda x: x.max(1, [1]), [
+        'Failed calling max with "max(int, list<int>)".', '"Tensor.max()"\n',
+        '"Tensor.max(dim=<int>, keepdim=<bool>)"\n'
+        "    match failed because invalid types: (int, list<int>)\n"
+        "                                              ~~~~~~~~~~~\n"
+        '"Tensor.max(axis=<int,Tuple,None,List>, keepdims=<bool>, *, initial=<number,None>, '
+        'where=<bool,Tensor>, return_indices=<bool>)"']),
+    (lambda x: x.max(a=1, b=2), ["\tmatch failed because incorrect keyword name: a\n"]),
+    (lambda x: x.clamp(min=1, max_value=2), ["incorrect keyword name: max_value\n"]),
+    (lambda x: x.max(1, 1, initial=None),
+     ["max(): argument 'keepdims' (position 2) must be bool, not int."]),
+    (lambda x: x.max(1, True, initial=[1]),
+     ["max(): argument 'initial' must be Number but got list of Any"]),
+    (lambda x: x.roll(shifts=1, dims=1.5), [
+        '"Tensor.roll(shifts=<int,Tuple,List>, dims=<int,Tuple,None,List>)"\n'
+        "    match failed because invalid types: (shifts=int, dims=float)\n"
+        "                                         ~~~~~~~~~~~~~~~~~~~~~~~~"]),
+])
+def test_text_in_graphs(call, words):
+    """As MindSpore 2.10's graphs say it, where forms are shown as they were declared."""
+    with pytest.raises(TypeError) as caught:
+        ms.jit(call)(Tensor([[1.0, 2.0]]))
+    for word in words:
+        assert word in str(caught.value)

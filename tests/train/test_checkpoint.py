@@ -5,8 +5,10 @@ import os
 import pathlib
 import signal
 import stat
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -333,6 +335,23 @@ def test_two_threads_wait_for_one_async_save(path):
     for thread in waits:
         thread.join(60)
     assert not any(thread.is_alive() for thread in waits) and not background.busy()
+
+
+def test_async_saves_of_several_threads(tmp_path):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+
+    def save(number):
+        path = str(tmp_path / f"{number}.ckpt")
+        for _ in range(10):
+            ms.save_checkpoint([ms.Parameter(float(number), name="w")], path, async_save=True)
+        return float(ms.load_checkpoint(path)["w"].asnumpy())
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(save, range(4))) == [0, 1, 2, 3]
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_load_waits_for_async_save(path):

@@ -68,10 +68,10 @@ class DCShift(AudioOperation):
         room = max(abs(1 - limit), 1e-12)
         if shift > 0:
             over = signal > limit
-            peaks = (signal - limit) * gain / room + limit + shift
+            peaks = np.minimum((signal - limit) * gain / room + limit + shift, limit)
         else:
             over = signal < -limit
-            peaks = (signal + limit) * gain / room - limit + shift
+            peaks = np.maximum((signal + limit) * gain / room + limit + shift, -limit)
         return np.where(over, peaks, np.clip(signal + shift, -1, 1))
 
 

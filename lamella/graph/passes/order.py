@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -63,6 +64,10 @@ ATTEMPTS: dict[str, Attempt] = {
     **LAYOUTS, "products": convolutions,
     **{f"{name}, products": _with_products(attempt) for name, attempt in LAYOUTS.items()},
 }
+_known_last = functools.partial(channels_last, known=True)
+# those that are made again without comparing, since an earlier process found that they pay
+AGAIN: dict[str, Attempt] = {"channels last": _known_last,
+                             "channels last, products": _with_products(_known_last)}
 
 
 def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = False,
@@ -193,7 +198,8 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
             return search.open(best)
         start = time.perf_counter()
         try:
-            other = attempt(graph, inputs)
+            again = AGAIN.get(name, attempt) if name == rebuilt else attempt
+            other = again(graph, inputs)
         except NotYet:
             return search.open(best)
         release()  # the memory that it took, before the next one takes its own

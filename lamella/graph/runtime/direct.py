@@ -2,9 +2,9 @@
 
 `Compiled.__call__` takes tens of microseconds beside the kernels. Most calls are like the one
 before: the same graph applies, its arguments are Tensors like those before, alone or in lists and
-tuples, and it returns new Tensors, or numbers of such, without side effects. Such a call is one function in C++
-(`program.cpp`), which checks every guard, and runs kernels or XLA's code. On a miss it has changed
-nothing, and `Compiled.__call__` continues.
+tuples, and it returns new Tensors, or numbers of such, without side effects. Such a call is one
+function in C++ (`program.cpp`), which checks every guard, and runs kernels or XLA's code. On a miss
+it has changed nothing, and `Compiled.__call__` continues.
 """
 
 from __future__ import annotations

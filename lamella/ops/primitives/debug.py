@@ -11,6 +11,7 @@ import torch
 from ...core import dtype as mstype
 from ...core.errors import op
 from ...core.state import state
+from ...core.wrappers import of_all_examples
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive, primitive
 
@@ -234,7 +235,7 @@ class NPUClearFloatStatusV2(_FloatStatus):
 @op
 def check_numerics(x: Tensor) -> Tensor:
     """The Tensor; an error if an element is infinite or no number."""
-    if not bool(torch.isfinite(x._raw).all()):
+    if not bool(torch.isfinite(of_all_examples(x._raw)).all()):
         raise RuntimeError("For 'CheckNumerics', the input has elements that are infinite or nan.")
     return wrap(x._raw.clone())
 

@@ -107,3 +107,24 @@ def test_tensors_are_compared_part_by_part(monkeypatch, shape, dtype):
     assert 0 < units(a, b) < torch.inf
     b.view(-1)[-1] = torch.nan
     assert units(a, b) == torch.inf
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.complex64])
+def test_the_quick_look_misses_no_difference(monkeypatch, dtype):
+    """What it takes for near is near by the slow one; rounding is, and what isn't finite never."""
+    stream = torch.Generator().manual_seed(1)
+    a = torch.randn(20, 30, generator=stream).to(dtype)
+    eps, found = torch.finfo(dtype).eps, []
+    monkeypatch.setattr(agreement, "PART", 64)
+    for power in range(-2, 8):
+        b = a + (torch.randn(20, 30, generator=stream) * eps * 4.0**power).to(dtype)
+        found.append(agreement._are_near(a, b, 100.0))
+        assert not found[-1] or units(a, b) <= 100.0
+    assert found[0] and not found[-1]
+    for value in (torch.inf, torch.nan):
+        b = a.clone()
+        b[3, 4] = value
+        assert not agreement._are_near(a, b, 1e30) and not agreement._are_near(b, b, 1e30)
+    assert agreement._are_near(a * 0, a * 0, 1.0) and agreement._are_near(a[:0], a[:0], 1.0)
+    assert not agreement._are_near(a, a.abs().half(), 1e30)
+    assert not agreement._are_near(a, a[:5], 1e30)

@@ -1,11 +1,13 @@
 """The pass that runs convolutions in channels-last layout."""
 
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from lamella.graph.ir.lazy_module import copied
-from lamella.graph.passes import trial
+from lamella.graph.passes import order, trial
 from lamella.graph.passes.channels_last import channels_last
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.trial import pays
@@ -168,6 +170,30 @@ def test_a_kernel_that_is_wrong_in_the_new_layout_is_rejected():
     assert rewriting_of(lambda x, w: F.conv2d(x, w).tanh()) is not None
     assert rewriting_of(
         lambda x, w: torch.ops.lamella_layouts.tilted(F.conv2d(x, w)).tanh()) is None
+
+
+def test_kernels_are_compared_in_one_process_only(monkeypatch, tmp_path, inputs):
+    """A later one makes the graph again by what it reads from disk."""
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    monkeypatch.setattr(order, "ATTEMPTS", {"channels last": channels_last})
+    monkeypatch.setattr(order, "pays", lambda *_: True)
+    graph, compared = recorded(step, *inputs), []
+
+    def agree(wanted, got, *rest):
+        compared.append(len(got))
+        return True
+
+    monkeypatch.setattr(sys.modules[channels_last.__module__], "agree_but_for_kinks", agree)
+    made = []
+    for _ in range(2):
+        graph.meta.clear()  # as in another process
+        made.append(order.improve(graph, inputs, measure=True))
+    count_first = len(compared)
+    assert count_first and len(made[0].graph.nodes) == len(made[1].graph.nodes)
+    graph.meta.clear()
+    order.improve(graph, inputs, measure=True)
+    assert len(compared) == count_first
+    check_same(graph, made[1], inputs, 1e-9)
 
 
 def test_weights_are_not_copied_for_the_whole_step(inputs):

@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from lamella.graph.runtime import density
 from lamella.graph.runtime.density import dense_share
 
 aten = torch.ops.aten
@@ -23,6 +24,22 @@ def test_products_are_dense():
     assert dense_share(module(aten.mm.default, aten.mm.default), [x]) == 1.0
     assert dense_share(module(aten.sin.default), [x]) == 0.0
     assert 0.0 < dense_share(module(aten.sin.default, aten.mm.default), [x]) < 1.0
+
+
+def test_long_kernels_run_once(monkeypatch):
+    """If the time isn't that of a single one, which another program may have interrupted."""
+    monkeypatch.setattr(density, "LONG", 0.02)
+    calls = []
+
+    def long(x):
+        calls.append(x)
+        time.sleep(0.02)
+        return x
+
+    dense_share(module(long, long, long), [torch.ones(2)])
+    assert len(calls) == 3
+    dense_share(module(long), [torch.ones(2)])
+    assert len(calls) == 3 + density.RUNS
 
 
 def test_one_slow_run_of_a_kernel_decides_nothing():
