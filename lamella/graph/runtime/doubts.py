@@ -17,7 +17,7 @@ from ..tracing.threads import Beside
 from ..tracing.trace import Trace
 
 MOST_DOUBTS = 3  # recordings that another thread may have disturbed, before calls run eagerly
-REHEARSALS = 2  # undisturbed recordings that are not kept, while other threads run
+REHEARSALS = 4  # undisturbed recordings that are not kept, while other threads run
 
 
 class Doubts:
