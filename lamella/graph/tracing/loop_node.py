@@ -15,6 +15,7 @@ from ...core.state import state
 from ...core.tape import TapeFunction
 from ...core.wrappers import functorch
 from ..ir.loop import Loop
+from ..ir.loop_undefined import without_undefined
 from .loop_batch import batched_of
 from .loop_part import Call, Part, Raws, Unlike
 from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
@@ -201,10 +202,19 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
               for gradient, like in zip(gradients, likes, strict=False)]
     count = [values[0]] if loop.counted else [made[-1]] if loop.counts else []
     kept = made[step.results:step.results + len(its.kept)]
-    given = [*count, *(starts[i] for i in step.inexact),
-             *(torch.zeros_like(own[i]) for i in its.summed), *kept,
-             *(own[i] for i in its.elements),
-             *(starts[i] for i in its.started), *(own[i] for i in its.outside)]
-    found = run_loop(step.backward, given)
-    by = dict(zip([*step.inexact, *its.summed, *its.of_elements], found, strict=False))
+    carried = [*(starts[i] for i in step.inexact), *(torch.zeros_like(own[i]) for i in its.summed)]
+    others = [*kept, *(own[i] for i in its.elements),
+              *(starts[i] for i in its.started), *(own[i] for i in its.outside)]
+    there = [gradient is not None for gradient in gradients]
+    defined = without_undefined(step.backward, [
+        *(there[i] for i in step.inexact), *[True] * len(its.summed),
+        *[None] * (len(kept) + len(its.elements)),
+        *(there[i] for i in its.started), *[None] * len(its.outside)])
+    flags = [torch.full((), there[step.inexact[i]], dtype=torch.bool, device=carried[i].device)
+             for i in defined.sometimes]
+    found = run_loop(defined.loop, [*count, *carried, *flags, *others])
+    found = [*found[:len(carried)], *found[len(carried) + len(flags):]]
+    by = {i: raw for i, raw, is_there in zip(
+        [*step.inexact, *its.summed, *its.of_elements], found, defined.results, strict=False)
+        if is_there is not False}
     return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]

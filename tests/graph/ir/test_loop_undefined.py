@@ -1,0 +1,192 @@
+"""What a loop gives but isn't differentiated has no gradient, in compiled functions as eagerly.
+
+A gradient of 0 would do as well but where a derivative is infinite: these loops take roots of 0.
+"""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, ops
+from lamella.graph.runtime.compiled import Compiled
+from tests.graph.tracing.test_program_loops import finds_loops, flat, values
+
+CALLS = 5
+
+
+def root(x):
+    return ops.sqrt((x ** 2).sum())
+
+
+def with_an_error(a):
+    x = ops.ceil(a * 4) + a * 0
+    error = root(x - a)
+    while error > 0.4:
+        y = ops.relu(x - 1) + 0 * a
+        error, x = root(y - x), y
+    return x * a, error
+
+
+def with_a_break(a):
+    x, n = ops.ceil(a * 4) + a * 0, 0
+    while True:
+        y = ops.relu(x - 1) + 0 * a
+        error, x = root(y - x), y
+        n += 1
+        if error < 0.4:
+            break
+    return x * a, error, n
+
+
+def of_two_ways(a):
+    x = ops.ceil(a * 4) + a * 0
+    error = root(x - a)
+    while error > 0.4:
+        if x.max() > 3:
+            y = ops.relu(x - 2) + 0 * a
+        else:
+            y = ops.relu(x - 1) + ops.sqrt(x + 1) * 0 * a
+        error, x = root(y - x), y
+    return x * a, error
+
+
+def takes_a_root_outside(a):
+    weight = ops.sqrt((a - a).sum())
+    x, error, t = a, a.sum(), 0 * a.sum()
+    while t < 3:
+        error = x.sum() * weight
+        x, t = x * 0.9, t + a.max()
+    return x, error
+
+
+def of_a_loop(a):
+    x, error, t = a, a.sum(), 0 * a.sum()
+    while t < 3:
+        s, last = 0 * a.sum(), a.sum()
+        while s < 2:
+            last = root(ops.relu(x - x + s - 0.7) * x)
+            x, s = x * 0.95, s + a.mean()
+        error = last + 0.1 * root(ops.relu(x - x + t - 1.1))
+        t = t + a.max() * 0.7
+    return x, error
+
+
+def of_a_loop_that_carries_it(a):
+    x, t, last = a, 0 * a.sum(), a.sum()
+    while t < 3:
+        s = 0 * a.sum()
+        while s < 2:
+            x = x * 0.95 + 0.01 * last
+            last = root(ops.relu(x - x + s + t - 0.7) * x)
+            s = s + a.mean()
+        t = t + a.max() * 0.7
+    return x, last
+
+
+def with_early_roots(a):
+    """The last step's error is a number, those of the steps before are roots of 0."""
+    x, error, t = a, a.sum(), 0 * a.sum()
+    while t < 4:
+        error = root(ops.relu(x - x + t - 1.5) * x)
+        x, t = x * 0.9, t + a.max() * 0.5
+    return x, error
+
+
+def that_swaps(a):
+    x, p, q, t = a, a.sum(), a.mean(), 0 * a.sum()
+    while t < 4:
+        p, q = q, root(ops.relu(x - x + t - 1.5) * x)
+        x, t = x * 0.9 + 0.1 * a, t + a.max() * 0.5
+    return x, p, q
+
+
+def of_while_loop(a):
+    def step(state):
+        x, _ = state
+        y = ops.relu(x - 1) + 0 * a
+        return y, root(y - x)
+
+    x, error = ops.WhileLoop()(lambda s: s[1] > 0.4, step, (ops.ceil(a * 4) + a * 0, a.sum() + 1))
+    return x * a, error
+
+
+def of_scan(a):
+    def step(x, element):
+        y = ops.relu(x - 1) + 0 * a
+        return y, root(y - x) * element
+
+    x, errors = ops.Scan()(step, ops.ceil(a * 4) + a * 0, ops.ones((4,)), 4, True)
+    return x * a, ops.stack(errors) if isinstance(errors, list) else errors
+
+
+def first(fn):
+    return lambda a: fn(a)[0].sum()
+
+
+def with_others(fn):
+    def run(a):
+        found = fn(a)
+        return found[0].sum(), *found[1:]
+
+    return run
+
+
+def check(derivative, recordings=3, is_finite=True):
+    """Hold a derivative against itself compiled."""
+    compiled, numbers = Compiled(derivative), 0
+    for call in range(CALLS):
+        wanted = [np.asarray(part) for part in parts(derivative(values(call)))]
+        found = [np.asarray(part) for part in parts(compiled(values(call)))]
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        numbers += all(np.isfinite(part).all() for part in wanted)
+    assert numbers == CALLS if is_finite else numbers > 0
+    assert compiled.statistics.traces <= recordings
+
+
+def parts(value):
+    if isinstance(value, (tuple, list)):
+        return [one for part in value for one in parts(part)]
+    return flat(value)
+
+
+LOOPS = [with_an_error, with_a_break, of_two_ways, takes_a_root_outside, of_a_loop,
+         of_a_loop_that_carries_it, with_early_roots, that_swaps, of_while_loop, of_scan]
+
+
+@finds_loops
+@pytest.mark.parametrize("fn", LOOPS, ids=lambda fn: fn.__name__)
+def test_what_is_returned_besides_has_no_gradient(fn):
+    check(ms.grad(with_others(fn), has_aux=True), is_finite=fn is not of_a_loop_that_carries_it)
+
+
+@finds_loops
+def test_a_value_with_a_gradient_and_what_is_returned_besides():
+    check(ms.value_and_grad(with_others(with_an_error), 0, None, has_aux=True))
+
+
+@finds_loops
+def test_a_second_derivative():
+    derivative = ms.grad(first(with_an_error))
+    check(ms.grad(lambda a: derivative(a).sum()), recordings=5)
+    derivative = ms.grad(first(of_while_loop))
+    check(ms.grad(lambda a: derivative(a).sum()))
+
+
+@finds_loops
+@pytest.mark.parametrize("fn", [with_early_roots, that_swaps, of_a_loop],
+                         ids=lambda fn: fn.__name__)
+def test_a_value_that_each_step_computes_anew_has_a_gradient_in_the_last_step_alone(fn):
+    check(ms.grad(lambda a: fn(a)[0].sum() + fn(a)[-1].sum()), is_finite=False)
+    check(ms.grad(lambda a: fn(a)[-1].sum()), is_finite=False)
+
+
+def test_a_gradient_that_is_there_at_first_alone():
+    """Of `scan`, only what the steps give is differentiated: the last carried value isn't."""
+    def run(a):
+        _, sums = ops.Scan()(lambda x, e: (root(x) * e, x * e), a.sum(), Tensor([1.0, 2.0, 0.0]), 3,
+                             True)
+        return ops.stack(sums).sum() if isinstance(sums, list) else sums.sum()
+
+    check(ms.grad(run))
