@@ -41,12 +41,14 @@ class Defined(NamedTuple):
         loop: it also carries, after the other values, whether those in `sometimes` are there.
             A gradient that isn't is 0.
         sometimes: the numbers of the carried gradients that are there in some steps.
+        stacks: the numbers of the stacks that it takes.
         flags: nodes that it takes after the other values: whether inputs are there.
         results: for each result of the first loop whether it is there.
     """
 
     loop: Loop
     sometimes: list[int]
+    stacks: list[int]
     flags: list[Node]
     results: list[Status]
 
@@ -113,6 +115,7 @@ class _Body:
             self._status[node] = outer[status] if i >= first and isinstance(
                 status, Node) else status
         self._clean.update(inputs[:first])
+        self._stacks = inputs[first:first + loop.stacks]
         for node in loop.body.graph.nodes:
             if node.op == "output":
                 self._finish(node.args[0], inputs, known)
@@ -122,14 +125,19 @@ class _Body:
     def made(self) -> Defined:
         """The loop."""
         sweep(self.graph)
-        loop = self.loop
+        loop, stacks = self.loop, []
+        for i, node in enumerate(self._stacks):
+            if node.users:
+                stacks.append(i)
+            else:
+                self.graph.erase_node(node)
         made = Loop(LazyModule(loop.body, self.graph), loop.carried + len(self.sometimes),
-                    loop.stacks, loop.kept, None, loop.steps, loop.backward, loop.counts,
+                    len(stacks), loop.kept, None, loop.steps, loop.backward, loop.counts,
                     loop.counted)
         results = [*self.kinds, *self.results[loop.carried:]]
         for i in self.unchanged:
             results[i] = False
-        return Defined(made, self.sometimes, self.flags, results + [None] * loop.counts)
+        return Defined(made, self.sometimes, stacks, self.flags, results + [None] * loop.counts)
 
     def _input(self, node: Node | None = None) -> Node:
         made = self.graph.create_node("placeholder", f"input_{len(self.graph.nodes)}")
@@ -255,7 +263,8 @@ class _Body:
             if made.target is aten.full.default:
                 made.kwargs = {"dtype": torch.bool, "device": _device(node)}
         made = self._call(found.loop, [
-            *values[:start], *map(self._masked, values[start:last]), *starts, *values[last:],
+            *values[:start], *map(self._masked, values[start:last]), *starts,
+            *(values[last + i] for i in found.stacks), *values[last + inner.stacks:],
             *found.flags])
         made.meta = dict(node.meta)
         results = list(found.results)

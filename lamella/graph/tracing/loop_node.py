@@ -203,8 +203,7 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
     count = [values[0]] if loop.counted else [made[-1]] if loop.counts else []
     kept = made[step.results:step.results + len(its.kept)]
     carried = [*(starts[i] for i in step.inexact), *(torch.zeros_like(own[i]) for i in its.summed)]
-    others = [*kept, *(own[i] for i in its.elements),
-              *(starts[i] for i in its.started), *(own[i] for i in its.outside)]
+    stacks = [*kept, *(own[i] for i in its.elements), *(starts[i] for i in its.started)]
     there = [gradient is not None for gradient in gradients]
     defined = without_undefined(step.backward, [
         *(there[i] for i in step.inexact), *[True] * len(its.summed),
@@ -212,7 +211,8 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
         *(there[i] for i in its.started), *[None] * len(its.outside)])
     flags = [torch.full((), there[step.inexact[i]], dtype=torch.bool, device=carried[i].device)
              for i in defined.sometimes]
-    found = run_loop(defined.loop, [*count, *carried, *flags, *others])
+    found = run_loop(defined.loop, [*count, *carried, *flags, *(stacks[i] for i in defined.stacks),
+                                    *(own[i] for i in its.outside)])
     found = [*found[:len(carried)], *found[len(carried) + len(flags):]]
     by = {i: raw for i, raw, is_there in zip(
         [*step.inexact, *its.summed, *its.of_elements], found, defined.results, strict=False)

@@ -101,3 +101,25 @@ def test_a_loop_of_loops(count):
         for _ in range(3):
             check(compiled, fn, tensor(5), tensor(10, 5, seed=1))
         assert engine(compiled) == ["xla"]
+
+
+def test_what_is_not_differentiated_takes_no_stacks():
+    """A root of 0 in the last step, which has no gradient: nothing else takes the open stacks."""
+    def run(x):
+        def further(value):
+            y = ops.relu(value[0] - 1) + 0 * x
+            return y, ops.sqrt(((y - value[0]) ** 2).sum())
+
+        y, error = ms.while_loop(lambda value: value[1] > 0.4, further, (ops.ceil(x * 4), x.sum()))
+        return (y * x * x + ops.sin(x)).sum(), error
+
+    x = ops.ones((3,))
+    first = ms.grad(run, has_aux=True)
+    second = ms.grad(lambda x: first(x)[0].sum())
+    for derivative in (lambda x: first(x)[:1], lambda x: [second(x)]):
+        compiled = ms.jit(derivative)
+        for scale in (1, 1, 1, 5):
+            check(compiled, derivative, x * scale)
+        assert engine(compiled) == ["xla"] and compiled.report()["graphs"] == 1
+        (graph,) = compiled.graphs(x)
+        assert len(graph.execution.plan.stages) == 1
