@@ -8,7 +8,8 @@ from lamella import Tensor, ops
 
 
 @pytest.mark.parametrize("k, length", [(1, 2), (-1, 2), (2, 3), (-2, 3), (0, 3)])
-@pytest.mark.parametrize("given", [{}, {"num_rows": 6}, {"num_cols": 6}, {"num_rows": 6, "num_cols": 7}])
+@pytest.mark.parametrize("given", [
+    {}, {"num_rows": 6}, {"num_cols": 6}, {"num_rows": 6, "num_cols": 7}])
 def test_one_diagonal(k, length, given):
     values = np.arange(1.0, 1 + length, dtype=np.float32)
     side = length + abs(k)
@@ -27,7 +28,8 @@ def test_one_diagonal(k, length, given):
     wanted = np.zeros((rows, columns), np.float32)
     for i, value in enumerate(values):
         wanted[i + max(-k, 0), i + max(k, 0)] = value
-    np.testing.assert_array_equal(call(Tensor(values), Tensor(k, ms.int32), **named).asnumpy(), wanted)
+    found = call(Tensor(values), Tensor(k, ms.int32), **named)
+    np.testing.assert_array_equal(found.asnumpy(), wanted)
 
 
 @pytest.mark.parametrize("k", [-3, 4, (2, 1), (-3, 0), (0, 4)])

@@ -157,4 +157,5 @@ def test_a_word_begins_behind_an_unused_token():
 def test_a_token_that_is_kept_ends_the_word_before_and_begins_none(text, wanted):
     tokens, begins, ends = T.BasicTokenizer(True, with_offsets=True)(text)
     assert list(tokens) == wanted
-    assert [text[b:e].lower() for b, e in zip(begins, ends)] == [w.lower() for w in wanted]
+    found = [text[b:e].lower() for b, e in zip(begins, ends, strict=True)]
+    assert found == [w.lower() for w in wanted]
