@@ -1,12 +1,15 @@
 """``python -m benchmarks.real``: its programs agree in small sizes, and its table."""
 
 import importlib
+import os
+import subprocess
 import sys
 
 import pytest
 
-from benchmarks import real
+from benchmarks import real, worker
 from benchmarks.harness import Result
+from benchmarks.workload import Step
 from benchmarks.workloads import REAL
 from lamella import alias
 
@@ -69,3 +72,16 @@ def test_the_table():
 def test_a_model_that_there_is_not():
     with pytest.raises(SystemExit, match="gpt3: no such model; there are gpt2, bert"):
         real.main(["--only", "gpt3"])
+
+
+def test_steps_are_measured_by_the_chosen_clock(monkeypatch):
+    told = iter([1.0, 3.5])
+    monkeypatch.setattr(worker, "CLOCK", lambda: next(told))
+    one = object.__new__(worker.Worker)
+    one.repeat, one.step = 1, Step(lambda: None, lambda _: None, lambda result: result)
+    assert one.turn() == 2.5
+    assert real.options(["--processor-time"]).processor_time
+    assert subprocess.run(
+        [sys.executable, "-c", "import benchmarks.worker as w; print(w.CLOCK.__name__)"],
+        env={**os.environ, real.CLOCK: "processor"}, capture_output=True, text=True,
+        check=True).stdout.strip() == "process_time"

@@ -29,7 +29,7 @@ _PLACES: dict[str, str] = {
     "parallel.local_norm": "ops._grad_experimental ops._grad_experimental.grad_comm_ops",
     "ops.bprop_registry": "ops._grad ops._grad.grad_base ops._grad_experimental.grad_base",
     "ops": """
-        ops.functional ops.functional_overload ops.deprecated
+        ops.functional ops.deprecated
         ops.function ops.function.array_func ops.function.clip_func ops.function.debug_func
         ops.function.fft_func ops.function.image_func ops.function.linalg_func
         ops.function.math_func ops.function.other_func
@@ -37,6 +37,7 @@ _PLACES: dict[str, str] = {
         ops.function.sparse_unary_func ops.function.spectral_func
         ops.composite.math_ops ops.composite.multitype_ops
         ops.auto_generate ops.auto_generate.gen_ops_def ops.auto_generate.gen_extend_func""",
+    "mint,ops": "ops.functional_overload",
     "ops,ops.operator_seeds": "ops.function.random_func",
     ",common,ops.operator_seeds": "common.seed",
     "mint.distributed.in_place": "ops.communication ops.function.comm_func",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable
@@ -86,10 +85,15 @@ def use_cpu_instead() -> None:
     _cpu_instead = True
 
 
-@functools.cache
-def _say_cpu_instead(device_target: str, index: int, count: int) -> None:
-    print(f"lamella: the program asked for {device_target} {index}, and this machine shows {count} "
-          f"{_plural(device_target)}; it runs on the CPU.", file=sys.stderr)
+_said: set[str] = set()  # the kinds of devices that a line has named
+
+
+def say_cpu_instead(device_target: str, index: int, count: int) -> None:
+    """Say that the CPU takes the place of a device, once for each kind."""
+    if device_target not in _said:
+        _said.add(device_target)
+        print(f"lamella: the program asked for {device_target} {index}, and this machine shows "
+              f"{count} {_plural(device_target)}; it runs on the CPU.", file=sys.stderr)
 
 
 def _plural(device_target: str) -> str:
@@ -122,14 +126,15 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
     if kind is None:
         raise ValueError(f"For 'set_device', 'device_target' must be 'CPU', 'GPU' or 'Ascend', "
                          f"but got {device_target!r}.")
-    if device_id is not None and (not isinstance(device_id, int) or device_id < 0):
+    if device_id is not None and (not isinstance(device_id, int) or isinstance(device_id, bool)
+                                  or device_id < 0):
         raise ValueError(f"For 'set_device', 'device_id' must be an int of 0 or more, "
                          f"but got {device_id!r}.")
     count = 0 if kind == "cpu" else kinds.count(kind)
     index = kinds.here(count) if device_id is None and count else device_id or 0
     there = index < count
     if _cpu_instead and device_target != "CPU" and not there:
-        _say_cpu_instead(device_target, index, count)
+        say_cpu_instead(device_target, index, count)
         if device_target == "GPU":  # what asks for the target may use the GPU's functions next
             device_target = "CPU"
     elif kind != "cpu" and not there:

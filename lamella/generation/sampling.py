@@ -105,7 +105,8 @@ def filtered(scores: torch.Tensor, rules: Rules) -> torch.Tensor:
     scores = scores.masked_fill(rank >= many, -torch.inf)
     chances = scores.softmax(-1)
     before = chances.cumsum(-1) - chances  # the chances of better tokens
-    return scores.masked_fill((before >= rules.top_p[:, None]) & (rank > 0), -torch.inf)
+    top_p = rules.top_p.masked_fill(rules.top_p >= 1, torch.inf)[:, None]  # sums may round to 1
+    return scores.masked_fill((before >= top_p) & (rank > 0), -torch.inf)
 
 
 def noise(seed: torch.Tensor, positions: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

@@ -27,10 +27,10 @@ from lamella.mint.elementwise import (
     div as div, eq as eq, equal as equal, fix as fix, floor_divide as floor_divide,
     fmod as fmod, frac as frac, ge as ge, greater_equal as greater_equal, histc as histc,
     isnan as isnan, item as item, lerp as lerp, less as less, lt as lt, mul as mul,
-    npu_gelu as npu_gelu, remainder as remainder, softmax as softmax, sqrt as sqrt, sub as sub,
+    npu_gelu as npu_gelu, remainder as remainder, sqrt as sqrt, sub as sub,
     triangular_solve as triangular_solve, vdot as vdot, where as where, xlogy as xlogy,
 )
-from lamella.mint.nn.functional import conv2d as conv2d
+from lamella.mint.nn.functional import conv2d as conv2d, softmax as softmax
 from lamella.mint.random import (
     bernoulli as bernoulli, multinomial as multinomial, normal as normal, rand as rand,
     rand_like as rand_like, randint as randint, randint_like as randint_like, randn as randn,

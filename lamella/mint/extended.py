@@ -16,10 +16,10 @@ _OF_MINT = frozenset("""
     arctan2 argmax argmin argsort asin asinh atan atan2 baddbmm bernoulli bincount bitwise_and
     bitwise_or bitwise_xor bmm conv2d cummin cumsum diag diff einsum flatten float_power frac
     full full_like gather histc index_select inverse isnan isneginf linspace log10 log2 logaddexp
-    logsumexp max mean median meshgrid min mm mul multinomial norm normal ones_like outer pow prod
+    logsumexp max median meshgrid min mm mul multinomial norm normal ones_like outer pow prod
     rand rand_like randint randint_like randn randn_like randperm remainder
     repeat_interleave scatter_add select sort stack
-    std std_mean sub sum topk trace transpose tril unbind unique var var_mean zeros_like
+    std std_mean sum topk trace transpose tril unbind unique var var_mean zeros_like
     """.split())
 _OF_FUNCTIONAL = frozenset("""
     adaptive_avg_pool2d adaptive_avg_pool3d avg_pool1d avg_pool2d avg_pool3d batch_norm
@@ -43,6 +43,17 @@ _OTHERS = {
 def add_ext(input: Any, other: Any, alpha: Any = 1) -> Tensor:
     """As `mint.add`, with `alpha` by position, too."""
     return mint.add(input, other, alpha=alpha)
+
+
+def sub_ext(input: Any, other: Any, alpha: Any = 1) -> Tensor:
+    """As `mint.sub`, with `alpha` by position, too."""
+    return mint.sub(input, other, alpha=alpha)
+
+
+def mean_ext(input: Tensor, dim: Any = None, keepdim: bool = False, dtype: Any = None, *,
+             axis: Any = None, keep_dims: bool = False) -> Tensor:
+    """As `mint.mean`; `ops.function.math_func` calls `dim` and `keepdim` by the other names."""
+    return mint.mean(input, axis if dim is None else dim, keepdim or keep_dims, dtype=dtype)
 
 
 def index(input: Tensor, indices: Sequence[Tensor]) -> Tensor:
@@ -92,8 +103,8 @@ def _interpolate_ext_scale_factor_convert_size(input: Tensor,
     return tuple(math.floor(length * factor) for length, factor in pairs)
 
 
-_OWN = ("add_ext", "contiguous", "index", "inplace_elu", "inplace_hardtanh", "new_ones",
-        "new_zeros", "uniform_ext")
+_OWN = ("add_ext", "contiguous", "index", "inplace_elu", "inplace_hardtanh", "mean_ext",
+        "new_ones", "new_zeros", "sub_ext", "uniform_ext")
 
 
 def __getattr__(name: str) -> Any:

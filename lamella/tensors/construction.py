@@ -239,6 +239,9 @@ def device_named(name: Any, where: str) -> torch.device:
                 return torch.device(kind, index)
             if target == "Ascend":
                 return context.current_device()
+            if context.cpu_instead():
+                context.say_cpu_instead(target, index, count)
+                return kinds.CPU
             raise ValueError(f"For '{where}', the device {name!r} was asked for, but this machine "
                              f"shows {count} GPUs. Use 'CPU'.")
     raise ValueError(f"For '{where}', the device must be 'CPU', 'GPU' or 'Ascend', "

@@ -165,6 +165,17 @@ def test_names_are_counted(main):
     assert "has no room 'nonsense'" in main("names", "--missing", "nonsense")[2]
 
 
+def test_a_kind_of_device_is_named_once_whatever_asks_for_it(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import mindspore as ms\nx = ms.Tensor([1.0])\n"
+        "for number in (77, 78):\n    ms.set_context(device_target='GPU', device_id=number)\n"
+        "print(x.move_to('GPU') + x, ms.Tensor([1.0]).device)\n")
+    done = lamella("run", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[2.] CPU\n" and done.stderr.count("the program asked for") == 1
+
+
 @pytest.mark.parametrize("asked", ["ms.set_device('GPU', 77)",
                                    "ms.set_context(device_target='GPU', device_id=77)"])
 def test_a_device_that_is_not_there_is_the_cpu_under_run_alone(tmp_path, asked):

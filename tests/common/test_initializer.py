@@ -321,3 +321,14 @@ def test_an_array_that_an_initializer_keeps_is_not_the_data_of_a_parameter():
     parameter = ms.Parameter(initializer(keeping, (3,)), name="w")
     parameter.set_data(ms.Tensor([5.0, 5.0, 5.0]))
     assert keeping.arr.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2, 2), (2, 3, 2, 2), (2, 2, 3, 3, 3), (1,) * 6])
+def test_dirac_has_a_kernel_s_rank(shape):
+    if len(shape) in (3, 4, 5):
+        import torch
+        wanted = torch.nn.init.dirac_(torch.empty(shape))
+        np.testing.assert_array_equal(initializer(Dirac(), shape).init_data().asnumpy(), wanted)
+    else:
+        with pytest.raises(ValueError, match="3, 4 or 5 dimensions"):
+            initializer(Dirac(), shape).init_data()

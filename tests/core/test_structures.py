@@ -128,3 +128,10 @@ def endless_list():
     endless: list = [1.0]
     endless.append(endless)
     return endless
+
+
+def test_a_structure_equals_only_structures():
+    _, form = ms.tree.flatten({"a": 1, "b": [2, 3]})
+    assert form == ms.tree.flatten({"a": 5, "b": [6, 7]})[1]
+    assert form != ms.tree.flatten({"a": 1, "b": [2, [3]]})[1]
+    assert form != {"a": 1, "b": [2, 3]} and form != 3

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lamella.generation import Sampling
-from lamella.generation.sampling import Rules, choose, noise
+from lamella.generation.sampling import Rules, choose, filtered, noise
 
 SCORES = torch.tensor([1.0, 3.0, 0.5, 2.0, -1.0, 2.5, 0.0, 1.5])
 DRAWS = 20000
@@ -52,6 +52,13 @@ def test_seeds_and_positions_give_independent_draws():
     assert np.array_equal(one[0], two[0])
     many = noise(torch.arange(2000), torch.zeros(2000, dtype=torch.int64), tokens[:1]).numpy()
     assert abs(many.mean() - 0.5772) < 0.02 and abs(many.var() - np.pi**2 / 6) < 0.05
+
+
+@pytest.mark.parametrize("top_k, kept", [(0, 4000), (3000, 3000)])
+def test_without_top_p_no_token_is_left_out(top_k, kept):
+    scores = torch.linspace(0, -30, 4000)[None]  # the chances of the first add up to 1, rounded
+    rules = Rules.of([Sampling(1.0, top_k)], torch.device("cpu"))
+    assert int((filtered(scores, rules) > -torch.inf).sum()) == kept
 
 
 def test_greedy_rows_among_others_take_the_best():

@@ -121,6 +121,9 @@ def test_functions_by_their_names_among_ops():
     view = extended.transpose_ext_view(X, 0, 1)
     assert view.shape == (4, 2, 6) and extended.kthvalue(M, 1)[0].shape == (3,)
     assert extended.add_ext(Tensor([1]), Tensor([2]), 3).tolist() == [7]
+    assert extended.sub_ext(Tensor([4.0]), Tensor([1]), 0.5).tolist() == [3.5]
+    assert extended.mean_ext(M, 1, True).shape == extended.mean_ext(M, 1, keep_dims=True).shape
+    assert extended.mean_ext(M, axis=0).tolist() == extended.mean_ext(M, dim=0).tolist()
     assert extended.index(M, [ONE, ONE]).tolist() == [M[1, 1].tolist()]
     assert extended.inplace_hardtanh(Tensor([2.0, -0.5])).tolist() == [1.0, -0.5]
     np.testing.assert_allclose(extended.inplace_elu(X.copy(), 2.0).asnumpy(),

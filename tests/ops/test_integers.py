@@ -110,3 +110,14 @@ def test_numbers_as_tensors():
     floats = Tensor(np.array([np.nan, -np.inf, -5.5, 5e9], np.float32))
     assert floats.astype(ms.uint32).tolist() == [0, 0, 2**32 - 5, 705032704]
     assert ops.bincount(Tensor([1.0, 2.7, 2.0])).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("left, right", [
+    ((2, 3, 4), (2, 4, 5)), ((1, 3, 4), (6, 4, 2)), ((6, 3, 4), (1, 4, 2)), ((2, 3, 4), (4, 5)),
+    ((3, 4), (2, 4, 5)), ((2, 5, 3, 4), (5, 4, 2)), ((4,), (3, 4, 2)), ((3, 2, 4), (4,))])
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64"])
+def test_products_of_several_matrices_of_integers(left, right, kind):
+    draw = np.random.RandomState(0)
+    a, b = (draw.randint(-5, 6, shape).astype(kind) for shape in (left, right))
+    found = ops.matmul(Tensor(a), Tensor(b)).asnumpy()
+    np.testing.assert_array_equal(found, np.matmul(a, b))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, ops
+from lamella.ops.native_sparse_attention import multiplicity
 from tests.contracts import check_gradient
 
 RNG = np.random.default_rng(0)
@@ -239,3 +241,9 @@ def test_inference_of_padded_sequences(layout):
 def test_wrong_calls(call, error, text):
     with pytest.raises(error, match=text):
         call(ops.ones((3, 2, 4)))
+
+
+def test_how_often_keys_are_selected():
+    chosen = torch.tensor([[0, 2, 0], [1, -1, 9]])
+    found = multiplicity(chosen, 3, 7)  # blocks of 3, the last one of a single key
+    assert found.tolist() == [[2, 2, 2, 0, 0, 0, 1], [0, 0, 0, 1, 1, 1, 0]]

@@ -54,3 +54,12 @@ def test_rows_of_other_rows() -> None:
     assert again.shape == (3, 2) and again.values is rows.values and again.indices is rows.indices
     with pytest.raises(TypeError, match="must be None if 'row_tensor' is given"):
         ms.RowTensor(shape=(3, 2), row_tensor=rows)
+
+
+def test_the_parts_of_a_row_tensor_or_the_tensor():
+    parts = ms.Tensor([0, 2], ms.int32), ms.Tensor([[1.0], [2.0]]), (3, 1)
+    rows = ms.RowTensor(row_tensor=ms.RowTensor(*parts))
+    np.testing.assert_array_equal(rows.indices.asnumpy(), [0, 2])
+    for given in ({"indices": parts[0]}, {"values": parts[1]}, {"shape": parts[2]}):
+        with pytest.raises(TypeError, match="must be None"):
+            ms.RowTensor(row_tensor=rows, **given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType
 from typing import Any
@@ -20,6 +20,7 @@ from ..ir.loop_halves import Joint, placeholders, with_inputs
 from .changes import Snapshot
 from .dry import has_changed, marks, running_dry
 from .held import data_of, set_data
+from .loop_masks import differentiated, mask_gradients
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
 
@@ -45,12 +46,14 @@ class BodyRecorder(Recorder):
         watch: who watches it then.
         is_strict: whether a loop in it that can't be transformed ends the recording.
         is_differentiable: whether all of its kernels are PyTorch's own.
+        choices: the nodes of the tape that take the value of one way of an `if`, with its test.
     """
 
     def __init__(self, inputs: Raws, around: Recorder):
         super().__init__(inputs)
         self._around = around
         self.is_differentiable, self.is_strict = True, around.is_strict
+        self.choices: list[tuple[Any, torch.Tensor]] = []
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
         self.is_differentiable &= func.namespace == "aten"
@@ -114,6 +117,7 @@ class Part:
         inputs: what it is given.
         wanted: for each input whether the tape records what depends on it; None: on none.
         pulls: whether its backward pass is recorded, too.
+        unread: the numbers of the carried values that nothing reads after the loop.
 
     Attributes:
         aliases: what stands for the inputs.
@@ -123,8 +127,8 @@ class Part:
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,
-                 pulls: bool = False):
-        self.trace, self.pulls = trace, pulls
+                 pulls: bool = False, unread: Collection[int] = ()):
+        self.trace, self.pulls, self._unread = trace, pulls, unread
         with trace.recorder.pause(), untransformed():
             self.aliases = [raw.detach().contiguous() for raw in inputs]
             for raw, is_wanted in zip(self.aliases, wanted or (), strict=False):
@@ -210,9 +214,12 @@ class Part:
             raise Unlike
         last = next(iter(reversed(nodes)))
         with recorder.pause():
-            self.starts = [torch.ones_like(raw).detach() if raw.requires_grad else None
-                           for raw in self.outs]
+            used = differentiated(self.outs, self.aliases, self._unread)
+            self.starts = [torch.ones_like(raw).detach() if raw.requires_grad and i in used
+                           else None for i, raw in enumerate(self.outs)]
         self.wanted = [raw for raw in (*self.aliases, *recorder.constants) if raw.requires_grad]
+        mask_gradients([raw for raw, start in zip(self.outs, self.starts, strict=True)
+                        if start is not None], recorder.choices)
         pairs = [(raw, start) for raw, start in zip(self.outs, self.starts, strict=True)
                  if start is not None]
         # if its derivative is asked for, it is computed by kernels that have one

@@ -13,7 +13,7 @@ program means, its step must then have no derivative but that of its kernels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -49,6 +49,7 @@ class Given(NamedTuple):
         carried: the first carried values.
         stacks: of whose elements each step takes one.
         steps: the number of steps; None if the condition decides.
+        unread: the numbers of the carried values that nothing reads afterwards.
     """
 
     program: Sequence[Callable[..., Any]]
@@ -57,6 +58,7 @@ class Given(NamedTuple):
     carried: Raws
     stacks: Raws
     steps: int | None
+    unread: Collection[int] = ()
 
 
 def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
@@ -112,7 +114,7 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
         step, outside = _recorded(trace, reach, loop, True)
     if step.backward is None and _tape_records(loop.carried):
         return None
-    values = _entering(trace, [*loop.carried, *loop.stacks, *outside])
+    values = [*loop.carried, *loop.stacks, *outside]
     found = run_step(step, values) if step.backward is not None else run_loop(step.loop, values)
     return found[:len(loop.carried)], found[len(loop.carried):]
 
@@ -135,8 +137,8 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
     if derives and not (watch.is_faithful and part.recorder.is_differentiable):
         return None
     step, outside = _plain(loop, part, check)
-    values = _entering(trace, [*[raw.contiguous() for raw in loop.carried], *loop.stacks,
-                               *map(watch.original, outside)])
+    values = [*[raw.contiguous() for raw in loop.carried], *loop.stacks,
+              *map(watch.original, outside)]
     if derives and trace.recorder.level is level:  # a step of another such loop
         found = recorded(step.loop, values)
         for raw in found:
@@ -146,12 +148,6 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
             check_derivatives(trace, step.loop, [*part.aliases, *outside])
         found = run_transformed(step.loop, values)
     return found[:count], found[count:]
-
-
-def _entering(trace: Any, raws: Raws) -> Raws:
-    """What a loop takes, in the way of an `if`."""
-    way = trace.loops.way
-    return raws if way is None else list(map(way.entering, raws))
 
 
 def _is_plain(raw: torch.Tensor) -> bool:
@@ -185,13 +181,13 @@ def _recorded(trace: Any, reach: Reachable, given: Given, taped: bool) -> tuple[
     def call(raws: Raws) -> tuple[Raws, Raws] | None:
         return given.step(raws[:count], raws[count:])
 
-    made, ends = Part(trace, inputs, [taped] * len(inputs), pulls=taped), Ends()
+    made, ends = Part(trace, inputs, [taped] * len(inputs), taped, given.unread), Ends()
     try:
         made.run(reach, call)
     except Unlike:
         if not made.sees_more:
             raise
-        made = Part(trace, inputs, [taped] * len(inputs), pulls=taped)
+        made = Part(trace, inputs, [taped] * len(inputs), taped, given.unread)
         made.run(reach, ends.around(call))
     _check_alike(given.carried, made.outs)
     check = _checked(trace, reach, given, given.carried)
@@ -211,12 +207,12 @@ def _checked(trace: Any, reach: Reachable, given: Given, carried: Raws,
     """The condition, recorded."""
     if given.condition is None:
         return None
-    check, way = Part(trace, carried), trace.loops.way
+    check, taken = Part(trace, carried), trace.loops.taken
 
     def call(raws: Raws) -> tuple[Raws, Raws] | None:
         found = _truth(given.condition, raws)
-        if found is not None and way is not None:
-            found[0][0] = found[0][0] & way.mask
+        if found is not None and taken is not None:
+            found[0][0] = found[0][0] & taken
         return found
 
     if watch is None:

@@ -43,7 +43,7 @@ class ProgramLoops:
     Attributes:
         lines: where Tensors have had other values in other runs; None: everywhere.
         is_asking: whether the test of a loop is computed, as in its steps.
-        way: the way of an `if` that is computed, of which it isn't known whether it is taken.
+        taken: whether the way of an `if` that is computed is taken, as a Tensor; None in none.
     """
 
     def __init__(self, trace: Any):
@@ -51,7 +51,7 @@ class ProgramLoops:
         self.lines: Collection[Line] | None = ()
         self._failures: dict[int, int] = {}
         self.is_asking = False
-        self.way: loop_choices.Way | None = None
+        self.taken: torch.Tensor | None = None
 
     def answer(self) -> bool | None:
         """What the program is told that asks a Tensor just now, if its loop has been run."""
@@ -151,10 +151,22 @@ class _Rolled:
         functions = self.functions
         program = [f for f in (functions.test, functions.after, functions.again,
                                functions.before) if f is not None]
-        found = self.trace.loop(program, self._step, self._goes_on, raws, [], None)
+        found = self.trace.loop(program, self._step, self._goes_on, raws, [], None, self._unread())
         if found is None:
             raise Unlike
         self.last = _given(self.first, found[0])
+
+    def _unread(self) -> set[int]:
+        """The numbers of the carried values that nothing reads when the loop has ended."""
+        loop, found, count = self.loop, set(), 0
+        for name, value in zip(loop.assigned, self.first, strict=True):
+            raws: list[torch.Tensor] = []
+            _take(value, raws)
+            if name not in loop.read and (self.range is None and loop.again is None
+                                          or name not in loop.later):
+                found.update(range(count, count + len(raws)))
+            count += len(raws)
+        return found
 
     def _step(self, raws: Sequence[torch.Tensor], _: Any) -> Any:
         values = _given(self.first, raws)
@@ -164,6 +176,10 @@ class _Rolled:
             now[0] = values[0] + self.range.step
         now = list(self.functions.before(*now))
         found: list[torch.Tensor] = []
+        kept = [part if name in self.needed else UNBOUND
+                for name, part in zip(self.loop.assigned, now, strict=True)]
+        if _same(kept) != _same(self.first) or self._gives_others(kept, raws):
+            raise Unlike
         for name, value, before in zip(self.loop.assigned, now, self.first, strict=True):
             if name in self.needed:
                 _put(value, before, found)
@@ -171,6 +187,12 @@ class _Rolled:
                 a is not b for a, b in zip(value, parts, strict=True)) for value, parts in lists):
             raise Unlike  # other names may see what is changed in place
         return found, []
+
+    def _gives_others(self, kept: Sequence[Any], raws: Sequence[torch.Tensor]) -> bool:
+        """Whether one of the next carried values is a Tensor that other names have, too."""
+        recorder, own = self.trace.recorder, [part._raw for part in _tensors(kept)]
+        return any(node.op == "placeholder" for node in {
+            *recorder.nodes_of(own)} - {*recorder.nodes_of(raws)})
 
     def _goes_on(self, raws: Sequence[torch.Tensor]) -> torch.Tensor:
         values = _given(self.first, raws)
@@ -275,15 +297,30 @@ def _kind(value: Any) -> type:
 def _given(like: Any, raws: Sequence[torch.Tensor]) -> list[Any]:
     """Carried values with other tensors."""
     flat = iter(raws)
+    known: dict[int, Tensor] = {}
 
     def made(value: Any) -> Any:
         if type(value) is Tensor:
-            return wrap(next(flat))
+            return known.setdefault(id(value), wrap(next(flat)))
         if _is_number(value):
             return LoopNumber(next(flat), _kind(value))
         return type(value)(map(made, value)) if type(value) in (tuple, list) else value
 
     return [made(value) for value in like]
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if type(value) is Tensor:
+        yield value
+    elif type(value) in (tuple, list):
+        for part in value:
+            yield from _tensors(part)
+
+
+def _same(values: Sequence[Any]) -> list[int]:
+    """For each Tensor among carried values, which is the first that is the same."""
+    found = list(map(id, _tensors(list(values))))
+    return list(map(found.index, found))
 
 
 def _put(value: Any, before: Any, raws: list[torch.Tensor]) -> None:

@@ -53,6 +53,7 @@ class SourceLoop(NamedTuple):
         given: those that it reads before it assigns them.
         read: those whose values in the end may be read.
         captured: those that functions made outside of it read.
+        later: those that the statements behind the test mention.
     """
 
     statement: tuple[int, int, int, int]
@@ -69,6 +70,7 @@ class SourceLoop(NamedTuple):
     given: set[str]
     read: set[str]
     captured: set[str]
+    later: set[str]
 
 
 # code that was made of a loop's statements, with the code that these are from
@@ -213,7 +215,8 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
     return SourceLoop(
         _place(statement), range(loop.lineno, (loop.end_lineno or 0) + 1), test, ends,
         bool(last[0]), {_place(part) for part in parts}, after, before, again, count, assigned,
-        given, read | given if is_inner else read, _captured(function, inside))
+        given, read | given if is_inner else read, _captured(function, inside),
+        {name for part in after for name in _names(part)})
 
 
 def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:

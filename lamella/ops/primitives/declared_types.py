@@ -33,10 +33,12 @@ class Declared(NamedTuple):
     Attributes:
         kinds: for the places of some inputs the types that they may have.
         alike: the places of the inputs that must have one type.
+        promoted: the types that all inputs together may have, once they are promoted; None: any.
     """
 
     kinds: dict[int, frozenset[torch.dtype]]
     alike: tuple[int, ...]
+    promoted: frozenset[torch.dtype] | None
 
 
 def read(line: str) -> tuple[str, Declared]:
@@ -47,15 +49,19 @@ def read(line: str) -> tuple[str, Declared]:
     ('Zeta', 2, (0, 1))
     """
     name, _, rest = line.partition(": ")
-    kinds, alike = {}, ()
+    kinds, alike, promoted = {}, (), None
     for part in rest.split(", "):
         place, *words = part.split()
         if place == "same":
             alike = tuple(map(int, words))
+            continue
+        names = " ".join(_GROUPS.get(word, word) for word in words).split()
+        allowed = frozenset([to_raw(n) for n in names])
+        if place == "promoted":
+            promoted = allowed
         else:
-            names = " ".join(_GROUPS.get(word, word) for word in words).split()
-            kinds[int(place)] = frozenset([to_raw(n) for n in names])
-    return name, Declared(kinds, alike)
+            kinds[int(place)] = allowed
+    return name, Declared(kinds, alike, promoted)
 
 
 def declare(found: Mapping[str, Any]) -> None:
@@ -72,7 +78,7 @@ def declare(found: Mapping[str, Any]) -> None:
 
 
 def _checked(name: str, call: Callable[..., Any], declared: Declared) -> Callable[..., Any]:
-    kinds, alike = tuple(declared.kinds.items()), declared.alike
+    kinds, alike, promoted = tuple(declared.kinds.items()), declared.alike, declared.promoted
 
     @functools.wraps(call)
     def checked(self: Primitive, *args: Any, **kwargs: Any) -> Any:
@@ -80,6 +86,10 @@ def _checked(name: str, call: Callable[..., Any], declared: Declared) -> Callabl
         for place, allowed in kinds:
             if place < len(given) and given[place] not in allowed and given[place] is not None:
                 raise TypeError(_refused(name, place, args[place], allowed))
+        if promoted is not None and (known := [raw for raw in given if raw is not None]):
+            if functools.reduce(torch.promote_types, known) not in promoted:
+                place = next(i for i, raw in enumerate(given) if raw is not None)
+                raise TypeError(_refused(name, place, args[place], promoted))
         if alike and len({given[place] for place in alike if place < len(given)} - {None}) > 1:
             shown = ", ".join(f"{place}: Tensor[{args[place].dtype}]" for place in alike
                               if place < len(given) and given[place] is not None)

@@ -244,3 +244,18 @@ def test_wrong_datasets():
 def test_samplers_of_what_they_can_not_sample(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+@pytest.mark.parametrize("rows, size, drop, wanted", [
+    (8, 4, False, 2), (8, 4, True, 2), (9, 4, False, 3), (9, 4, True, 2), (3, 4, False, 1),
+    (3, 4, True, 0), (7, None, False, 7)])
+def test_the_length_over_an_iterable_dataset_that_knows_its_own(rows, size, drop, wanted):
+    class Rows(IterableDataset):
+        def __len__(self):
+            return rows
+
+        def __iter__(self):
+            return iter(range(rows))
+
+    loader = DataLoader(Rows(), batch_size=size, drop_last=drop)
+    assert len(loader) == wanted == len(list(loader))

@@ -149,3 +149,13 @@ def test_padding_of_n_grams_is_shorter_than_they_are():
 def test_a_word_begins_behind_an_unused_token():
     assert list(T.BasicTokenizer(preserve_unused_token=True)("[CLS]ab [SEP]c")) == [
         "[CLS]", "ab", "[SEP]", "c"]
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("ab[UNK]cd", ["ab", "[UNK]", "cd"]), ("[CLS]ab [SEP]c", ["[CLS]", "ab", "[SEP]", "c"]),
+    ("a[MASK][PAD]b", ["a", "[MASK]", "[PAD]", "b"])])
+def test_a_token_that_is_kept_ends_the_word_before_and_begins_none(text, wanted):
+    tokens, begins, ends = T.BasicTokenizer(True, with_offsets=True)(text)
+    assert list(tokens) == wanted
+    found = [text[b:e].lower() for b, e in zip(begins, ends, strict=True)]
+    assert found == [w.lower() for w in wanted]

@@ -280,3 +280,14 @@ def test_random_policies_turn_and_move_both_ways():
     drawn = [pair for _ in range(300) for pair in operation.draw(IMAGE, generator)]
     for name in ("Rotate", "ShearX", "TranslateY", "Brightness"):
         assert {strength > 0 for kind, strength in drawn if kind == name} == {True, False}, name
+
+
+@pytest.mark.parametrize("size, fits", [
+    ((2000, 3000), True), ((2001, 3), False), ((2, 3001), False), ((2001, 3001), False)])
+def test_at_most_a_thousand_times_the_size(size, fits):
+    image = np.zeros((2, 3, 1), np.uint8)
+    if fits:
+        assert vision.Resize(size)(image).shape[:2] == size
+    else:
+        with pytest.raises(RuntimeError, match="at most 1000 times"):
+            vision.Resize(size)(image)

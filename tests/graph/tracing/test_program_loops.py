@@ -349,9 +349,27 @@ def of_another_kind(a):
     return x
 
 
-UNLIKE = [appends, grows, takes_an_element, by_a_power, doubles, with_another_way_out,
-          changes_in_place, seen_by_another, asks_for_the_largest, of_a_local_range,
-          of_another_kind]
+def gives_one_tensor_two_names(a):
+    x, y = a * 1, a
+    while x.max() > 0.1:
+        x = x * 0.6
+        y = x
+    x[0] = 5
+    return y, x is y
+
+
+def gives_a_tensor_of_another_name(a):
+    x, y, other = a * 1, a * 2, a * 3
+    while x.max() > 0.1:
+        x = x * 0.6
+        y = other
+    y[0] = 5
+    return y, other
+
+
+UNLIKE = [gives_a_tensor_of_another_name, gives_one_tensor_two_names, appends, grows,
+          takes_an_element, by_a_power, doubles, with_another_way_out, changes_in_place,
+          seen_by_another, asks_for_the_largest, of_a_local_range, of_another_kind]
 
 
 @pytest.mark.parametrize("fn", UNLIKE, ids=lambda fn: fn.__name__)

@@ -248,3 +248,8 @@ def test_paths_of_the_original() -> None:
     finally:
         lamella.alias.uninstall()
     assert msb.Exp is B.Exp and msd.Normal is D.Normal
+
+
+def test_the_mode_of_gumbel_is_its_location():
+    found = D.Gumbel(ms.Tensor([1.0, 3.0]), ms.Tensor([2.0, 4.0])).mode()
+    np.testing.assert_array_equal(found.asnumpy(), [1, 3])

@@ -174,3 +174,12 @@ def test_the_top_shows_them_too():
 def test_labels_of_several_classes_are_0_or_1(given):
     with pytest.raises(ValueError, match="all values must be 0 or 1"):
         train.Precision("multilabel").update(*map(np.array, given))
+
+
+@pytest.mark.parametrize("predicted, true", [([[2, 0]], [[1, 0]]), ([[1, 0]], [[2, 0]])])
+def test_several_labels_are_zeros_and_ones(predicted, true):
+    metric = ms.train.Accuracy("multilabel")
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        metric.update(np.array(predicted), np.array(true))
+    metric.update(np.array([[1, 0]]), np.array([[1, 0]]))
+    assert metric.eval() == 1

@@ -1,0 +1,26 @@
+"""Which ranks each way to interpolate takes."""
+
+import pytest
+import torch
+
+from lamella import Tensor, ops
+
+RANKS = {"nearest": {3, 4, 5}, "linear": {3}, "bilinear": {4}, "bicubic": {4}, "trilinear": {5},
+         "area": {3, 4, 5}, "nearest-exact": {3, 4}}
+
+
+@pytest.mark.parametrize("mode", RANKS)
+@pytest.mark.parametrize("rank", [2, 3, 4, 5, 6])
+def test_ranks(mode, rank):
+    raw = torch.arange(float(2 * 3 ** (rank - 1))).reshape(2, *[3] * (rank - 1))
+    size = (5,) * (rank - 2)
+    if rank not in RANKS[mode]:
+        with pytest.raises((ValueError, TypeError)):
+            ops.interpolate(Tensor(raw.numpy()), size, mode=mode)
+        return
+    found = ops.interpolate(Tensor(raw.numpy()), size, mode=mode)
+    assert found.shape == (2, 3, *size)
+    if mode == "bicubic":  # whose coefficients are others in MindSpore
+        return
+    wanted = torch.nn.functional.interpolate(raw, size, mode=mode)
+    torch.testing.assert_close(torch.from_numpy(found.asnumpy()), wanted)
