@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autodiff.recompute import recompute
+from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from .creation import zeros_like
 from .primitive import Primitive
@@ -243,11 +244,16 @@ def environ_add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
     Args:
         left, right: the environments.
 
+    Raises:
+        TypeError: if one is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_add({1: 2, 3: 4}, {1: 5})
         {1: 7, 3: 4}
     """
+    of_type(left, dict, "left", "environ_add")
+    of_type(right, dict, "right", "environ_add")
     return {**left, **right, **{key: left[key] + right[key] for key in left.keys() & right}}
 
 

@@ -36,7 +36,7 @@ def judge(error: BaseException) -> str:
     cause = error.__cause__
     if deliberate and cause is not None and not _is_raised_on_purpose(cause):
         shown = _LOCATION.sub("", str(cause).split("\n")[0]).rstrip(".")
-        if len(shown) > 12 and shown in text:
+        if len(shown) > 12 and shown in text and not _BINDING.match(shown):  # those are Python's
             return KERNEL
     if deliberate:
         return CLEAR

@@ -33,6 +33,7 @@ CALLS = {
         Tensor(np.ones((1, 8, 5, 4), np.uint32)), Tensor(2**62)),
     "col2im": lambda: ops.col2im(  # it never ended
         ops.ones((1, 1, 2, 2)), Tensor([1, 3]), [1, 2], [1, 1], [0, 2**40], [1, 1]),
+    "environ_add": lambda: ops.environ_add({1: 2}, object()),
     "switch": lambda: ops.switch(torch.ones(3, 0), 1, 2),
     "augassign_add": lambda: ops.augassign_add(X, ms.uint8),
     "Cell": lambda: nn.Cell(flags=np.zeros(3)),

@@ -32,6 +32,7 @@ def test_outcomes_are_distinguished() -> None:
     assert judged(lambda: samples.clear(x)) == judge.CLEAR
     assert judged(lambda: samples.clear()) == judge.CLEAR  # type: ignore[call-arg]
     assert judged(lambda: samples.raw()) == judge.SIGNATURE  # type: ignore[call-arg]
+    assert judged(lambda: ops.ACos()(x, True)) == judge.CLEAR  # with Python's words in it
     assert judged(lambda: torch.ones(2**50)) == judge.MEMORY
     assert judged(lambda: ops.matmul(ops.ones((2, 3)), ops.ones((4, 5)))) == judge.CLEAR
 
