@@ -44,6 +44,7 @@ class Defined(NamedTuple):
         stacks: the numbers of the stacks that it takes.
         flags: nodes that it takes after the other values: whether inputs are there.
         results: for each result of the first loop whether it is there.
+        ended: for each of its carried values whether it is there after a step.
     """
 
     loop: Loop
@@ -51,6 +52,7 @@ class Defined(NamedTuple):
     stacks: list[int]
     flags: list[Node]
     results: list[Status]
+    ended: list[Status]
 
 
 def without_undefined(loop: Loop, given: Sequence[Status]) -> Defined:
@@ -137,7 +139,8 @@ class _Body:
         results = [*self.kinds, *self.results[loop.carried:]]
         for i in self.unchanged:
             results[i] = False
-        return Defined(made, self.sometimes, stacks, self.flags, results + [None] * loop.counts)
+        return Defined(made, self.sometimes, stacks, self.flags, results + [None] * loop.counts,
+                       self.results[:loop.carried])
 
     def _input(self, node: Node | None = None) -> Node:
         made = self.graph.create_node("placeholder", f"input_{len(self.graph.nodes)}")

@@ -209,6 +209,12 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
         *(there[i] for i in step.inexact), *[True] * len(its.summed),
         *[None] * (len(kept) + len(its.elements)),
         *(there[i] for i in its.started), *[None] * len(its.outside)])
+    # the values it began with that its steps replaced have no gradient, unless it took none
+    replaced = {i for i, ended in zip(step.inexact, defined.ended, strict=False)
+                if there[i] and ended is False}
+    if not (count and any(own[i].grad_fn is not None for i in replaced) and _may_guard()
+            and state.trace.guard(count[0] > 0)):
+        replaced = set()
     flags = [torch.full((), there[step.inexact[i]], dtype=torch.bool, device=carried[i].device)
              for i in defined.sometimes]
     found = run_loop(defined.loop, [*count, *carried, *flags, *(stacks[i] for i in defined.stacks),
@@ -216,5 +222,11 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
     found = [*found[:len(carried)], *found[len(carried) + len(flags):]]
     by = {i: raw for i, raw, is_there in zip(
         [*step.inexact, *its.summed, *its.of_elements], found, defined.results, strict=False)
-        if is_there is not False}
+        if is_there is not False and i not in replaced}
     return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
+
+
+def _may_guard() -> bool:
+    """Whether the graph may depend on a number of steps: outside of steps and transformations."""
+    trace = state.trace
+    return trace is not None and not trace.run_dry and not batching() and state.level is None

@@ -182,6 +182,22 @@ def test_a_value_that_each_step_computes_anew_has_a_gradient_in_the_last_step_al
     check(ms.grad(lambda a: fn(a)[-1].sum()), is_finite=False)
 
 
+@finds_loops
+def test_a_value_before_the_loop_that_each_step_replaces():
+    def run(a):
+        x, error, t = a, root(a - a), a.max()
+        while t < 3:
+            error, x, t = x.sum(), x * 0.9, t + a.max()
+        return x.sum() + error
+
+    derivative = ms.grad(run)
+    compiled = Compiled(derivative)
+    for call in (0, 1, 0, 1, 2, 3, 0, 3):  # the last takes no step
+        found, wanted = compiled(values(call)).asnumpy(), derivative(values(call)).asnumpy()
+        assert np.isfinite(wanted).all() == (call < 3)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_a_gradient_that_is_there_at_first_alone():
     """Of `scan`, only what the steps give is differentiated: the last carried value isn't."""
     def run(a):
