@@ -78,7 +78,7 @@ MEANT: tuple[Meant, ...] = (
     ),
     Meant(
         "an unsupported type is a TypeError",
-        r"NonMaxSuppression|masked_select|masked_fill|[sS]oft_?m(ax|in)|[eE][lL][uU]|rounding_mode|"
+        r"NonMaxSuppression|Hypot|masked_select|masked_fill|[sS]oft_?m(ax|in)|[eE][lL][uU]|rounding_mode|"
         r"(max|min)\(x|"
         r"[sS]earch_?[sS]orted|round\(|layer_norm|x\.clip|kthvalue|exponential_|gather\(x, i|"
         r"nn\.Dense|clamp|LayerNorm|matrix_power|(add|sub|mul|div)\(|matmul|(eq|gt|lt|ge|le)\(",
