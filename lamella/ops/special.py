@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,6 +22,13 @@ __all__ = ["digamma", "erf", "erfc", "erfinv", "igamma", "igammac", "lgamma", "m
            "polygamma", "zeta"]
 
 
+def _slope(function: Callable[[torch.Tensor], torch.Tensor], at: torch.Tensor, step: torch.Tensor
+           ) -> torch.Tensor:
+    """The derivative where there is no closed form: a central difference of fourth order."""
+    below, left, right, above = (function(at + k * step) for k in (-2, -1, 1, 2))
+    return (below - above + 8 * (right - left)) / (12 * step)
+
+
 class _Igamma(TapeFunction):
     """`torch.special.gammainc` with a gradient for the first argument, which PyTorch lacks."""
 
@@ -38,9 +46,8 @@ class _Igamma(TapeFunction):
     def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
         a, x = ctx.saved_tensors
         wide, at = a.double(), x.double()
-        step = 1e-3 * wide.clamp(min=1e-3)
-        p = [torch.special.gammainc(wide + k * step, at) for k in (-2, -1, 1, 2)]
-        in_a = ((p[0] - p[3] + 8 * (p[2] - p[1])) / (12 * step)).to(a.dtype)
+        in_a = _slope(lambda a: torch.special.gammainc(a, at), wide,
+                      1e-3 * wide.clamp(min=1e-3)).to(a.dtype)
         in_x = torch.exp(torch.xlogy(a - 1, x) - x - torch.lgamma(a))
         return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
 
@@ -62,9 +69,8 @@ class _Zeta(TapeFunction):
     def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
         x, q = ctx.saved_tensors
         wide, at = x.double(), q.double()
-        step = 1e-3 * (wide - 1).clamp(min=1e-3)
-        p = [torch.special.zeta(wide + k * step, at) for k in (-2, -1, 1, 2)]
-        in_x = ((p[0] - p[3] + 8 * (p[2] - p[1])) / (12 * step)).to(x.dtype)
+        in_x = _slope(lambda x: torch.special.zeta(x, at), wide,
+                      1e-3 * (wide - 1).clamp(min=1e-3)).to(x.dtype)
         in_q = -x * _Zeta.apply(x + 1, q)
         return (grad * in_x).sum_to_size(x.shape), (grad * in_q).sum_to_size(q.shape)
 
