@@ -337,6 +337,8 @@ def _times_alpha(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, An
 @shortcut(add, 2)
 def add_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor:
     """`self` + `alpha` * `other`."""
+    if type(alpha) is int and alpha == 1:
+        return add(self, other)
     a, b = _times_alpha("add", self, other, alpha)
     return wrap(a + b)
 
@@ -344,6 +346,8 @@ def add_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor
 @shortcut(sub, 2)
 def sub_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor:
     """`self` - `alpha` * `other`."""
+    if type(alpha) is int and alpha == 1:
+        return sub(self, other)
     a, b = _times_alpha("sub", self, other, alpha)
     return wrap(minus(a, b))
 

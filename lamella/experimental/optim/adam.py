@@ -71,7 +71,6 @@ class Adam(_Moments):
     """
 
     _step_name = "state_step"
-
     _takes_0 = True
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
@@ -106,7 +105,6 @@ class AdamW(_Moments):
 
     _step_name = "state_step"
     _decays_apart = True
-
     _takes_0 = True
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),

@@ -86,9 +86,10 @@ def _checked(name: str, call: Callable[..., Any], declared: Declared) -> Callabl
         for place, allowed in kinds:
             if place < len(given) and given[place] not in allowed and given[place] is not None:
                 raise TypeError(_refused(name, place, args[place], allowed))
-        known = [raw for raw in given if raw is not None]
-        if promoted is not None and known and len(known) == len(given):  # a number takes any type
-            if functools.reduce(torch.promote_types, known) not in promoted:
+        if promoted is not None:
+            known = [raw for raw in given if raw is not None]
+            if known and len(known) == len(given) and (  # a number takes any type
+                    functools.reduce(torch.promote_types, known) not in promoted):
                 raise TypeError(_refused(name, 0, args[0], promoted))
         if alike and len({given[place] for place in alike if place < len(given)} - {None}) > 1:
             shown = ", ".join(f"{place}: Tensor[{args[place].dtype}]" for place in alike
