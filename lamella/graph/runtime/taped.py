@@ -23,10 +23,12 @@ from ...autodiff.level import batching
 from ...core.classes import is_a
 from ...core.state import state
 from ...machine.collector import not_collecting
+from ..guards.reachable import Reachable
 from ..ir import partition
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata
 from ..tracing.outcome import Outcome
+from ..tracing.recorder import Recorder
 from ..tracing.refusals import CannotTrace
 from ..tracing.results import New
 from ..tracing.taping import Pull, on_tape, with_pulls
@@ -187,17 +189,16 @@ class _Pass:
         self._metas: list[TensorMetadata | None] = [
             n.meta.get("tensor_meta") for n in self.graph.graph.nodes if n.op == "placeholder"
         ][len(part.takes):]
-        self._made: Replay | None = None
-        self._of_replay = trace.reach, trace.recorder, level
+        self._made: Replay | tuple[Reachable, Recorder, str] = trace.reach, trace.recorder, level
 
     def _replay(self, inputs: list[torch.Tensor]) -> Replay:
-        if self._made is None:
-            reach, recorder, level = self._of_replay
+        made = self._made  # read once: threads may make it at the same time, and one is kept
+        if isinstance(made, tuple):
+            reach, recorder, level = made
             trace = Trace(reach, [], recorder)
             trace.outcome = Outcome(copied(self.graph), ((), [], []))
-            self._made = Replay(trace, inputs, level)
-            del self._of_replay
-        return self._made
+            self._made = made = Replay(trace, inputs, level)
+        return made
 
     def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],
             known: list[bool]) -> list[Any]:

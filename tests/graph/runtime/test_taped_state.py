@@ -1,5 +1,7 @@
 """State, rules and hooks of compiled functions below eager gradients."""
 
+import functools
+import sys
 import threading
 import time
 from typing import Any
@@ -209,6 +211,37 @@ def test_threads_use_one_graph():
         for one in several:
             assert_alike(one, wanted[number])
     assert f.report()["replays"] >= 20
+
+
+def replays_of_threads():
+    """What four threads get, and what one, from a graph that has just been recorded."""
+    net = mlp()
+    f = jit(lambda x, y: ops.cross_entropy(net(x), y))
+    gradient = ms.value_and_grad(f, None, net.trainable_params())
+    wanted = gradient(*batch(0))
+    found: list[Any] = []
+    start = threading.Barrier(4)
+
+    def work():
+        start.wait()
+        found.append(gradient(*batch(0)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found, wanted
+
+
+def test_threads_replay_a_new_graph_at_the_same_time(request):
+    request.addfinalizer(functools.partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)
+    for _ in range(12):
+        found, wanted = replays_of_threads()
+        assert len(found) == 4
+        for one in found:
+            assert_alike(one, wanted)
 
 
 def test_gradients_are_not_recorded_where_they_are_stopped():
