@@ -28,6 +28,7 @@ from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
+from .joined import joined
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling
@@ -104,6 +105,7 @@ class Plan:
             f"{number}: {len(stage.part.nodes)} operations, "
             f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
             for number, stage in enumerate(self.stages)))
+        self.joined = joined(cut, self.checks) if compile else None
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -125,6 +127,12 @@ class Plan:
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
+            if (self.joined is not None and number == self.changing - 1
+                    and stage.run is stage.replay):
+                if self.joined.run(values):
+                    return True
+                _put_back(streams, before)
+                raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
             try:
@@ -172,6 +180,8 @@ class Plan:
         """Run by what is built in C++, now that it is there."""
         for stage in self.stages:
             stage.lower()
+        if self.joined is not None:
+            self.joined.lower()
 
     @property
     def waits(self) -> bool:
