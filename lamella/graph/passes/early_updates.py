@@ -12,11 +12,12 @@ since the function can't be run again then.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from ..ir.lazy_module import KernelGraph, LazyModule
@@ -24,7 +25,7 @@ from ..ir.loop import loop_of
 from ..ir.metadata import meta_of
 from ..ir.operations import all_written_by, bases_of, effects_of, is_random, must_stay, nodes_in
 from ..ir.stages import ending_of
-from .memory import Liveness, reshapes_in_place
+from .memory import Liveness, Memory, reshapes_in_place
 
 aten = torch.ops.aten
 
@@ -39,7 +40,8 @@ _SAFE = frozenset((
     "ones", "full", "empty", "zeros_like", "ones_like", "full_like", "empty_like", "new_zeros",
     "new_empty", "new_full", "scalar_tensor", "arange", "zero_", "fill_", "_linear_pointwise",
     "convolution", "_softmax", "_log_softmax", "native_layer_norm", "constant_pad_nd", "tril",
-    "triu", "flip", "roll", "_softmax_backward_data", "_log_softmax_backward_data", "gelu", "silu", "layer_norm",
+    "triu", "flip", "roll", "_softmax_backward_data", "_log_softmax_backward_data", "gelu", "silu",
+    "layer_norm",
     "batch_norm", "activation", "linalg_vector_norm", "_foreach_norm", "select_scatter",
     "slice_scatter", "norm"))
 
@@ -67,8 +69,9 @@ def update_early(module: GraphModule) -> GraphModule | None:
     if any(is_random(n) or effects_of(n.target).is_exchange or effects_of(n.target).is_python
            or loop_of(n) is not None for n in late):
         return None
-    order = _Order(module, late, lists).found()
-    early = _in_order(module, order)
+    order = _Order(module, late, lists)
+    early = _in_order(module, order.found())
+    _sink_large(early.graph, order)
     if Liveness(early.graph).peak > PAYS * Liveness(module.graph).peak:
         return None
     return early
@@ -146,7 +149,7 @@ class _Order:
         moves = {n for n in self._movable()}
         fixed = [u for u in self.units if u.node not in self.late and u.node not in moves]
         place = {unit: i for i, unit in enumerate(fixed)}
-        first = max((place[u] for u in fixed if self._may_fail(u.node)), default=-1)
+        first = max((place[u] for u in fixed if self.may_fail(u.node)), default=-1)
         known: dict[_Unit, int] = {}  # after which of the fixed ones each may run
         for unit in self.units:
             known[unit] = place[unit] if unit in place else max(
@@ -189,7 +192,7 @@ class _Order:
                 user in self.late or readers.get(user, False) for user in node.users)
             readers[node] = False
             if node in self.late or must_stay(node) or loop_of(node) is not None or (
-                    self._may_fail(node)):
+                    self.may_fail(node)):
                 continue
             large = [n for n in node.all_input_nodes if _bytes([n]) > SMALL]
             if not large and _bytes([node]) <= SMALL:
@@ -198,7 +201,7 @@ class _Order:
                 readers[node] = True
                 yield node
 
-    def _may_fail(self, node: Node) -> bool:
+    def may_fail(self, node: Node) -> bool:
         """Whether values of its inputs may make an operation fail."""
         known = effects_of(node.target)
         if loop_of(node) is not None or known.is_random or known.is_check or known.is_exchange or (
@@ -317,6 +320,40 @@ def _in_order(module: GraphModule, order: list[tuple[Node, list[int] | None]]) -
         piece.meta = dict(node.meta)
     graph.output(map_arg(nodes[-1].args[0], copies.__getitem__))
     return LazyModule(module, graph)
+
+
+def _sink_large(graph: Graph, order: _Order) -> None:
+    """Make large values later that wait at the peak, where what they are made of is smaller.
+
+    Such as the first gradient of a table that a network uses twice, which waits for the second.
+    """
+    tried: set[Node] = set()
+    live, memory = Liveness(graph), Memory(graph)
+    while True:
+        found = next((n for n in live.at_peak() if n not in tried and live.size[n] >= TOGETHER
+                      and _can_sink(n, live, memory, order)), None)
+        if found is None:
+            return
+        tried.add(found)
+        behind = found.next
+        min(found.users, key=live.place.__getitem__).prepend(found)
+        after = Liveness(graph)
+        if after.peak < live.peak:
+            live, memory = after, Memory(graph)
+        else:
+            behind.prepend(found)
+
+
+def _can_sink(node: Node, live: Liveness, memory: Memory, order: _Order) -> bool:
+    """Whether a value may be made just before it is used, and takes less until then."""
+    if node.target is operator.getitem or must_stay(node) or is_random(node) or (
+            node not in memory.bases[node] or order.may_fail(node) or not node.users):
+        return False
+    here, first = live.place[node], min(map(live.place.__getitem__, node.users))
+    inputs = node.all_input_nodes
+    kept = {base for n in inputs for base in memory.bases[n] if here <= live.end[base] < first}
+    return (first > live.top and 2 * sum(live.size.get(base, 0) for base in kept) <= live.size[node]
+            and memory.version(inputs, here) == memory.version(inputs, first))
 
 
 def _is_simple(node: Node) -> bool:
