@@ -32,6 +32,7 @@ aten = torch.ops.aten
 LEAST = 2**24  # bytes of gradients that are worth the analysis
 TOGETHER = 2**20  # bytes of gradients of a piece, beside which the call of a kernel is nothing
 SMALL = 2**12  # bytes of a value that may be made earlier, whatever it is made of
+MOST = 16  # values that are tried to be made later
 PAYS = 0.97  # of peak memory, above which the graph stays as it is
 # kernels that fail for no values of their inputs, beside elementwise ones, views and `_backward`
 _SAFE = frozenset((
@@ -329,7 +330,7 @@ def _sink_large(graph: Graph, order: _Order) -> None:
     """
     tried: set[Node] = set()
     live, memory = Liveness(graph), Memory(graph)
-    while True:
+    while len(tried) < MOST:
         found = next((n for n in live.at_peak() if n not in tried and live.size[n] >= TOGETHER
                       and _can_sink(n, live, memory, order)), None)
         if found is None:

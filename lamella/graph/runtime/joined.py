@@ -6,6 +6,7 @@ gradients, all of them. Run as one with the updates, each gradient dies after it
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 
 import torch
@@ -15,7 +16,7 @@ from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.metadata import meta_of
 from ..ir.stages import Cut, Part, ending_of
 from ..passes.early_updates import update_early
-from .program import Run, program
+from .program import NoProgram, Run, extension, in_cpp
 
 aten = torch.ops.aten
 
@@ -33,11 +34,20 @@ class Joined:
     def __init__(self, graph: GraphModule, takes: list[int], gives: list[int], count: int):
         self.part, self._takes, self._gives = Part.whole(_marked(graph)), takes, gives
         self._count = count
-        self._run: Run = program(self.part)
+        self._run: Run | None = None
+        self.lower()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can run: in C++, where no interrupt ends it between two updates."""
+        return self._run is not None
 
     def lower(self) -> None:
-        """Run by what is built in C++, now that it is there."""
-        self._run = program(self.part)
+        """Run by what is built in C++, if it is there."""
+        built = extension.load()
+        if built is not None:
+            with contextlib.suppress(NoProgram):
+                self._run = in_cpp(self.part, built.make)
 
     def run(self, values: list[torch.Tensor]) -> bool:
         """Run both; their results are appended to `values`.
@@ -51,6 +61,7 @@ class Joined:
         Raises:
             Exception: if one fails afterwards.
         """
+        assert self._run is not None
         begun = torch.zeros(())
         try:
             found = self._run([*[values[i] for i in self._takes], begun])

@@ -127,8 +127,8 @@ class Plan:
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
-            if (self.joined is not None and number == self.changing - 1
-                    and stage.run is stage.replay):
+            if (self.joined is not None and self.joined.is_ready
+                    and number == self.changing - 1 and stage.run is stage.replay):
                 if self.joined.run(values):
                     return True
                 _put_back(streams, before)
