@@ -44,8 +44,8 @@ def batch(number, rows=slice(None)):
             Tensor(rng.integers(0, 4, 16)[rows], ms.int32))
 
 
-def train(rows=slice(None), dtype: ms.Type = ms.bfloat16, held: ms.Type = ms.float32, size=1, auto=lambda net: net,
-          compiled=False):
+def train(rows=slice(None), dtype: ms.Type = ms.bfloat16, held: ms.Type = ms.float32, size=1,
+          auto=lambda net: net, compiled=False):
     """Four steps of gradient descent: the size of a gradient counts, as it wouldn't in Adam."""
     net = auto(nn.WithLossCell(Net(dtype, held, size), nn.CrossEntropyLoss()))
     weights = net.trainable_params()
