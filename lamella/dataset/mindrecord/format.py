@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ...core.forking import Lock
 from ..errors import needs
 from . import encryption
 from .exceptions import MRMOpenError
@@ -25,6 +26,7 @@ from .exceptions import MRMOpenError
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25
 SCALARS = ("int32", "int64", "float32", "float64", "string")
 _WIDTHS = (1, 2, 4, 8)
+_opening = Lock()
 _INDEX_TYPES = {"int32": "INTEGER", "int64": "INTEGER", "float32": "NUMERIC",
                 "float64": "NUMERIC", "string": "TEXT", "bytes": "TEXT"}
 _COLUMNS = ("ROW_ID", "PAGE_ID_RAW", "PAGE_OFFSET_RAW", "PAGE_OFFSET_RAW_END", "ROW_GROUP_ID",
@@ -197,7 +199,9 @@ class File:
 
     def _read(self, page: int, start: int, end: int) -> bytes:
         if self._opened is None:
-            self._opened = os.open(self._plain, os.O_RDONLY)
+            with _opening:  # by one of the threads that read
+                if self._opened is None:
+                    self._opened = os.open(self._plain, os.O_RDONLY)
         place = self.header_size + page * self.page_size + start
         if end - start > os.fstat(self._opened).st_size:
             raise ValueError(f"the bytes {place} to {place + end - start} are beyond its end")
