@@ -19,6 +19,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ...core.forking import Lock
+from ...core.reading import read_up_to
 from ..errors import needs
 from . import encryption
 from .exceptions import MRMOpenError
@@ -152,7 +153,8 @@ class File:
         try:
             with open(self._plain, "rb") as opened:
                 size = struct.unpack("<Q", opened.read(8))[0]
-                self.header: dict[str, Any] = json.loads(opened.read(size if size < 1 << 28 else 0))
+                self.header: dict[str, Any] = json.loads(
+                    read_up_to(opened, size if size < 1 << 28 else 0))
             about = self.header["schema"][0]
             self.schema: dict[str, Any] = dict(about["schema"])
             self.blobs: list[str] = list(about["blob_fields"])
