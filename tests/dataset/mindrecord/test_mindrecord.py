@@ -249,9 +249,10 @@ def test_shuffled_files_keep_the_order_of_their_rows(tmp_path):
 
 
 def test_threads_open_a_file_once(written_by_mindspore):
-    before = len(os.listdir("/proc/self/fd"))
+    path = str(written_by_mindspore / "fx.mindrecord")
+    opened = pathlib.Path("/proc/self/fd")
     for _ in range(20):
-        file = File(str(written_by_mindspore / "fx.mindrecord"))
+        file = File(path)
         at_once(lambda _, file=file: file.row(0))
+        assert [os.path.realpath(one) for one in opened.iterdir()].count(path) == 1
         file.close()
-    assert len(os.listdir("/proc/self/fd")) == before
