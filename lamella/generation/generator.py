@@ -86,7 +86,7 @@ class Generator:
 
     def report(self) -> dict[str, int]:
         """The number of graphs, and how many runs of the decoder were recorded for them."""
-        graphs = [g for g in self._steps.graphs.values() if hasattr(g, "report")]
+        graphs = [g for g in list(self._steps.graphs.values()) if hasattr(g, "report")]
         return {"graphs": len(graphs),
                 "traces": sum(g.report()["traces"] for g in graphs)}  # type: ignore[attr-defined]
 
