@@ -184,6 +184,16 @@ class Plan:
             self.joined.lower()
 
     @property
+    def only_run(self) -> Run | None:
+        """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
+        if len(self.stages) != 1 or self.changing == 0 or self.exchanges or self.input_guards:
+            return None
+        stage = self.stages[0]
+        run = stage.run  # read once: another thread may replace it
+        return run if stage.backend in ("replay", "xla") and not isinstance(
+            run, Autotuner) else None
+
+    @property
     def waits(self) -> bool:
         """Whether there is nothing to do before a compilation has ended."""
         left = [stage for stage in self.stages if not stage.settled]
@@ -447,7 +457,8 @@ class Stage:
     def _decide(self, fastest: str, run: Run | None, is_sure: bool = True) -> None:
         """Run by a backend from now on; for later processes, too, if the times were clear."""
         assert self.native is not None and self.xla is not None
-        self.run = run or self.replay
+        # not a replay that `lower` has replaced meanwhile
+        self.run = self.replay if run is None or fastest == "replay" else run
         self.backend = fastest if run else "replay"
         self._known = None
         for code in (self.xla, self.native):
