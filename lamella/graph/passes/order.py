@@ -7,7 +7,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -46,14 +46,25 @@ LONG = 1.0  # seconds of a rewriting after which its trial waits for the next ca
 FORMAT = 14  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
-    """A rewriting, and convolutions as products of matrices on top of that."""
+    """A rewriting, and convolutions as products of matrices on top of that.
+
+    If there is more to time than fits in one call, the next one goes on with the graph of the first
+    rewriting, which compares results and takes as long as a few runs.
+    """
 
     def attempt(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
-        found = first(graph, inputs)
+        half_done: dict[Attempt, GraphModule] = graph.meta.get("half done", {})
+        found = half_done.pop(first, None)
         if found is None:
-            return None
-        simplify(found)
-        return convolutions(found, inputs)
+            found = first(graph, inputs)
+            if found is None:
+                return None
+            simplify(found)
+        try:
+            return convolutions(found, inputs)
+        except NotYet:
+            half_done[first] = found
+            raise
 
     return attempt
 
@@ -160,11 +171,13 @@ class Search:
         decisions: by names, whether a rewriting pays.
         best: the graph with those that do; None if it isn't made yet, or not needed any more.
         untried: a rewriting that took long, with its graph, which the next call tries.
+        half_done: graphs of rewritings that others build on, which the next call goes on with.
     """
 
     decisions: Decisions
     best: GraphModule | None = None
     untried: tuple[str, GraphModule] | None = None
+    half_done: dict[Attempt, GraphModule] = field(default_factory=dict)
 
     def open(self, best: GraphModule) -> GraphModule:
         """A copy of the best graph so far, as the result of a call that leaves some untried."""
@@ -183,6 +196,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
     if "search" not in recorded.meta:
         recorded.meta["search"] = Search(Decisions(graph, inputs))
     search: Search = recorded.meta["search"]
+    graph.meta["half done"] = search.half_done
     known, best, tried = search.decisions, search.best or graph, False
     if search.untried is not None:
         (name, other), search.untried = search.untried, None
@@ -224,6 +238,7 @@ def _settled(recorded: GraphModule, graph: GraphModule, inputs: Sequence[torch.T
         f"{name}: {'kept' if paid else 'left out'}" for name, paid in known.items()))
     known.keep()
     search.best = None
+    search.half_done.clear()
     best.meta["open"] = False
     return best
 

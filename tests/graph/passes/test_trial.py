@@ -125,6 +125,33 @@ def test_an_attempt_that_takes_long_is_tried_in_the_next_call(monkeypatch):
     assert seen == [(1, 0, True), (2, 0, True), (3, 0, True), (3, 1, True), (3, 1, False)]
 
 
+def test_a_rewriting_that_others_build_on_is_made_once(monkeypatch):
+    """Also if the other one has more to time than fits in a call."""
+    monkeypatch.setenv("LAMELLA_CACHE", "0")
+    made, waits = [], [True, True, True]
+    inputs = [torch.randn(4, 4)]
+    graph = recorded(slow, *inputs)
+
+    def first(graph, _):
+        made.append(1)
+        return recorded(lambda x: slow(x).clone(), *inputs)
+
+    def convolutions(graph, _):
+        if waits and waits.pop():
+            raise NotYet
+        return order.copied(graph)
+
+    monkeypatch.setattr(order, "convolutions", convolutions)
+    monkeypatch.setattr(order, "ATTEMPTS", {"both": order._with_products(first)})
+    monkeypatch.setattr(order, "pays", lambda *_: True)
+    for last in (False, False, False, True):
+        found = order.improve(graph, inputs, measure=True)
+        check_same(graph, found, inputs)
+        assert found.meta["open"] is not last
+    assert made == [1]
+    assert not graph.meta["search"].half_done
+
+
 def test_what_has_paid_is_made_once(monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", "0")
     made = []
