@@ -20,7 +20,7 @@ from ..ir.loop_halves import Joint, placeholders, with_inputs
 from .changes import Snapshot
 from .dry import has_changed, marks, running_dry
 from .held import data_of, set_data
-from .loop_masks import differentiated, mask_gradients
+from .loop_masks import differentiated
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
 
@@ -46,14 +46,12 @@ class BodyRecorder(Recorder):
         watch: who watches it then.
         is_strict: whether a loop in it that can't be transformed ends the recording.
         is_differentiable: whether all of its kernels are PyTorch's own.
-        choices: the nodes of the tape that take the value of one way of an `if`, with its test.
     """
 
     def __init__(self, inputs: Raws, around: Recorder):
         super().__init__(inputs)
         self._around = around
         self.is_differentiable, self.is_strict = True, around.is_strict
-        self.choices: list[tuple[Any, torch.Tensor]] = []
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
         self.is_differentiable &= func.namespace == "aten"
@@ -218,8 +216,6 @@ class Part:
             self.starts = [torch.ones_like(raw).detach() if raw.requires_grad and i in used
                            else None for i, raw in enumerate(self.outs)]
         self.wanted = [raw for raw in (*self.aliases, *recorder.constants) if raw.requires_grad]
-        mask_gradients([raw for raw, start in zip(self.outs, self.starts, strict=True)
-                        if start is not None], recorder.choices)
         pairs = [(raw, start) for raw, start in zip(self.outs, self.starts, strict=True)
                  if start is not None]
         # if its derivative is asked for, it is computed by kernels that have one

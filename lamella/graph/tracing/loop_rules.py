@@ -37,6 +37,7 @@ class Step(NamedTuple):
         halves: where that takes its inputs.
         inexact: the numbers of the carried values that may have a gradient.
         fixed: the numbers of the results through which no derivative flows.
+        replaced: the numbers of the carried values by which no step has a derivative.
     """
 
     loop: Loop
@@ -45,6 +46,7 @@ class Step(NamedTuple):
     halves: Halves | None = None
     inexact: Sequence[int] = ()
     fixed: frozenset[int] = frozenset()
+    replaced: Sequence[int] = ()
 
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
@@ -70,7 +72,8 @@ def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
                 len(its.kept) + len(its.elements) + len(its.started),
                 [empty_like(inputs[i]) for i in its.of_elements], None, steps,
                 backward=not backward, counted=steps is None)
-    return Step(loop, len(kept), back, its, joint.inexact)
+    return Step(loop, len(kept), back, its, joint.inexact,
+                replaced=[i for i in joint.inexact if i not in joint.gradients])
 
 
 def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run) -> Step:
