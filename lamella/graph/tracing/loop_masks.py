@@ -2,8 +2,8 @@
 
 Where an `if` in a loop takes one of two values, the tape gives the other one a gradient of 0, and
 so does a loop that takes no step to what its steps would have taken. Eagerly these get none: what
-they were computed from isn't differentiated, which may give no number. So for each node of the tape it
-is found under which condition its result is used, and what leaves the nodes of one condition is
+they were computed from isn't differentiated, which may give no number. So for each node of the tape
+it is found under which condition its result is used, and what leaves the nodes of one condition is
 masked by that.
 """
 
@@ -24,29 +24,41 @@ _KEEP_ZEROS = {f"{name}Backward{number}" for number in (0, 1) for name in (
 Flag = torch.Tensor | None  # whether something is used; None: in any case
 
 
-class Uses(NamedTuple):
-    """When a node of the tape uses what it is given, as in `Masks.note`."""
+class Use(NamedTuple):
+    """When a node of the tape uses one of its inputs: if a test holds, or if it doesn't.
+
+    Attributes:
+        test: a truth value.
+        way: 0 or 1.
+    """
 
     test: torch.Tensor
-    ways: Mapping[int, int]
+    way: int
 
 
 class Masks:
     """What the tape of a run has computed for nothing."""
 
     def __init__(self) -> None:
-        self._uses: dict[Any, Uses] = {}
+        self._uses: dict[Any, Mapping[int, Use]] = {}
 
-    def note(self, node: Any, test: torch.Tensor, ways: Mapping[int, int]) -> None:
+    def note(self, node: Any, uses: Mapping[int, Use]) -> None:
         """Note a node of the tape that may not use what it is given.
 
         Args:
             node: the node.
-            test: a truth value.
-            ways: for some of its inputs, by their numbers, when they are used: 0 if the test
-                holds, 1 if it doesn't.
+            uses: when it uses some of its inputs, by their numbers.
         """
-        self._uses[node] = Uses(test, ways)
+        self._uses[node] = uses
+
+    def conditions(self, outs: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor]
+                   ) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """The inputs, leaves of the tape, that outputs may not use, and whether they do."""
+        own = {id(raw) for raw in inputs}
+        used = self._used(_nodes_of(outs))
+        found = [(getattr(node, "variable", None), flag) for node, flag in used.items()
+                 if flag is not None]
+        return [(raw, flag) for raw, flag in found if raw is not None and id(raw) in own]
 
     @contextmanager
     def placed(self, outs: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor]
@@ -57,31 +69,34 @@ class Masks:
             outs: what is differentiated.
             inputs: by what.
         """
-        handles = self._masked([raw.grad_fn for raw in outs if raw.grad_fn is not None],
-                               {raw.grad_fn for raw in inputs})
+        handles = self._masked(_nodes_of(outs), {raw.grad_fn for raw in inputs})
         try:
             yield
         finally:
             for handle in handles:
                 handle.remove()
 
-    def _masked(self, roots: list[Any], ends: Collection[Any]) -> list[Any]:
-        order = _users_first(roots)
+    def _used(self, roots: list[Any]) -> dict[Any, Flag]:
+        """For each node, users first, whether its result is used; nothing if that is known."""
+        order, flags = _users_first(roots), _Flags()
         if self._uses.keys().isdisjoint(order):
-            return []
-        flags, handles, spoilt = _Flags(), [], set()
-        found: dict[Any, list[Flag]] = {root: [None] for root in roots}
+            return {}
         used: dict[Any, Flag] = {}
+        found: dict[Any, list[Flag]] = {root: [None] for root in roots}
         for node in order:
             flag = used[node] = flags.any_of(found[node])
-            uses = self._uses.get(node)
+            uses = self._uses.get(node, {})
             for place, (source, _) in enumerate(node.next_functions):
                 if source is not None:
-                    way = None if uses is None else uses.ways.get(place)
-                    found.setdefault(source, []).append(flag if way is None else flags.both(
-                        flag, flags.way(uses.test, way)))
-        for node in order:
-            flag = used[node]
+                    use = uses.get(place)
+                    found.setdefault(source, []).append(
+                        flag if use is None else flags.both(flag, flags.way(*use)))
+        return used
+
+    def _masked(self, roots: list[Any], ends: Collection[Any]) -> list[Any]:
+        handles, spoilt = [], set()
+        used = self._used(roots)
+        for node, flag in used.items():
             if flag is None or not (node in spoilt or node.name() not in _KEEP_ZEROS):
                 continue
             sources = [source for source, _ in node.next_functions]
@@ -103,15 +118,15 @@ class Masks:
     def _where(self, flag: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
         found = torch.where(flag, gradient, 0)
         if found.grad_fn is not None:  # of a derivative that is differentiated again
-            self.note(found.grad_fn, flag, {0: 0})
+            self.note(found.grad_fn, {0: Use(flag, 0)})
         return found
 
 
-def note_choice(node: Any, test: torch.Tensor, ways: Mapping[int, int]) -> None:
+def note_uses(node: Any, uses: Mapping[int, Use]) -> None:
     """Note a node of this thread's tape; see `Masks.note`."""
     if state.masks is None:
         state.masks = Masks()
-    state.masks.note(node, test, ways)
+    state.masks.note(node, uses)
 
 
 def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
@@ -136,6 +151,10 @@ def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
                 found.add(place)
                 left.append(place)
     return found
+
+
+def _nodes_of(raws: Iterable[torch.Tensor]) -> list[Any]:
+    return [raw.grad_fn for raw in raws if raw.grad_fn is not None]
 
 
 def _users_first(roots: list[Any]) -> list[Any]:

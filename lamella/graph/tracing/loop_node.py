@@ -17,7 +17,7 @@ from ...core.wrappers import functorch
 from ..ir.loop import Loop
 from ..ir.loop_undefined import without_undefined
 from .loop_batch import batched_of
-from .loop_masks import note_choice
+from .loop_masks import Use, note_uses
 from .loop_part import Call, Part, Raws, Unlike
 from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
 
@@ -109,8 +109,17 @@ def _derive(trace: Any, inputs: Raws, call: Call) -> None:
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
     """Run a loop that has its backward pass: its results but what is kept for that."""
-    found = _applied(step, values)
-    return [*found[:step.loop.carried + step.results], *([found[-1]] if counts else [])]
+    found, more = _applied(step, with_unused(step, values)), len(step.uses)
+    carried = step.loop.carried
+    return [*found[:carried - more], *found[carried:carried + step.results],
+            *([found[-1]] if counts else [])]
+
+
+def with_unused(step: Step, values: Raws) -> Raws:
+    """What a loop is called with, and that no step has used anything yet."""
+    last = step.loop.counted + step.loop.carried - len(step.uses)
+    return [*values[:last], *[torch.zeros((), dtype=torch.bool, device=values[0].device)
+                              for _ in step.uses], *values[last:]]
 
 
 def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
@@ -118,10 +127,12 @@ def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
     found: Any = Looped.apply(step, *values)
     loop, node = step.loop, next((raw.grad_fn for raw in found if raw.grad_fn is not None), None)
     if node is not None and (loop.counted or loop.counts):
-        count, first = values[0] if loop.counted else found[-1], int(loop.counted)
-        later = range(first + loop.carried, len(values))
-        note_choice(node, count > 0, {**dict.fromkeys(later, 0), **{
-            first + i: 1 for i in step.replaced}})
+        taken = (values[0] if loop.counted else found[-1]) > 0
+        first = int(loop.counted)
+        note_uses(node, {
+            **{i: Use(taken, 0) for i in range(first + loop.carried, len(values))},
+            **{first + i: Use(found[place], 0) for i, place in step.uses.items()},
+            **{first + i: Use(taken, 1) for i in step.replaced}})
     return found
 
 
@@ -177,9 +188,16 @@ class Looped(TapeFunction):
         values, made = _parted(ctx.saved_tensors, made)
         if step.backward is None or any(
                 g is not None for g in gradients[step.loop.carried + step.results:]):
+            first = step.loop.carried
             step = reverse_of(state.trace, step.loop, values, run_loop)
+            values = with_unused(step, values)
             found = _applied(step, values)
             made = list(found[step.loop.carried:])
+            more = len(step.uses)
+            pulled = _pulled(step, values, made,
+                             [*gradients[:first], *[None] * more, *gradients[first:]])
+            first += step.loop.counted
+            return (None, *pulled[:first], *pulled[first + more:])
         return (None, *_pulled(step, values, made, gradients))
 
     @staticmethod

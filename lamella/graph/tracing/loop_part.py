@@ -116,17 +116,24 @@ class Part:
         wanted: for each input whether the tape records what depends on it; None: on none.
         pulls: whether its backward pass is recorded, too.
         unread: the numbers of the carried values that nothing reads after the loop.
+        counts: whether it is to be known if any step has used a tensor from outside.
+        first: how many inputs aren't from outside; None: all.
 
     Attributes:
         aliases: what stands for the inputs.
         outs: what it gives: carried values, then `results` others; `ends` off the tape.
         recorder: of its kernels.
         sees_more: whether its backward pass would go on through what it was given from outside.
+        uses: the tensors from outside that a step may not use, each with one that stands for a
+            further carried value: whether a step before has used it.
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,
-                 pulls: bool = False, unread: Collection[int] = ()):
+                 pulls: bool = False, unread: Collection[int] = (),
+                 counts: Callable[[torch.Tensor], bool] = lambda _: False,
+                 first: int | None = None):
         self.trace, self.pulls, self._unread = trace, pulls, unread
+        self._counts, self._first = counts, len(inputs) if first is None else first
         with trace.recorder.pause(), untransformed():
             self.aliases = [raw.detach().contiguous() for raw in inputs]
             for raw, is_wanted in zip(self.aliases, wanted or (), strict=False):
@@ -141,6 +148,7 @@ class Part:
         self.wanted: Raws = []
         self.passes: dict[Node, int] = {}
         self.sees_more = False
+        self.uses: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def run(self, reach: Reachable, call: Call,
             inside: Callable[[], AbstractContextManager] = nullcontext) -> None:
@@ -195,7 +203,7 @@ class Part:
             self.results = len(found[1])
             self.ends = [raw.detach() for raw in self.outs]
             if self.pulls:
-                self._pull()
+                self._pull(len(found[0]))
         except CannotTrace as reason:
             if reason.cause is not Cause.DRY:
                 raise
@@ -204,15 +212,19 @@ class Part:
             return False
         return True
 
-    def _pull(self) -> None:
+    def _pull(self, carried: int) -> None:
         """Record the backward pass, from any gradients of the results."""
         recorder, nodes = self.recorder, self.recorder.graph.nodes
         self.sees_more = any(raw.grad_fn is not None for raw in recorder.constants)
         if self.sees_more:
             raise Unlike
-        last = next(iter(reversed(nodes)))
         with recorder.pause():
             used = differentiated(self.outs, self.aliases, self._unread)
+        if state.masks is not None:
+            count = self._carry_uses(carried, used)
+            used = {i if i < carried else i + count for i in used}
+        last = next(iter(reversed(nodes)))
+        with recorder.pause():
             self.starts = [torch.ones_like(raw).detach() if raw.requires_grad and i in used
                            else None for i, raw in enumerate(self.outs)]
         self.wanted = [raw for raw in (*self.aliases, *recorder.constants) if raw.requires_grad]
@@ -225,6 +237,26 @@ class Part:
             if node is last:
                 break
             self.passes[node] = 0
+
+    def _carry_uses(self, carried: int, used: Collection[int]) -> int:
+        """Have a further value carried for each tensor from outside that a step may not use."""
+        outside = [raw for raw in (*self.aliases[self._first:], *self.recorder.constants)
+                   if raw.requires_grad and self._counts(raw)]
+        found = state.masks.conditions([self.outs[i] for i in used], outside) if outside else []
+        nows = []
+        for raw, flag in found:
+            with self.recorder.pause():
+                before = torch.zeros((), dtype=torch.bool, device=flag.device)
+            self.uses.append((raw, before))
+            nows.append(before | flag)
+        self.outs[carried:carried] = nows
+        self.ends[carried:carried] = nows
+        return len(nows)
+
+    def ordered(self, carried: int, others: Raws) -> Raws:
+        """What stands for the inputs, carried values first, and then for other values."""
+        return [*self.aliases[:carried], *[before for _, before in self.uses],
+                *self.aliases[carried:], *others]
 
     def with_inputs(self, order: Raws) -> GraphModule:
         """The graph of it, with inputs in this order."""
@@ -247,7 +279,7 @@ class Part:
                              if raw is not None},
             {places[id(raw)]: next(ends) for raw, gradient in
              zip(self.wanted, self.gradients, strict=True) if gradient is not None},
-            [i for i, raw in enumerate(self.aliases[:carried]) if raw.requires_grad], self.passes)
+            [i for i, raw in enumerate(order[:carried]) if raw.requires_grad], self.passes)
 
     def _nodes(self, graph: GraphModule) -> dict[int, Node]:
         """The inputs of the graph, by the identity of their tensors."""
