@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
+from torch._functorch.utils import unwrap_dead_wrappers
 
 from ...core.state import state
 
@@ -90,7 +91,7 @@ class Masks:
                 if source is not None:
                     use = uses.get(place)
                     found.setdefault(source, []).append(
-                        flag if use is None else flags.both(flag, flags.way(*use)))
+                        flag if use is None else flags.both(flag, flags.way(flags.now(use.test), use.way)))
         return used
 
     def _masked(self, roots: list[Any], ends: Collection[Any]) -> list[Any]:
@@ -178,6 +179,13 @@ class _Flags:
     def __init__(self) -> None:
         self._known: dict[Any, torch.Tensor] = {}
         self._opposite: dict[int, int] = {}
+        self._now: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def now(self, test: torch.Tensor) -> torch.Tensor:
+        """A test without the transformations that have ended since."""
+        if id(test) not in self._now:
+            self._now[id(test)] = test, unwrap_dead_wrappers((test,))[0]
+        return self._now[id(test)][1]
 
     def way(self, test: torch.Tensor, place: int) -> torch.Tensor:
         """Whether the first or the second way is taken."""
