@@ -52,10 +52,10 @@ class Masks:
         """
         self._uses[node] = uses
 
-    def conditions(self, outs: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor]
+    def conditions(self, outs: Sequence[torch.Tensor], inputs: Iterable[torch.Tensor]
                    ) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """The inputs, leaves of the tape, that outputs may not use, and whether they do."""
-        own = {id(raw) for raw in inputs}
+        own = {id(raw) for raw in inputs} - {id(raw) for raw in outs}
         used = self._used(_nodes_of(outs))
         found = [(getattr(node, "variable", None), flag) for node, flag in used.items()
                  if flag is not None]
@@ -90,8 +90,8 @@ class Masks:
             for place, (source, _) in enumerate(node.next_functions):
                 if source is not None:
                     use = uses.get(place)
-                    found.setdefault(source, []).append(
-                        flag if use is None else flags.both(flag, flags.way(flags.now(use.test), use.way)))
+                    found.setdefault(source, []).append(flag if use is None else flags.both(
+                        flag, flags.way(flags.now(use.test), use.way)))
         return used
 
     def _masked(self, roots: list[Any], ends: Collection[Any]) -> list[Any]:

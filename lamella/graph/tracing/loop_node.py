@@ -109,17 +109,16 @@ def _derive(trace: Any, inputs: Raws, call: Call) -> None:
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
     """Run a loop that has its backward pass: its results but what is kept for that."""
-    found, more = _applied(step, with_unused(step, values)), len(step.uses)
-    carried = step.loop.carried
-    return [*found[:carried - more], *found[carried:carried + step.results],
+    found, carried = _applied(step, with_unused(step, values)), step.loop.carried
+    return [*found[:carried - step.more], *found[carried:carried + step.results],
             *([found[-1]] if counts else [])]
 
 
 def with_unused(step: Step, values: Raws) -> Raws:
     """What a loop is called with, and that no step has used anything yet."""
-    last = step.loop.counted + step.loop.carried - len(step.uses)
+    last = step.loop.counted + step.loop.carried - step.more
     return [*values[:last], *[torch.zeros((), dtype=torch.bool, device=values[0].device)
-                              for _ in step.uses], *values[last:]]
+                              for _ in range(step.more)], *values[last:]]
 
 
 def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
@@ -131,7 +130,8 @@ def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
         first = int(loop.counted)
         note_uses(node, {
             **{i: Use(taken, 0) for i in range(first + loop.carried, len(values))},
-            **{first + i: Use(found[place], 0) for i, place in step.uses.items()},
+            **{first + i: Use(found[place] if i >= loop.carried else found[place] | ~taken, 0)
+               for i, place in step.uses.items()},
             **{first + i: Use(taken, 1) for i in step.replaced}})
     return found
 
@@ -193,7 +193,7 @@ class Looped(TapeFunction):
             values = with_unused(step, values)
             found = _applied(step, values)
             made = list(found[step.loop.carried:])
-            more = len(step.uses)
+            more = step.more
             pulled = _pulled(step, values, made,
                              [*gradients[:first], *[None] * more, *gradients[first:]])
             first += step.loop.counted

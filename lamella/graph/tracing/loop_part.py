@@ -116,7 +116,8 @@ class Part:
         wanted: for each input whether the tape records what depends on it; None: on none.
         pulls: whether its backward pass is recorded, too.
         unread: the numbers of the carried values that nothing reads after the loop.
-        counts: whether it is to be known if any step has used a tensor from outside.
+        counts: whether it is to be known if steps have used a tensor from outside, or the carried
+            value of this number that the loop begins with.
         first: how many inputs aren't from outside; None: all.
 
     Attributes:
@@ -124,13 +125,14 @@ class Part:
         outs: what it gives: carried values, then `results` others; `ends` off the tape.
         recorder: of its kernels.
         sees_more: whether its backward pass would go on through what it was given from outside.
-        uses: the tensors from outside that a step may not use, each with one that stands for a
-            further carried value: whether a step before has used it.
+        uses: the carried values and tensors from outside that a step may not use, each with what
+            stands for a further carried value: whether the first step, or any, has used it.
+        more: what stands for further carried values.
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,
                  pulls: bool = False, unread: Collection[int] = (),
-                 counts: Callable[[torch.Tensor], bool] = lambda _: False,
+                 counts: Callable[[torch.Tensor | int], bool] = lambda _: False,
                  first: int | None = None):
         self.trace, self.pulls, self._unread = trace, pulls, unread
         self._counts, self._first = counts, len(inputs) if first is None else first
@@ -149,6 +151,7 @@ class Part:
         self.passes: dict[Node, int] = {}
         self.sees_more = False
         self.uses: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.more: Raws = []
 
     def run(self, reach: Reachable, call: Call,
             inside: Callable[[], AbstractContextManager] = nullcontext) -> None:
@@ -239,24 +242,37 @@ class Part:
             self.passes[node] = 0
 
     def _carry_uses(self, carried: int, used: Collection[int]) -> int:
-        """Have a further value carried for each tensor from outside that a step may not use."""
+        """Have a further value carried for each tensor that a step may not use.
+
+        One that the loop begins with is used by the first step, or never.
+        """
+        own = [raw for i, raw in enumerate(self.aliases[:carried])
+               if raw.requires_grad and self._counts(i)]
         outside = [raw for raw in (*self.aliases[self._first:], *self.recorder.constants)
                    if raw.requires_grad and self._counts(raw)]
-        found = state.masks.conditions([self.outs[i] for i in used], outside) if outside else []
-        nows = []
+        found = state.masks.conditions([self.outs[i] for i in used], [*own, *outside])
+        known, nows, begun = set(map(id, own)), [], None
         for raw, flag in found:
-            with self.recorder.pause():
-                before = torch.zeros((), dtype=torch.bool, device=flag.device)
+            if id(raw) in known:
+                begun = self._begins_false(flag) if begun is None else begun
+                flag = flag & ~begun
+            before = self._begins_false(flag)
             self.uses.append((raw, before))
             nows.append(before | flag)
+        if begun is not None:
+            nows.insert([raw is begun for raw in self.more].index(True), torch.ones_like(begun))
         self.outs[carried:carried] = nows
         self.ends[carried:carried] = nows
         return len(nows)
 
+    def _begins_false(self, like: torch.Tensor) -> torch.Tensor:
+        with self.recorder.pause():
+            self.more.append(torch.zeros((), dtype=torch.bool, device=like.device))
+        return self.more[-1]
+
     def ordered(self, carried: int, others: Raws) -> Raws:
         """What stands for the inputs, carried values first, and then for other values."""
-        return [*self.aliases[:carried], *[before for _, before in self.uses],
-                *self.aliases[carried:], *others]
+        return [*self.aliases[:carried], *self.more, *self.aliases[carried:], *others]
 
     def with_inputs(self, order: Raws) -> GraphModule:
         """The graph of it, with inputs in this order."""

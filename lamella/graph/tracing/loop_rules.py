@@ -39,8 +39,9 @@ class Step(NamedTuple):
         inexact: the numbers of the carried values that may have a gradient.
         fixed: the numbers of the results through which no derivative flows.
         replaced: the numbers of the carried values by which no step has a derivative.
-        uses: for some inputs from outside, by their numbers, that of the carried value which says
-            whether a step has used it. These carried values are further ones, and begin as False.
+        uses: for some carried values and inputs from outside, by their numbers, that of the
+            carried value which says whether a step has used it.
+        more: how many further carried values there are for that, which begin as False.
     """
 
     loop: Loop
@@ -51,6 +52,7 @@ class Step(NamedTuple):
     fixed: frozenset[int] = frozenset()
     replaced: Sequence[int] = ()
     uses: Mapping[int, int] = types.MappingProxyType({})
+    more: int = 0
 
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
@@ -81,14 +83,15 @@ def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
 
 
 def with_uses(part: Part, order: Raws, step: Step) -> Step:
-    """The loop of a recorded step, with what says which tensors from outside steps have used.
+    """The loop of a recorded step, with what says which tensors steps have used.
 
     Args:
         part: the step.
         order: its inputs.
     """
     places = {id(raw): i for i, raw in enumerate(order)}
-    return step._replace(uses={places[id(raw)]: places[id(before)] for raw, before in part.uses})
+    return step._replace(more=len(part.more), uses={
+        places[id(raw)]: places[id(before)] for raw, before in part.uses})
 
 
 def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run) -> Step:
@@ -108,10 +111,10 @@ def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run)
     part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True,
                 counts=lambda _: True, first=loop.carried + loop.stacks)
     part.derive(lambda raws: split(computed(loop.body, raws, run), loop.carried))
-    order, carried = part.ordered(loop.carried, []), loop.carried + len(part.uses)
+    order, carried = part.ordered(loop.carried, []), loop.carried + len(part.more)
     step = with_uses(part, order, pair(
         part.joint(order, carried, loop.stacks), order, loop.kept,
-        _with_more(loop, len(part.uses)), loop.steps, loop.backward, loop.counted))
+        _with_more(loop, len(part.more)), loop.steps, loop.backward, loop.counted))
     if not derivatives_follow():
         return step
     again = Part(trace, order, [raw.requires_grad for raw in order])

@@ -185,7 +185,9 @@ def _recorded(trace: Any, reach: Reachable, given: Given, taped: bool) -> tuple[
 
     def part() -> Part:
         return Part(trace, inputs, [taped] * len(inputs), taped, given.unread,
-                    lambda raw: is_inner or ends.original(raw) is not raw)
+                    lambda raw: is_inner or (
+                        given.carried[raw].grad_fn is not None if isinstance(raw, int)
+                        else ends.original(raw) is not raw))
 
     made = part()
     try:
@@ -246,7 +248,7 @@ def _plain(given: Given, made: Part, check: Part | None) -> tuple[Step, Raws]:
 def _pair(given: Given, made: Part, check: Part | None) -> tuple[Step, Raws]:
     """As `_plain`, with the backward pass."""
     outside, condition = _outside(made, check)
-    order, count = made.ordered(len(given.carried), outside), len(given.carried) + len(made.uses)
+    order, count = made.ordered(len(given.carried), outside), len(given.carried) + len(made.more)
     return with_uses(made, order, pair(
         made.joint(order, count, len(given.stacks)), order,
         [empty_like(raw) for raw in made.outs[count:]], condition, given.steps)), outside
@@ -254,11 +256,10 @@ def _pair(given: Given, made: Part, check: Part | None) -> tuple[Step, Raws]:
 
 def _outside(made: Part, check: Part | None) -> tuple[Raws, Any]:
     """What a step takes from outside, and the condition as a graph that takes it."""
-    befores = [before for _, before in made.uses]
-    starts = {id(raw) for raw in (*made.starts, *befores) if raw is not None}
+    starts = {id(raw) for raw in (*made.starts, *made.more) if raw is not None}
     outside = [raw for raw in made.recorder.constants if id(raw) not in starts]
     if check is None:
         return outside, None
     known = set(map(id, outside))
     outside += [raw for raw in check.recorder.constants if id(raw) not in known]
-    return outside, check.with_inputs([*check.aliases, *befores, *outside])
+    return outside, check.with_inputs([*check.aliases, *made.more, *outside])

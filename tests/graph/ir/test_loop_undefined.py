@@ -255,6 +255,34 @@ def of_no_way(a):
     return x.sum()
 
 
+def of_no_way_for_what_it_begins_with(a):
+    w = root(a - a)
+    x, y, t = a, w, 0 * a.sum()
+    while t < 3:
+        if a.max() < 3:
+            x = x + y
+        y = x.mean()
+        t = t + a.max()
+    return x.sum()
+
+
+def that_passes_it_on(a):
+    """Only later steps use what the loop begins with."""
+    x, y, z, t = a, a * a, a * 3, 0 * a.sum()
+    while t < 3:
+        if t > 1:
+            x, z = x + y + z, z * 0.5
+        else:
+            y = y
+        t = t + a.max()
+    return x.sum()
+
+
+@finds_loops
+def test_what_later_steps_use_has_its_gradient():
+    check(ms.grad(that_passes_it_on))
+
+
 def test_derivatives_of_many_that_take_no_step():
     """Each example has its own number of steps."""
     gradient = ms.grad(of_no_step_of_while_loop)
@@ -269,7 +297,8 @@ def test_derivatives_of_many_that_take_no_step():
 
 @finds_loops
 @pytest.mark.parametrize("fn", [of_no_step, of_no_step_of_while_loop, of_no_step_that_replaces,
-                                of_no_inner_step, of_no_way], ids=lambda fn: fn.__name__)
+                                of_no_inner_step, of_no_way,
+                                of_no_way_for_what_it_begins_with], ids=lambda fn: fn.__name__)
 @pytest.mark.parametrize("order", [1, 2])
 def test_what_no_step_takes_from_outside_has_no_gradient(fn, order):
     """The root of 0 has no derivative; it is used where there is a step, and else not."""
