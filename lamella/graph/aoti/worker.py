@@ -33,14 +33,15 @@ def main(folder: pathlib.Path) -> None:
         atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch
     os.environ["AOT_INDUCTOR_ENABLE_LINE_TABLES"] = "0"
-    warnings.simplefilter("ignore")
     compile_in(folder)
 
 
 def compile_in(folder: pathlib.Path) -> None:
     """As `main`, in a process that can import all that is needed."""
     try:
-        _compile(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _compile(folder)
     except Exception as error:
         for name in ("model.so", "digest"):
             (folder / name).unlink(missing_ok=True)
