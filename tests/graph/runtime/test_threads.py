@@ -127,6 +127,9 @@ def test_threads_that_call_first_at_once_share_one_graph():
     wanted = net(x).asnumpy()
     for found in together(*[lambda: [compiled(x).asnumpy() for _ in range(20)]] * 8):
         np.testing.assert_allclose(found, [wanted] * 20, rtol=1e-6)
+    # on a busy machine all calls may be over before five recordings were undisturbed
+    assert compiled.report()["traces"] <= 1
+    compiled(x)
     assert compiled.report()["traces"] == 1
 
 
