@@ -60,6 +60,13 @@ def test_drawn_noise_is_of_a_few_steps(density):
     assert 0 < np.abs(found - ONE * 2**15).max() < 8
 
 
+def test_noise_of_one_channel_is_drawn_from_it():
+    sound = np.float32([[0.9, -0.9]])
+    dither = A.Dither(A.DensityFunction.RPDF)
+    assert len({dither(sound).tobytes() for _ in range(40)}) == 2
+    assert dither(sound[:, :1]).shape == (1, 1) and dither(np.ones((3, 1))).shape == (3, 1)
+
+
 def test_a_spectrum_of_a_mel_scale_has_that_scale():
     bank = A.melscale_fbanks(33, 0.0, 8000.0, 8, 16000)
     wanted = np.swapaxes(np.swapaxes(POWERS, 1, 2) @ bank, 1, 2)
