@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.reading import read_json, reading
 from ..core.require import of_type
 from ..core.settings import Settings
 from ..tensors.random import get_seed as _global_seed
@@ -142,16 +142,20 @@ def set_callback_timeout(timeout: int) -> None:
 
 def load(file: str) -> None:
     """Read settings from a JSON file, as ``str(config)`` of MindSpore writes them."""
-    with open(file, encoding="utf-8") as opened:
-        found = json.load(opened)
+    found = read_json("config.load", file)
     names = {"rowsPerBuffer": None, "numParallelWorkers": "num_parallel_workers",
              "workerConnectorSize": None, "opConnectorSize": "prefetch_size", "seed": "seed",
              "monitorSamplingInterval": "monitor_sampling_interval",
              "numaEnable": "numa_enable"}
-    for name, value in found.items():
-        setting = names.get(name, name)
-        if setting in _VALUES:
-            _VALUES[setting] = value
+    with reading("config.load", file):
+        given = {names.get(name, name): value for name, value in found.items()}
+        given = {setting: value for setting, value in given.items() if setting in _DEFAULTS}
+        for setting, value in given.items():
+            kind = {"seed": int, "autotune_prefix": str}.get(setting, type(_DEFAULTS[setting]))
+            if type(value) is not kind or kind is int and value < 0:
+                raise ValueError(f"{setting} can't be {value!r}")
+    for setting, value in given.items():
+        _VALUES[setting] = value
 
 
 @checked_call("config.set_enable_autotune")

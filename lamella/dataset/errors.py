@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
+
+from ..core.reading import UNEXPECTED
 
 _RULE = "-" * 66
 
@@ -41,6 +45,19 @@ def in_pipeline(message: str) -> RuntimeError:
     return DataError(
         f"Exception thrown from dataset pipeline. Refer to 'Dataset Pipeline Error Message'. \n\n"
         f"{_RULE}\n- Dataset Pipeline Error Message: \n{_RULE}\n[ERROR] {message}\n")
+
+
+@contextmanager
+def taken_apart(what: str, path: str) -> Iterator[None]:
+    """A block in which `what` takes a file apart; whatever is wrong with that names the file."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, EOFError, csv.Error, *UNEXPECTED) as error:
+        why = "Failed to cast to Unicode string: " * isinstance(error, UnicodeDecodeError)
+        raise in_pipeline(f"{what}: {why}the file {path} can't be read: {type(error).__name__}: "
+                          f"{error}") from error
 
 
 def needs(extra: str, module: str, package: str | None = None) -> ModuleType:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
-from typing import Any, TextIO
+from typing import Any
 
+from ..core.forking import Lock
 from ..core.require import of_type
 
 __all__ = ["LineReader"]
+
+_opening = Lock()
 
 
 class LineReader:
@@ -42,8 +46,8 @@ class LineReader:
         with open(self.filename, "rb") as file:
             for line in file:
                 self.offsets.append(self.offsets[-1] + len(line))
-        self.offsets.pop()
-        self._file: TextIO | None = None
+        self._end = self.offsets.pop()
+        self._file: io.FileIO | None = None
 
     def __getitem__(self, line: int) -> str:
         return self.readline(line)
@@ -72,10 +76,17 @@ class LineReader:
         if not 1 <= line <= self.len():
             raise ValueError(f"Input line is not within the required interval of [1, "
                              f"{self.len()}].")
-        if self._file is None:
-            self._file = open(self.filename, encoding="utf-8")  # noqa: SIM115  (see `close`)
-        self._file.seek(self.offsets[line - 1])
-        return self._file.readline().removesuffix("\n")
+        start = self.offsets[line - 1]
+        end = self.offsets[line] if line < self.len() else self._end
+        # without a position in the file, which threads and forked processes would share
+        text = os.pread(self._opened().fileno(), end - start, start).decode("utf-8")
+        return io.StringIO(text, newline=None).readline().removesuffix("\n")
+
+    def _opened(self) -> io.FileIO:
+        with _opening:
+            if self._file is None:
+                self._file = open(self.filename, "rb", buffering=0)  # noqa: SIM115  (see `close`)
+            return self._file
 
     def close(self) -> None:
         """Close the file; reading opens it again."""

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ..core.dtype import Type
+from ..core.reading import read_json, reading
 from .arguments import checked_call
 from .checks import existing_file, string
 
@@ -33,8 +34,9 @@ class Schema:
         self.num_rows, self.dataset_type = None, ""
         if schema_file is not None:
             string("Schema", "schema_file", schema_file)
-            with open(existing_file(schema_file), encoding="utf-8") as opened:
-                self.from_json(json.load(opened))
+            content = read_json("Schema", existing_file(schema_file))
+            with reading("Schema", schema_file):
+                self.from_json(content)
 
     @checked_call("Schema.add_column")
     def add_column(self, name: str, de_type: Any, shape: list[int] | None = None) -> None:

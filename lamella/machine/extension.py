@@ -14,6 +14,7 @@ from types import ModuleType
 
 import torch
 
+from ..core.forking import Lock
 from . import background, cache, library
 
 PATIENCE = 1800.0  # seconds for building
@@ -43,16 +44,24 @@ class Extension:
         self.is_finished = False
         self._requested = False
         self._ready = True  # whether there may be a library to load
+        self._loading = Lock()
 
     def load(self) -> ModuleType | None:
         """The module, if it has been built in this process or an earlier one."""
+        if self._ready and self.module is None and self._loading.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._loading.release()
+        return self.module
+
+    def _look(self) -> None:
         if self._ready and self.module is None:
             self._ready = False  # until it is built: looking takes as long as a small step
             if is_wanted():
                 self._load()
             else:
                 self.is_finished = True
-        return self.module
 
     def request(self) -> None:
         """Have it built, unless that has been tried."""

@@ -9,6 +9,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable, Container
 
+from ..core.forking import Lock
 from .cache import cache_folder, key_of
 
 Key = tuple[str | int | bool, ...]
@@ -27,6 +28,7 @@ class Measured(dict[Key, str]):
         self.name, self.algorithms = name, known
         self._file: pathlib.Path | None = None
         self._read = False
+        self._file_lock = Lock()
 
     def find(self, key: Key, measure: Callable[[Key], str] | None = None) -> str | None:
         """The name for a key; if none is known, `measure` determines it.
@@ -38,14 +40,19 @@ class Measured(dict[Key, str]):
         found = self.get(key)
         if found is None and measure is not None:
             found = self[key] = measure(key)
-            self._save()
+            with self._file_lock:
+                self._save()
         return found
 
     def load(self) -> None:
         """Read the file of earlier processes, once; what can't be read is ignored."""
-        if self._read:
-            return
-        self._read = True
+        if not self._read:
+            with self._file_lock:  # what isn't read yet would be measured, and written over
+                if not self._read:
+                    self._read_file()
+                    self._read = True
+
+    def _read_file(self) -> None:
         folder = cache_folder()
         if folder is None:
             return
@@ -58,7 +65,7 @@ class Measured(dict[Key, str]):
     def _save(self) -> None:
         if self._file is None:
             return
-        text = json.dumps([[*key, algorithm] for key, algorithm in self.items()])
+        text = json.dumps([[*key, algorithm] for key, algorithm in list(self.items())])
         with contextlib.suppress(OSError):
             number, name = tempfile.mkstemp(dir=self._file.parent, prefix="draft-")
             with os.fdopen(number, "w", encoding="utf-8") as file:

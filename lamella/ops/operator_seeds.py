@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.forking import Lock
 from ..core.require import int_at_least_0
 from ..tensors.random import get_seed, when_seeded
 
@@ -11,6 +12,7 @@ __all__ = ["_get_graph_seed", "_get_seed", "_set_prim_op_user_data"]
 
 _STEP = 533_697_028  # between the seeds of two operators of one kind, as in MindSpore
 _LARGEST = 2**31 - 1
+_counting = Lock()
 _made: dict[tuple[str, int], int] = {}  # how many got seeds since the global seed was set
 when_seeded(_made.clear)
 
@@ -30,7 +32,8 @@ def _get_graph_seed(op_seed: int | None, kernel_name: str) -> tuple[int, int]:
     if seed is None and own == 0:
         return 0, 0
     own = int_at_least_0(own, "seed", kernel_name)
-    count = _made[kernel_name, own] = _made.get((kernel_name, own), -1) + 1
+    with _counting:
+        count = _made[kernel_name, own] = _made.get((kernel_name, own), -1) + 1
     whole = 0 if seed is None else seed or 87_654_321
     return whole % _LARGEST, (own + count * _STEP) % _LARGEST
 

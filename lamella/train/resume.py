@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..core import log
+from ..core.reading import reading
 from ..nn.cell import Cell
 from ..nn.checks import of_type
 from ..tensors import random as streams
@@ -84,7 +85,8 @@ def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but 'save_run' did not "
                          f"write it.")
-    state = state_in(text)
+    with reading("load_run", path):
+        state = state_in(text)
     check_names("load_run", path, {p.name for _, p in network.parameters_and_names()}, set(found))
     load_param_into_net(network, found, strict_load=True)
     return put_back(state, rows)
@@ -98,8 +100,17 @@ def run_state(rows: Any, more: dict[str, Any]) -> str:
 
 
 def state_in(text: str) -> dict[str, Any]:
-    """What a text of `run_state` holds."""
-    return _unpacked(json.loads(text))
+    """What a text of `run_state` holds.
+
+    Raises:
+        ValueError, TypeError, LookupError, AttributeError, RecursionError: if it is another text.
+    """
+    state = _unpacked(json.loads(text))
+    if not isinstance(state, dict) or not {"more", "rows", "python", "random"} <= set(state):
+        raise ValueError("it has no state of a run")
+    random.Random().setstate(state["python"])  # before anything is changed
+    np.random.RandomState().set_state(state["random"]["numpy"])
+    return state
 
 
 def put_back(state: dict[str, Any], rows: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 import os
 from typing import Any
 
+from ..core.reading import read_json, reading
 from ..parallel.parameter_layout import ParameterLayout
 from .atomic_file import replacing
 from .wire_format import Fields, Message, bytes_field, parse, varint_field, write
@@ -77,21 +78,24 @@ def build_searched_strategy(strategy_filename: str) -> dict[str, Message]:
     if not path.endswith(".json"):
         items = _read(path, "build_searched_strategy", _MAP).parallel_layout_item  # type: ignore
         return {item.param_name: item.parallel_layouts for item in items}
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    found = {}
-    for name, item in content.get("parallel_layout_item", {}).items():
-        maps = item["tensor_map"]
-        nested = any(isinstance(each, list) for each in maps)
-        found[name] = Message(
-            dev_matrix=[Message(dim=list(item["dev_matrix"]))],
-            tensor_map=[Message(dim=each if isinstance(each, list) else [each]) for each in maps]
-            if nested else [Message(dim=list(maps))],
-            param_split_shape=[Message(dim=list(item.get("param_split_shape", [])))],
-            indices_offset=[Message(dim=list(item.get("indices_offset", [])))],
-            field=item.get("field", 0), opt_weight_shard_step=item.get("opt_weight_shard_step", 0),
-            opt_weight_shard_size=item.get("opt_weight_shard_size", 0))
-    return found
+    content = read_json("build_searched_strategy", path)
+    with reading("build_searched_strategy", path):
+        return {name: _described(item)
+                for name, item in content.get("parallel_layout_item", {}).items()}
+
+
+def _described(item: dict[str, Any]) -> Message:
+    """The layout of a Parameter in JSON, as a message."""
+    maps = item["tensor_map"]
+    nested = any(isinstance(each, list) for each in maps)
+    return Message(
+        dev_matrix=[Message(dim=list(item["dev_matrix"]))],
+        tensor_map=[Message(dim=each if isinstance(each, list) else [each]) for each in maps]
+        if nested else [Message(dim=list(maps))],
+        param_split_shape=[Message(dim=list(item.get("param_split_shape", [])))],
+        indices_offset=[Message(dim=list(item.get("indices_offset", [])))],
+        field=item.get("field", 0), opt_weight_shard_step=item.get("opt_weight_shard_step", 0),
+        opt_weight_shard_size=item.get("opt_weight_shard_size", 0))
 
 
 def restore_group_info_list(group_info_file_name: str) -> list[int]:
@@ -152,13 +156,13 @@ def merge_pipeline_strategys(src_strategy_dirs: str, dst_strategy_file: str) -> 
 
 def _stage_content(path: str, name: str) -> tuple[int, dict[str, Any]]:
     """The stage that a file in JSON is of, and its items; names of Parameters tell the stage."""
-    with open(path, encoding="utf-8") as file:
-        content = json.load(file)
-    layouts, strategies = (content.get(f"parallel_{kind}_item", {}) for kind in (
-        "layout", "strategy"))
-    if not layouts or not strategies:
-        raise ValueError(f"For '{name}', the strategy file {path} is empty.")
-    stage = next(iter(strategies.values())).get("stage", 0)
+    content = read_json(name, path)
+    with reading(name, path):
+        layouts, strategies = (content.get(f"parallel_{kind}_item", {}) for kind in (
+            "layout", "strategy"))
+        if not layouts or not strategies:
+            raise ValueError(f"For '{name}', the strategy file {path} is empty.")
+        stage = next(iter(strategies.values())).get("stage", 0)
     return stage, {"parallel_strategy_item": strategies, "parallel_layout_item": {
         f"{stage}-{key}": value for key, value in layouts.items()}}
 

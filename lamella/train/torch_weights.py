@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..core.reading import read_json
 from ..core.require import of_type
 from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
@@ -197,15 +197,14 @@ def _inside(folder: str) -> str:
 def _read_parts(index: str) -> dict[str, torch.Tensor]:
     """The tensors of the files that an index names, all of which lie beside it."""
     try:
-        with open(index, encoding="utf-8") as file:
-            places = json.load(file)["weight_map"]
+        places = read_json("load_torch_weights", index)["weight_map"]
         parts = sorted({str(part) for part in places.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"For 'load_torch_weights', '{index}' is no index of files of weights."
                          ) from error
     values: dict[str, torch.Tensor] = {}
     for part in parts:
-        if os.path.basename(part) != part:
+        if os.path.basename(part) != part or not part:
             raise ValueError(f"For 'load_torch_weights', '{index}' names '{part}', which doesn't "
                              f"lie beside it.")
         values |= _read_path(os.path.join(os.path.dirname(index), part))

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ..communication import settings
+from ..core.reading import read_json, reading
 from ..core.require import of_type
 from ..nn.cell import Cell
 from ..parallel.parameter_layout import ParameterLayout
@@ -191,9 +192,9 @@ def _files_in(folder: str) -> list[str]:
     names = sorted(name for name in os.listdir(folder) if name.endswith(".safetensors"))
     index = os.path.join(folder, _INDEX)
     if os.path.isfile(index):
-        with open(index, encoding="utf-8") as file:
-            content = json.load(file)
-        used = set(content.get("weight_map", content).values())
+        content = read_json("load_distributed_checkpoint", index)
+        with reading("load_distributed_checkpoint", index):
+            used = set(content.get("weight_map", content).values())
         return [name for name in names if name in used or name == _OTHERS]
     if len([name for name in names if name != _OTHERS]) != 1:
         raise ValueError(f"For 'load_distributed_checkpoint', the folder '{folder}' must have one "

@@ -1,5 +1,7 @@
 """Lines by their number, and pictures of boxes."""
 
+import multiprocessing
+import os
 import pickle
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 import lamella.dataset as ds
 from lamella.dataset.browsing import imshow_det_bbox
+from tests.threads import at_once
 
 
 @pytest.fixture
@@ -71,3 +74,38 @@ def test_boxes_masks_and_scores(tmp_path):
 def test_other_forms_are_refused(tmp_path, args, given):
     with pytest.raises(AssertionError, match="'imshow_det_bbox'"):
         drawn(tmp_path, *args, **given)
+
+
+def test_threads_and_forked_processes_read_by_one_reader(tmp_path):
+    path = tmp_path / "lines"
+    path.write_text("".join(f"{number} {'x' * (number % 50)}\n" for number in range(1, 501)))
+    reader = ds.LineReader(str(path))
+
+    def wrong(_=None):
+        return [number for number in range(1, 501)
+                if reader.readline(number) != f"{number} {'x' * (number % 50)}"]
+
+    assert at_once(wrong) == [[]] * 6
+    fork = multiprocessing.get_context("fork")
+    children = [fork.Process(target=lambda: os._exit(bool(wrong()))) for _ in range(3)]
+    for child in children:
+        child.start()
+    assert not wrong()
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0, 0, 0]
+    reader.close()
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\n", "a\rb\nc", "ä\nö", "", "\n\n"])
+def test_ends_of_lines(tmp_path, text):
+    path = tmp_path / "lines"
+    path.write_bytes(text.encode())
+    reader = ds.LineReader(str(path))
+    found = []
+    for start in reader.offsets:
+        with open(path, encoding="utf-8") as file:
+            file.seek(start)
+            found.append(file.readline().removesuffix("\n"))
+    assert list(reader) == found
+    reader.close()

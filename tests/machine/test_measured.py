@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lamella.machine.measured import Measured
+from tests.threads import at_once
 
 ALGORITHMS = {"torch", "other"}
 
@@ -38,3 +39,19 @@ def test_damaged_files_are_as_none(monkeypatch, tmp_path, text):
     again = Measured("things", ALGORITHMS)
     assert again.find((1,)) is None
     assert again.find((1,), lambda _: "torch") == "torch"
+
+
+def test_threads_measure_and_keep_all(monkeypatch, tmp_path):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    for number in range(3):
+        first = Measured(f"things{number}", ALGORITHMS)
+        for i in range(50):
+            first[(i, "a")] = "torch"
+        first.find((0, "b"), lambda _: "other")
+        again = Measured(f"things{number}", ALGORITHMS)
+        found = at_once(lambda thread, again=again: [
+            again.find((0, "b")), *(again.find((thread, i), lambda _: "other") for i in range(8))])
+        assert found == [["other"] * 9] * 6
+        kept = Measured(f"things{number}", ALGORITHMS)
+        kept.load()
+        assert len(kept) == 51 + 6 * 8

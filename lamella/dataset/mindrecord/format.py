@@ -18,6 +18,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ...core.forking import Lock
+from ...core.reading import read_up_to
 from ..errors import needs
 from . import encryption
 from .exceptions import MRMOpenError
@@ -25,6 +27,7 @@ from .exceptions import MRMOpenError
 HEADER_SIZE, PAGE_SIZE = 1 << 24, 1 << 25
 SCALARS = ("int32", "int64", "float32", "float64", "string")
 _WIDTHS = (1, 2, 4, 8)
+_opening = Lock()
 _INDEX_TYPES = {"int32": "INTEGER", "int64": "INTEGER", "float32": "NUMERIC",
                 "float64": "NUMERIC", "string": "TEXT", "bytes": "TEXT"}
 _COLUMNS = ("ROW_ID", "PAGE_ID_RAW", "PAGE_OFFSET_RAW", "PAGE_OFFSET_RAW_END", "ROW_GROUP_ID",
@@ -150,7 +153,8 @@ class File:
         try:
             with open(self._plain, "rb") as opened:
                 size = struct.unpack("<Q", opened.read(8))[0]
-                self.header: dict[str, Any] = json.loads(opened.read(size if size < 1 << 28 else 0))
+                self.header: dict[str, Any] = json.loads(
+                    read_up_to(opened, size if size < 1 << 28 else 0))
             about = self.header["schema"][0]
             self.schema: dict[str, Any] = dict(about["schema"])
             self.blobs: list[str] = list(about["blob_fields"])
@@ -197,7 +201,9 @@ class File:
 
     def _read(self, page: int, start: int, end: int) -> bytes:
         if self._opened is None:
-            self._opened = os.open(self._plain, os.O_RDONLY)
+            with _opening:  # by one of the threads that read
+                if self._opened is None:
+                    self._opened = os.open(self._plain, os.O_RDONLY)
         place = self.header_size + page * self.page_size + start
         if end - start > os.fstat(self._opened).st_size:
             raise ValueError(f"the bytes {place} to {place + end - start} are beyond its end")

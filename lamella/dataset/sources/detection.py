@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from ..checks import existing_file, string
-from ..errors import in_pipeline
+from ..errors import in_pipeline, taken_apart
 from ..samplers import PKSampler
 from .files import FilesDataset, file_bytes, folder, picture
 
@@ -156,10 +156,15 @@ class CocoDataset(FilesDataset):
         try:
             with open(self.annotation_file, encoding="utf-8") as opened:
                 found = json.load(opened)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise in_pipeline(f"Invalid annotation file, Coco Dataset annotation file:"
                               f"{self.annotation_file} load failed, error description: "
                               f"{error}") from error
+        with taken_apart("CocoDataset", self.annotation_file):
+            return self._marked(found)
+
+    def _marked(self, found: Any) -> list[Any]:
+        """The pictures that have marks, with these, of what the file says."""
         names = {self._of(image, "id"): self._of(image, "file_name")
                  for image in self._of(found, "images")}
         marked: dict[Any, list[dict[str, Any]]] = {i: [] for i in names}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, in_pipeline
+from ..errors import DataError, in_pipeline, taken_apart
 from ..numbers import Mt19937
 from ..order import Buffer, Row, Table, rows_from
 from ..rows import as_row
@@ -140,16 +140,10 @@ class LinesDataset(SourceDataset):
         raise NotImplementedError
 
     def _checked(self, path: str) -> Iterator[Row]:
-        try:
+        with taken_apart(type(self).__name__, path):
             kind = rows_from((_alone, path))
             rows = self._read(path)
             yield from map(kind, rows if self._arrays else map(as_row, rows))
-        except DataError:
-            raise
-        except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError) as error:
-            why = "Failed to cast to Unicode string: " * isinstance(error, UnicodeDecodeError)
-            raise in_pipeline(f"{type(self).__name__}: {why}the file {path} can't be read: "
-                              f"{type(error).__name__}: {error}") from error
 
     def total(self) -> int:
         """How many rows all files have."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import existing_file, one_of
-from ..errors import in_pipeline
+from ..errors import in_pipeline, taken_apart
 from ..samplers import PKSampler
 from ..vision.conversion import decoded
 from .files import FilesDataset, folder, picture
@@ -284,10 +284,11 @@ class ManifestDataset(FilesDataset):
         self.class_indexing, self.decode = class_indexing, decode
 
     def _list(self) -> list[Any]:
-        with open(self.dataset_file, encoding="utf-8") as opened:
-            entries = [json.loads(line) for line in opened if line.strip()]
-        found = [(entry["source"], [one["name"] for one in entry.get("annotation", [])])
-                 for entry in entries if str(entry.get("usage")).lower() == self.usage]
+        with taken_apart("ManifestDataset", self.dataset_file):
+            with open(self.dataset_file, encoding="utf-8") as opened:
+                entries = [json.loads(line) for line in opened if line.strip()]
+            found = [(entry["source"], [one["name"] for one in entry.get("annotation", [])])
+                     for entry in entries if str(entry.get("usage")).lower() == self.usage]
         if self.class_indexing is None:
             classes = sorted({name for _, names in found for name in names})
             self.class_indexing = {name: number for number, name in enumerate(classes)}

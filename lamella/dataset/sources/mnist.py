@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.reading import read_up_to
 from ..checks import one_of
 from ..errors import in_pipeline
 from ..source_arguments import select_sampler
@@ -38,7 +39,8 @@ def read_idx(path: str, rank: int) -> np.ndarray:
             size = math.prod(shape) * np.dtype(_TYPES[kind]).itemsize
             if not path.endswith(".gz") and size != os.path.getsize(path) - 4 - 4 * found:
                 raise ValueError(f"it has no {size} bytes, which the shape {shape} takes")
-            data = opened.read(size)  # what is compressed is unpacked as far as the shape says
+            # what is compressed is unpacked as far as the shape says
+            data = read_up_to(opened, size)
         return np.frombuffer(data, _TYPES[kind]).reshape(shape)
     except (OSError, struct.error, ValueError, EOFError, zlib.error) as error:
         raise in_pipeline(f"The file {path} can't be read as IDX: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import existing_file, one_of
-from ..errors import in_pipeline
+from ..errors import in_pipeline, taken_apart
 from .files import picture
 from .images import FolderDataset
 from .photographs import matrices
@@ -62,7 +62,7 @@ class CityscapesDataset(FolderDataset):
         image = picture(item[0], self.decode)
         if self.task != "polygon":
             return image, picture(item[1], self.decode)
-        with open(item[1], encoding="utf-8") as opened:
+        with taken_apart("CityscapesDataset", item[1]), open(item[1], encoding="utf-8") as opened:
             polygons = json.load(opened)
         return image, json.dumps(polygons, sort_keys=True, separators=(",", ":"))
 

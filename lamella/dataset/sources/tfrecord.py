@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.reading import read_up_to
 from ..checks import one_of
 from ..errors import in_pipeline
 from ..samplers import Shuffle
@@ -33,7 +34,7 @@ def records(path: str, compression: str | None = None) -> Iterator[bytes]:
                     raise in_pipeline(f"The file {path} is damaged, or no TFRecord: at byte "
                                       f"{place}.")
                 size = struct.unpack("<Q", head[:8])[0]
-                body = opened.read(size + 4) if size < _LARGEST else b""
+                body = read_up_to(opened, size + 4) if size < _LARGEST else b""
                 if len(body) < size + 4 or _masked(body[:-4]) != struct.unpack("<I", body[-4:])[0]:
                     raise in_pipeline(f"The file {path} is damaged: the record at byte {place}.")
                 place += 16 + size

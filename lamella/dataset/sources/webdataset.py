@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import tarfile
 import threading
+import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.reading import UNEXPECTED
 from ..errors import DataError, in_pipeline
 from ..order import Row, Table
 from ..rows import as_row
@@ -129,7 +132,7 @@ class WebDataset(PiecewiseDataset):
         except DataError as error:
             raise in_pipeline(f"WebDataset: the member {key}.{name} of {path} can't be decoded: "
                               f"{error}") from error
-        except (ValueError, EOFError) as error:
+        except (EOFError, tokenize.TokenError, *UNEXPECTED) as error:
             raise in_pipeline(f"WebDataset: the member {key}.{name} of {path} can't be decoded: "
                               f"{type(error).__name__}: {error}") from error
 
@@ -228,10 +231,21 @@ def _json(data: bytes) -> Any:
     return found if isinstance(found, dict) else np.asarray(found)
 
 
+def _array(data: bytes) -> np.ndarray:
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
+        np.lib.format.read_array_header_2_0)
+    shape, _, kind = header(file)
+    if any(size < 0 for size in shape) or math.prod(shape) * kind.itemsize > len(data):
+        raise ValueError(f"an array of {kind} and the shape {shape} isn't there")
+    return np.load(io.BytesIO(data), allow_pickle=False)
+
+
 _DECODERS: dict[str, Callable[[bytes], Any]] = {
     **dict.fromkeys(("jpg", "jpeg", "png", "bmp", "webp", "ppm", "pgm", "tif", "tiff"), _picture),
     **dict.fromkeys(("cls", "cls2", "index", "id"), lambda data: np.array(int(data), np.int64)),
     **dict.fromkeys(("txt", "text"), lambda data: np.array(data.decode())),
     "json": _json,
-    "npy": lambda data: np.load(io.BytesIO(data), allow_pickle=False),
+    "npy": _array,
 }

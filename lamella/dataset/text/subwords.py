@@ -183,10 +183,12 @@ class SentencePieceTokenizer(TextTensorOperation):
         of_type(out_type, SPieceTokenizerOutType, "out_type", "SentencePieceTokenizer")
         self.mode, self.out_type = mode, out_type
         processor = needs("text", "sentencepiece").SentencePieceProcessor
-        if isinstance(mode, str):
-            self._processor = processor(model_file=existing_file(mode))
-        else:
-            self._processor = processor(model_proto=mode.model)
+        try:
+            self._processor = processor(model_file=existing_file(mode)) if isinstance(
+                mode, str) else processor(model_proto=mode.model)
+        except (OSError, RuntimeError) as error:
+            raise RuntimeError(f"For 'SentencePieceTokenizer', the model {mode!r} can't be read: "
+                               f"{error}") from error
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The pieces or their ids."""

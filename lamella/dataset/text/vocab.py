@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.reading import reading
 from ..arguments import checked_call
 from ..checks import LARGEST, in_interval, of_type
 from ..node import Dataset
@@ -103,7 +104,7 @@ class Vocab:
             raise ValueError(f"For 'Vocab.from_file', 'vocab_size' must be a positive int, but got "
                              f"{vocab_size!r}.")
         words = []
-        with open(file_path, encoding="utf-8") as opened:
+        with reading("Vocab.from_file", file_path), open(file_path, encoding="utf-8") as opened:
             for line in opened:
                 line = line.rstrip("\r\n")
                 words.append(line.split(delimiter)[0] if delimiter else line)
@@ -205,7 +206,8 @@ class Vectors:
         """
         cls._check_file(file_path)
         made = cls()
-        with open(file_path, encoding="utf-8") as opened:
+        with reading(f"{cls.__name__}.from_file", file_path), open(
+                file_path, encoding="utf-8") as opened:
             for number, line in enumerate(opened):
                 word, *values = line.rstrip().split(" ")
                 if number == 0 and len(values) == 1:

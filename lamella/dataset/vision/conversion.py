@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import Type, dtype_to_nptype
+from ...core.reading import UNEXPECTED
 from ..checks import boolean, choice, number, numpy_type, string
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow
@@ -57,7 +58,7 @@ class Decode(ImageOperation):
         if self.to_pil:
             try:
                 return pillow().open(io.BytesIO(value.tobytes())).convert("RGB")
-            except OSError as error:
+            except (OSError, SyntaxError, pillow().DecompressionBombError, *UNEXPECTED) as error:
                 raise ValueError(f"Decode: the bytes are no image: {error}") from error
         return decoded(value)
 
@@ -69,10 +70,23 @@ def decoded(data: np.ndarray) -> np.ndarray:
     if data[:2].tobytes() == b"\xff\xd8" and b"\xff\xd9" not in data[-4096:].tobytes():
         raise RuntimeError("Decode: the JPEG data ends too early; the file is damaged.")
     flags = cv().IMREAD_COLOR | cv().IMREAD_IGNORE_ORIENTATION
-    image = cv().imdecode(np.ascontiguousarray(data), flags)
+    image = decoded_as(data, flags)
     if image is None:
         raise RuntimeError("Decode: the bytes are no image, or the file is damaged.")
     return cv().cvtColor(image, cv().COLOR_BGR2RGB, dst=image)
+
+
+def decoded_as(data: np.ndarray, flags: int) -> Any:
+    """What OpenCV makes of an encoded file's bytes; None if they are no image.
+
+    Raises:
+        RuntimeError: if it refuses the image, as one of 2^30 pixels and more.
+    """
+    try:
+        return cv().imdecode(np.ascontiguousarray(data), flags)
+    except cv().error as error:
+        why = str(error).strip()
+        raise RuntimeError(f"Decode: OpenCV can't decode the image: {why}") from error
 
 
 class ToTensor(ImageOperation):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...tensors.tensor import Tensor
 from ..transforms.operation import is_pillow
-from .conversion import decoded
+from .conversion import decoded, decoded_as
 from .enums import (  # noqa: F401  (programs look for them here)
     AutoAugmentPolicy,
     Border,
@@ -65,10 +65,13 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
     if not isinstance(mode, ImageReadMode):
         raise TypeError(f"Input mode is not of type {ImageReadMode}, but got: {type(mode)}.")
     data = np.fromfile(_existing(filename, "read_image"), np.uint8)
-    if mode is ImageReadMode.COLOR:
-        return decoded(data)
     flag = cv().IMREAD_GRAYSCALE if mode is ImageReadMode.GRAYSCALE else cv().IMREAD_UNCHANGED
-    image = cv().imdecode(data, flag) if data.size else None
+    try:
+        if mode is ImageReadMode.COLOR:
+            return decoded(data)
+        image = decoded_as(data, flag) if data.size else None
+    except RuntimeError as error:
+        raise RuntimeError(f"Read image: {filename}: {error}") from error
     if image is None:
         raise RuntimeError(f"Read image: {filename} is no image, or it is damaged.")
     if image.ndim == 2:

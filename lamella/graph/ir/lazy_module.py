@@ -10,6 +10,9 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.immutable_collections import immutable_dict
 from torch.fx.node import map_arg
 
+from ...core.forking import Lock
+
+_generating = Lock()
 _numbers = itertools.count()  # names are unique across graphs
 _NO_NAMES = immutable_dict()
 
@@ -78,7 +81,9 @@ class LazyModule(GraphModule):
             del type(self).forward
 
     def forward(self, *inputs: Any) -> Any:
-        super().recompile()  # replaces `forward` of the class
+        with _generating:  # threads may call it first at the same time
+            if "forward" not in vars(type(self)):
+                super().recompile()  # puts another `forward` into the object's class
         return type(self).forward(self, *inputs)
 
 

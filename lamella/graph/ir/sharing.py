@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import torch
 from torch.fx import GraphModule
@@ -51,6 +52,18 @@ class Ranges:
         self.written[first:last] = [written]
 
 
+class Fixed(NamedTuple):
+    """The inputs that rarely change.
+
+    Attributes:
+        memory: where they lie.
+        clash: whether they share memory that is mutated.
+    """
+
+    memory: Ranges
+    clash: bool
+
+
 class Sharing:
     """The check that mutated inputs of a graph share no memory.
 
@@ -70,23 +83,21 @@ class Sharing:
         self._given = [i for i in used if i < arguments]
         self._fixed = [i for i in used if arguments <= i < arguments + fixed]
         self._others = [i for i in used if i >= arguments + fixed]
-        self._memory = Ranges()
-        self._clash = False
 
-    def found(self, values: list[torch.Tensor], anew: bool = True) -> bool:
+    def fixed(self, values: list[torch.Tensor]) -> Fixed:
+        """What `found` has to know of the fixed ones among all inputs."""
+        memory = Ranges()
+        return Fixed(memory, bool(self.written) and self._meet(values, self._fixed, memory))
+
+    def found(self, values: list[torch.Tensor], fixed: Fixed) -> bool:
         """Whether mutated memory is shared.
 
         Args:
             values: all inputs.
-            anew: whether the fixed ones may have changed since the last call.
+            fixed: as `fixed` gives it for the same fixed ones.
         """
-        if not self.written:
-            return False
-        if anew:
-            self._memory = Ranges()
-            self._clash = self._meet(values, self._fixed, self._memory)
-        return self._clash or self._meet(values, [*self._others, *self._given], Ranges(),
-                                         self._memory)
+        return bool(self.written) and (fixed.clash or self._meet(
+            values, [*self._others, *self._given], Ranges(), fixed.memory))
 
     def is_beside_arguments(self, values: list[torch.Tensor]) -> bool:
         """The same, but arguments may share memory with each other."""

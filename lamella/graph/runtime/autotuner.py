@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ...core.forking import Lock
 from ...machine.timing import Rounds
 
 Values = list[torch.Tensor]
@@ -29,6 +30,8 @@ class Autotuner:
         self.rounds = Rounds(candidates, warm=1)
         self.decided = decided
         self._until = ROUNDS  # when it is decided
+        self._deciding = Lock()
+        self._is_decided = False
         self.last = ""  # the candidate of the call before
 
     @property
@@ -44,9 +47,10 @@ class Autotuner:
         self.last = name
         device = values[0].device if values else torch.device("cpu")
         found = self.rounds.timed(name, lambda: self.candidates[name](values), device)
-        if self.rounds.count == self._until and all(
-                len(times) == self._until for times in self.rounds.times.values()):
-            self._decide()
+        if self.rounds.count >= self._until:
+            with self._deciding:  # several threads may be in it
+                if self.rounds.count >= self._until and not self._is_decided:
+                    self._decide()
         return found
 
     @property
@@ -57,6 +61,7 @@ class Autotuner:
     def _decide(self) -> None:
         """Name the fastest candidate, or go on for as many rounds again."""
         if self.is_sure or self._until >= MOST:
+            self._is_decided = True
             self.decided(self.rounds.fastest())
         else:
             self._until *= 2

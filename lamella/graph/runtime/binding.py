@@ -60,6 +60,8 @@ class Bindable(FunctionWrapper):
             return types.MethodType(bound, owner)
         kept = owner.__dict__.setdefault("_compiled", CompiledMethods())
         found = kept.get(self)
-        if found is None or found.fn.args[0] is not owner:  # the object is a shallow copy
+        if found is None:  # one for all threads
+            found = kept.setdefault(self, self._of(functools.partial(self.fn, owner)))
+        if found.fn.args[0] is not owner:  # the object is a shallow copy
             found = kept[self] = self._of(functools.partial(self.fn, owner))
         return found

@@ -134,9 +134,11 @@ class Cache:
 
     def forget_sizes(self, place: Any) -> None:
         """Forget a line that has sizes only, such as after an error in its first recording."""
-        line = self.lines.get(place)
-        if line is not None and not line.entries and line.eager is None and line.scalars is None:
-            self.lines.pop(place, None)
+        with self._changing:
+            line = self.lines.get(place)
+            if line is not None and not line.entries and line.eager is None and (
+                    line.scalars is None):
+                self.lines.pop(place, None)
 
     def refuse(self, key: Any, reason: str) -> None:
         """Note why such calls run eagerly from now on."""
@@ -149,17 +151,20 @@ class Cache:
 
     def all_entries(self) -> Iterator[CacheEntry]:
         """All graphs."""
-        for line in list(self.lines.values()):
+        for line in self._all():
             yield from line.entries
+
+    def _all(self) -> list[CacheLine]:
+        with self._changing:  # comparing keys may run code, and let another thread add a line
+            return list(self.lines.values())
 
     def reasons(self) -> list[str]:
         """Why calls run eagerly, for each key."""
-        return [line.eager for line in list(self.lines.values()) if line.eager is not None]
+        return [line.eager for line in self._all() if line.eager is not None]
 
     def latest(self) -> Sequence[CacheEntry]:
         """The graphs of the latest key that has any."""
-        return next((line.entries for line in reversed(list(self.lines.values()))
-                     if line.entries), ())
+        return next((line.entries for line in reversed(self._all()) if line.entries), ())
 
     def of_call(self, args: tuple, kwargs: dict) -> Sequence[CacheEntry]:
         """The graphs for arguments of this kind, or else those for any size."""

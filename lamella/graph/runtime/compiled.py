@@ -39,6 +39,7 @@ from .scope import Scope
 
 MOST_REASONS = 256  # warnings that a function runs eagerly
 _NO_KEY = "arguments that can't be compared"  # the key of the reason why their calls run eagerly
+_making = Lock()
 taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 
 
@@ -95,7 +96,9 @@ class Compiled(Bindable, Reporting):
     def _inside(self, args: tuple, kwargs: dict) -> Any:
         """A call that is part of a larger run."""
         if may_be_taped():
-            self.taped = self.taped or taped(self)
+            if self.taped is None:
+                with _making:  # one for all threads
+                    self.taped = self.taped or taped(self)
             return self.taped.called(args, kwargs)
         return self.eagerly(args, kwargs)
 

@@ -22,6 +22,8 @@ from .program import extension
 if TYPE_CHECKING:
     import torch
 
+    from .plan import Plan
+    from .program import Run
     from .replay import Replay
 
 
@@ -54,14 +56,14 @@ class Direct(NamedTuple):
             expected: the object that `guards` must return.
             args: the arguments of the last call.
         """
-        return cls(_direct(replay, guards, expected, args), expected, settings(),
-                   replay.execution.only_run)
+        plan = replay.execution.plan  # read once: another thread may replace it
+        run = None if plan is None else plan.only_run
+        return cls(_direct(replay, plan, run, guards, expected, args), expected, settings(), run)
 
 
-def _direct(replay: Replay, guards: Callable[[], Any], expected: Any, args: tuple
-            ) -> Callable[..., Any] | None:
-    execution, inputs, module = replay.execution, replay.inputs, extension.module
-    plan, run = execution.plan, execution.only_run
+def _direct(replay: Replay, plan: Plan | None, run: Run | None, guards: Callable[[], Any],
+            expected: Any, args: tuple) -> Callable[..., Any] | None:
+    inputs, module = replay.inputs, extension.module
     if module is None or plan is None or run is None or not replay.only_computes:
         return None
     constants = [*inputs.constants, *plan.constants]

@@ -222,12 +222,7 @@ class Execution:
     @property
     def only_run(self) -> Any:
         """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
-        plan = self.plan
-        if plan is None or len(plan.stages) != 1 or plan.changing == 0 or plan.exchanges or (
-                plan.input_guards):
-            return None
-        stage = plan.stages[0]
-        return stage.run if stage.backend in ("replay", "xla") and not stage.is_timed else None
+        return None if self.plan is None else self.plan.only_run
 
     @property
     def rests(self) -> bool:
@@ -247,9 +242,10 @@ class Execution:
 
     def failed_guard(self, lines: list[Line]) -> tuple[str, str, str] | None:
         """The guard that failed in the last run, its expected and its actual value, as text."""
-        if self.plan is None or self.plan.failed is None:
+        failed = None if self.plan is None else self.plan.failed
+        if failed is None:
             return None
-        number, found = self.plan.failed
+        number, found = failed
         expected = self.expected[number]
         if isinstance(expected, ShapeGuard):
             return (f"a data-dependent shape{lines[number]}",

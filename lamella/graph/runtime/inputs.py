@@ -12,7 +12,7 @@ from ...tensors.tensor import Tensor
 from ..guards.bytecode import facts_of
 from ..guards.kinds import tensor_meta
 from ..ir.metadata import TensorMetadata
-from ..ir.sharing import Sharing
+from ..ir.sharing import Fixed, Sharing
 from ..tracing.outcome import Outcome
 from ..tracing.refusals import CannotTrace
 from ..tracing.trace import Trace, data_of
@@ -55,7 +55,7 @@ class Inputs:
         self._sharing = Sharing(outcome.graph, self.arguments, len(self.parameters))
         self.forget_data()
         values = [*given, *(one.data for one in trace.held), *self.constants]
-        self._shares = self._sharing.found(values)
+        self._shares = self._sharing.found(values, self._sharing.fixed(values))
         if self._shares and self._sharing.is_beside_arguments(values):
             raise CannotTrace("changes memory that is shared by several of its Tensors")
 
@@ -85,7 +85,8 @@ class Inputs:
 
     def forget_data(self) -> None:
         """Release the Parameters' data of the last run, since they may get other data."""
-        self._seen: Sequence[torch.Tensor | None] = [None] * len(self.parameters)
+        # these, and what is known of them: one value, since threads replay a graph at once
+        self._seen: tuple[Sequence[torch.Tensor], Fixed | None] = (), None
 
     def values(self, given: list[torch.Tensor], constants: list[torch.Tensor] | None = None
                ) -> list[torch.Tensor] | None:
@@ -101,12 +102,12 @@ class Inputs:
                 return None
         data = [p._data for p in self.parameters]
         others = [t._raw for t in self.others]
-        moved = not all(map(is_, data, self._seen))
+        seen, fixed = self._seen
+        moved = fixed is None or not all(map(is_, data, seen))
         if moved or others:
             for meta, raw in zip(self._metas, (*data, *others), strict=True):
                 if tensor_meta(raw) != meta:
                     return None
-            self._seen = data
         others.extend([source.get()._raw for source in self.sources])
         if self._same and not all([given[i] is (data[j] if j < len(data) else others[j - len(data)])
                                    for i, j in self._same]):
@@ -116,7 +117,10 @@ class Inputs:
         values = [*[x.detach() if x.requires_grad else x for x in given], *data,
                   *[x.detach() if x.requires_grad else x for x in others],
                   *(self.constants if constants is None else constants)]
-        return None if self._sharing.found(values, moved) else values
+        if fixed is None or moved:
+            fixed = self._sharing.fixed(values)
+            self._seen = data, fixed
+        return None if self._sharing.found(values, fixed) else values
 
     def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str, str] | None:
         """The guard on the inputs that fails, its expected and its actual value, as text."""

@@ -28,6 +28,7 @@ from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
+from .joined import joined
 from .program import program
 
 FEWEST = 3  # operations that are worth compiling
@@ -104,6 +105,7 @@ class Plan:
             f"{number}: {len(stage.part.nodes)} operations, "
             f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
             for number, stage in enumerate(self.stages)))
+        self.joined = joined(cut, self.checks) if compile else None
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -125,6 +127,12 @@ class Plan:
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
+            if (self.joined is not None and self.joined.is_ready
+                    and number == self.changing - 1 and stage.run is stage.replay):
+                if self.joined.run(values):
+                    return True
+                _put_back(streams, before)
+                raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
             try:
@@ -172,6 +180,18 @@ class Plan:
         """Run by what is built in C++, now that it is there."""
         for stage in self.stages:
             stage.lower()
+        if self.joined is not None:
+            self.joined.lower()
+
+    @property
+    def only_run(self) -> Run | None:
+        """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
+        if len(self.stages) != 1 or self.changing == 0 or self.exchanges or self.input_guards:
+            return None
+        stage = self.stages[0]
+        run = stage.run  # read once: another thread may replace it
+        return run if stage.backend in ("replay", "xla") and not isinstance(
+            run, Autotuner) else None
 
     @property
     def waits(self) -> bool:
@@ -437,7 +457,8 @@ class Stage:
     def _decide(self, fastest: str, run: Run | None, is_sure: bool = True) -> None:
         """Run by a backend from now on; for later processes, too, if the times were clear."""
         assert self.native is not None and self.xla is not None
-        self.run = run or self.replay
+        # not a replay that `lower` has replaced meanwhile
+        self.run = self.replay if run is None or fastest == "replay" else run
         self.backend = fastest if run else "replay"
         self._known = None
         for code in (self.xla, self.native):

@@ -60,7 +60,7 @@ class Ran(NamedTuple):
 
 
 class Recording:
-    """The recording of one call.
+    """The recording of one call. While one thread records a function, others run it eagerly.
 
     Args:
         of: the compiled function.
@@ -72,6 +72,7 @@ class Recording:
     def __init__(self, of: Compiled, call: Call, known: Sequence[CacheEntry], found: Found):
         self.of, self.call, self.known, self.tried = of, call, known, found.entries
         self.place = key_of(call.args, call.kwargs, tensor_meta_of_any_size)  # before the run
+        self._waits = False  # whether it runs eagerly until symbols can be used
 
     def value(self) -> Any:
         """What the function gives; it is recorded if it can be, else it runs eagerly."""
@@ -80,53 +81,63 @@ class Recording:
             value = of.eagerly(args, kwargs)
             of.limits.succeeded(args, kwargs)
             return value
+        if not of.recording.acquire(blocking=False):
+            return of.eagerly(args, kwargs)
+        try:
+            now = of.cache.entries(self.call.key)
+            is_there = bool(now) and now is not self.known  # another thread has recorded it
+            ran = None if is_there else self._ran()
+        finally:
+            of.recording.release()
+        if is_there:
+            return of.called(args, kwargs)
+        return of.eagerly(args, kwargs) if ran is None else ran.value
+
+    def _ran(self) -> Ran | None:
+        """What a recorded run gives; None if the function is to be run eagerly."""
+        of, args, kwargs = self.of, self.call.args, self.call.kwargs
         if not of.limits.admits(args, kwargs):
             return self._give_up(of.limits.refusal(args, kwargs), _NEW)
         of.recompilations.diagnose(self.tried or of.cache.latest(), bool(self.tried),
                                    self.call.inputs, args, kwargs)
         of.scope.by_name |= not all(entry.holds() for entry in self.tried or self.known)
         ran = self._with_numbers() if not of.fullgraph else None
-        if ran is None:
-            ran = self._over_the_limit()
+        if ran is not None:
+            return ran
+        if self._is_over_the_limit():
+            return None
         is_new = self.place not in of.cache.lines
-        if ran is None:
-            ran = self._with_sizes()
-        if ran is None:
-            ran = self._without_common_sizes()
-        return self._locked(is_new) if ran is None else ran.value
+        ran = self._with_sizes()
+        if ran is not None or self._waits or self._has_no_common_sizes():
+            return ran
+        return self._as_it_is_or_not(is_new)
 
-    def _over_the_limit(self) -> Ran | None:
-        """Run the function eagerly, if there are too many graphs, or too many kinds without any."""
+    def _is_over_the_limit(self) -> bool:
+        """Whether there are too many graphs, or too many kinds without any."""
         of, known = self.of, self.known
         if len(known) >= MOST_GRAPHS:
-            if any(entry.replay.inputs.for_many_sizes for entry in known):
-                return self._eagerly()  # most calls use the graph for several sizes
-            failed = failure(known, self.call.inputs)
-            return Ran(self._give_up(
-                f"its recompilation limit is reached: {len(known)} graphs were recorded for such "
-                f"arguments, and none holds for this call, since {failed.guard} changes again and "
-                f"again{_of_a_loop(known)}"))
-        if of.cache.refuses_all(MOST_GRAPHS) and not of.fullgraph:
-            return self._eagerly()  # it ran eagerly for all arguments so far
-        return None
+            if not any(entry.replay.inputs.for_many_sizes for entry in known):
+                failed = failure(known, self.call.inputs)
+                self._give_up(
+                    f"its recompilation limit is reached: {len(known)} graphs were recorded for "
+                    f"such arguments, and none holds for this call, since {failed.guard} changes "
+                    f"again and again{_of_a_loop(known)}")
+            return True  # else most calls use the graph for several sizes
+        # or it ran eagerly for all arguments so far
+        return of.cache.refuses_all(MOST_GRAPHS) and not of.fullgraph
 
-    def _without_common_sizes(self) -> Ran | None:
-        """Run the function eagerly, if it has been recorded for too many sizes."""
+    def _has_no_common_sizes(self) -> bool:
+        """Whether it has been recorded for too many sizes."""
         sizes = self.of.cache.sizes(self.place)
         if not sizes.refused or sizes.recorded < MOST_RECORDED or self.known:
-            return None
-        return Ran(self._give_up(f"its arguments have other sizes again and again, and no graph "
-                                 f"can hold for several ({sizes.refused})"))
+            return False
+        self._give_up(f"its arguments have other sizes again and again, and no graph can hold for "
+                      f"several ({sizes.refused})")
+        return True
 
-    def _locked(self, is_new: bool) -> Any:
-        """Record the call as it is, unless another thread is recording."""
+    def _as_it_is_or_not(self, is_new: bool) -> Ran | None:
+        """Record the call as it is; note where that raises an error."""
         of, args, kwargs = self.of, self.call.args, self.call.kwargs
-        if not of.recording.acquire(blocking=False):
-            return of.eagerly(args, kwargs)
-        now = of.cache.entries(self.call.key)
-        if now and now is not self.known:  # another thread has recorded it meanwhile
-            of.recording.release()
-            return of.called(args, kwargs)
         entered = compiled_calls.enter()
         try:
             return self._as_it_is()
@@ -137,11 +148,10 @@ class Recording:
             of.recompilations.abandoned()
             raise
         finally:
-            of.recording.release()
             if entered:
                 compiled_calls.leave()
 
-    def _as_it_is(self) -> Any:
+    def _as_it_is(self) -> Ran | None:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         of, (key, inputs, args, kwargs) = self.of, self.call
         beside = Beside()
@@ -178,7 +188,7 @@ class Recording:
             if of.fullgraph:
                 trace.undo()
             of.refuse(key, f"it {reason}")
-        return trace.value
+        return Ran(trace.value)
 
     def _still_holds(self, guard: Guard, values: Any, beside: Beside) -> bool:
         """Whether other threads have left what the call is about to be recorded for."""
@@ -188,12 +198,11 @@ class Recording:
             and guard.fingerprint() == values
             and key_of(args, kwargs, tensor_meta, inputs) == key)
 
-    def _doubted(self, beside: Beside) -> Any:
-        """Run the function eagerly, since another thread changes what it uses."""
+    def _doubted(self, beside: Beside) -> None:
+        """Note that another thread changes what the function uses."""
         reason = self.of.doubts.reason(beside)
-        if reason is None or self.of.fullgraph:
-            return self._eagerly().value
-        return self._give_up(reason)
+        if reason is not None and not self.of.fullgraph:
+            self._give_up(reason)
 
     def _keep(self, trace: Trace, guard: Guard, values: Any, varying: ScalarProfile, covered: bool
               ) -> str | None:
@@ -269,7 +278,7 @@ class Recording:
                 varying.refuse_for(reason, tried.trace.reads if tried else [])
                 return None
             except BaseException:
-                self._eagerly()  # with its side effects; an interrupt comes after it
+                of.eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
             trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
                                before=Snapshot(reach, may_draw=True),
@@ -302,8 +311,8 @@ class Recording:
         elif due is not None:
             place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
             if preparation.is_running:
-                of.cache.line(key).waits = True
-                return self._eagerly()
+                of.cache.line(key).waits = self._waits = True
+                return None
         else:
             return None
         if (not preparation.finished.is_set() or len(of.cache.entries(place)) >= MOST_GRAPHS
@@ -332,7 +341,7 @@ class Recording:
                 about.refused = f"{type(reason).__name__}: {reason}"
             return None
         except BaseException:
-            self._eagerly()  # as in `_with_numbers`
+            of.eagerly(args, kwargs)  # as in `_with_numbers`
             raise
         if results is None and not symbolic.observed.values:
             about.refused = "holds for one size only"
@@ -347,13 +356,9 @@ class Recording:
         replay.outputs.assign(results)
         return Ran(replay.outputs.result(results, args, kwargs))
 
-    def _eagerly(self) -> Ran:
-        return Ran(self.of.eagerly(self.call.args, self.call.kwargs))
-
-    def _give_up(self, reason: str, key: Any = None) -> Any:
-        """Run such calls eagerly from now on, as this one."""
+    def _give_up(self, reason: str, key: Any = None) -> None:
+        """Have such calls run eagerly from now on, as this one."""
         self.of.refuse(self.call.key if key is None else key, reason)
-        return self._eagerly().value
 
 
 def _of_a_loop(known: Sequence[CacheEntry]) -> str:

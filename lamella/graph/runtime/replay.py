@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ...core.forking import ReentrantLock
 from ...machine.collector import not_collecting
 from ...tensors.random import restart
 from ..ir import logs
@@ -63,6 +64,7 @@ class Replay:
         self.execution = Execution(graph, expected, len(given), compile)
         self.outputs = Outputs(outcome, trace.deferred, self.inputs, self.scalars is not None)
         self.fresh = trace.fresh
+        self._drawing = ReentrantLock()
         self.lines = [guard.line for guard in trace.guards]
         self.codes = list(trace.outside.codes)
         self.kind: Any = None
@@ -105,9 +107,12 @@ class Replay:
             return None
         # nothing requires a gradient; but some kernels keep less for the backward pass without this
         with _AS_IT_IS if torch.is_grad_enabled() else torch.enable_grad():
-            for made, *seeds in self.fresh:
-                restart(made, *seeds)
-            return self.execution.run(values)
+            if not self.fresh:
+                return self.execution.run(values)
+            with self._drawing:  # they draw for one thread's run at a time
+                for made, *seeds in self.fresh:
+                    restart(made, *seeds)
+                return self.execution.run(values)
 
     def failed_guard(self, given: list[torch.Tensor]) -> tuple[str, str, str]:
         """The guard that failed in a run, its expected and its actual value, as text."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ...core.forking import Lock
 from ..guards.reachable import Reachable
 from ..tracing.changes import Snapshot
 from ..tracing.given import Given
@@ -47,6 +48,7 @@ class SizeProfile:
         self.refused = ""
         self.results = ResultProfile()
         self.recorded = 0
+        self._counting = Lock()
 
     @property
     def are_varying(self) -> bool:
@@ -71,10 +73,11 @@ class SizeProfile:
 
     def is_frequent(self, key: Any) -> bool:
         """Whether the same sizes come so often that they should have a graph of their own."""
-        self.calls[key] += 1
-        if len(self.calls) > MOST_COUNTED:
-            self.calls = Counter(dict(self.calls.most_common(MOST_COUNTED // 2)))
-        return self.calls[key] > OFTEN
+        with self._counting:  # threads look up graphs at once
+            self.calls[key] += 1
+            if len(self.calls) > MOST_COUNTED:
+                self.calls = Counter(dict(self.calls.most_common(MOST_COUNTED // 2)))
+            return self.calls[key] > OFTEN
 
 
 class ResultProfile:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ...autodiff import reverse
 from ...core import context
+from ...core.forking import Lock
 from ...core.state import state
 from ...nn.cell import Cell
 from ..runtime.compiled import Compiled
@@ -24,6 +25,7 @@ from .phases import flags_of_phase, has_phase
 from .redefined import redefined
 
 _eager_call = Cell.__call__
+_making = Lock()
 
 
 def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
@@ -39,10 +41,11 @@ def _graph_call(self: Cell, *args: Any, **kwargs: Any) -> Any:
 def _graph_gradient(request: Any, args: tuple, kwargs: dict) -> Any:
     if state.trace is not None or state.level is not None or state.whole:
         return request.run_on(*args, **kwargs)
-    if request.compiled is None:
-        request.compiled = redefined(
+    compiled = request.compiled
+    if compiled is None:
+        compiled = request.compiled = redefined(
             request, lambda run: CompiledAsAsked(partial(_whole, run), **_choices_of(request.fn)))
-    return (request.compiled or compiled_gradient(request))(*args, **kwargs)
+    return (compiled or compiled_gradient(request))(*args, **kwargs)
 
 
 def _switch(mode: int) -> None:
@@ -76,10 +79,13 @@ def compiled_cell(cell: Cell) -> Compiled:
     """The compiled function of a Cell's calls, made at its first use."""
     found = cell.__dict__.get("_graph")
     if found is None or found.fn.args[0] is not cell:  # the Cell is a shallow copy
-        found = CompiledAsAsked(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
-                                dynamic=cell.declared_inputs())
-        found.name = type(cell).__name__
-        cell.__dict__["_graph"] = found
+        with _making:  # one for all threads
+            found = cell.__dict__.get("_graph")
+            if found is None or found.fn.args[0] is not cell:
+                found = CompiledAsAsked(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
+                                        dynamic=cell.declared_inputs())
+                found.name = type(cell).__name__
+                cell.__dict__["_graph"] = found
     return found
 
 
@@ -94,14 +100,15 @@ def compiled_gradient(request: Any) -> Compiled:
     holder = getattr(_owner(request.fn), "__dict__", None)
     kept = {} if holder is None else holder.get("_graph_gradients")
     if kept is None:
-        kept = holder["_graph_gradients"] = CompiledMethods()  # type: ignore[index]
+        kept = holder.setdefault("_graph_gradients", CompiledMethods())  # type: ignore[union-attr]
     key = request.key()
-    found = kept.get(key)
-    if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy
-        found = kept[key] = CompiledAsAsked(
-            partial(_whole_gradient, request), **_choices_of(request.fn),
-            dynamic=_declared_of(request.fn))
-        found.name = f"{request.name} of {_name_of(request.fn)}"
+    with _making:  # one for all threads
+        found = kept.get(key)
+        if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy
+            found = kept[key] = CompiledAsAsked(
+                partial(_whole_gradient, request), **_choices_of(request.fn),
+                dynamic=_declared_of(request.fn))
+            found.name = f"{request.name} of {_name_of(request.fn)}"
     request.compiled = found
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from ...core.forking import Lock
 from ...machine import background, cache, library
 from ..ir import logs
 from ..ir.loop import room_for
@@ -52,6 +53,7 @@ class Native(MachineCode):
         self._is_refused = not client.available()
         self._text = text if not self._is_refused and cache.cache_folder() is not None else ""
         self._room = room_for(list(graph.graph.nodes))
+        self._growing = Lock()
         super().__init__(self._name())
 
     def _name(self) -> str | None:
@@ -125,8 +127,9 @@ class Native(MachineCode):
 
     def load(self) -> Run | None:
         """The function that runs it, once that is there."""
-        self._code = self._run and self._run.in_cpp()
-        return self._with_room if self._code is not None and self._room else self._code
+        run = self._run
+        self._code = code = run and run.in_cpp()
+        return self._with_room if code is not None and self._room else code
 
     def _with_room(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run it. After a loop for whose values there was no room there will be more."""
@@ -137,11 +140,17 @@ class Native(MachineCode):
             return code(values)
         except RuntimeError as error:
             found = self._otherwise(values)  # which raises the error, if it is one
-            if client.FLAGGED in str(error) and self.finished and self._room < MOST_ROOM:
-                self._room *= 2
-                self.key, self.finished = self._name(), False
-                self.request(values)
+            if client.FLAGGED in str(error):
+                self._make_room(values)
             return found
+
+    def _make_room(self, values: list[torch.Tensor]) -> None:
+        with self._growing:  # by one of the threads that had no room
+            if not self.finished or self._room >= MOST_ROOM:
+                return
+            self._room *= 2
+            self.key, self.finished = self._name(), False
+        self.request(values)
 
     def _make(self, text: str | None, prompt: float) -> None:
         try:

@@ -11,6 +11,7 @@ import torch
 
 from ...core import dtype as mstype
 from ...core.dtype import to_raw
+from ...core.forking import Lock
 from ...tensors.random import fresh_generator, seeded
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import (
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 
+_making = Lock()
+
+
 class _Seeded(Primitive):
     """A random operator with the attributes `seed` and `seed2`."""
 
@@ -57,7 +61,9 @@ def own_stream(owner: Primitive, seed: int, seed2: int) -> torch.Generator | Non
     if not seed and not seed2:
         return None
     if "_generator" not in owner.__dict__:
-        owner.__dict__["_generator"] = fresh_generator(owner, seed, seed2)
+        with _making:  # two threads with one each would draw the same numbers
+            if "_generator" not in owner.__dict__:
+                owner.__dict__["_generator"] = fresh_generator(owner, seed, seed2)
     return owner.__dict__["_generator"]
 
 

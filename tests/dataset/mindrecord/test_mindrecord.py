@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import sqlite3
 import zipfile
@@ -11,6 +12,8 @@ import pytest
 
 import lamella.dataset as ds
 from lamella import mindrecord as mr
+from lamella.dataset.mindrecord.format import File
+from tests.threads import at_once
 
 ARCHIVE = pathlib.Path(__file__).parents[2] / "data/mindrecord.zip"
 
@@ -243,3 +246,13 @@ def test_shuffled_files_keep_the_order_of_their_rows(tmp_path):
     assert {tuple(whole[k:k + 4]) for k in (0, 4, 8)} == parts
     with pytest.raises(ValueError, match="'num_samples' cannot be specified at the same time"):
         ds.MindDataset(files, shuffle=ds.Shuffle.FILES, num_samples=3)
+
+
+def test_threads_open_a_file_once(written_by_mindspore):
+    path = str(written_by_mindspore / "fx.mindrecord")
+    opened = pathlib.Path("/proc/self/fd")
+    for _ in range(20):
+        file = File(path)
+        at_once(lambda _, file=file: file.row(0))
+        assert [os.path.realpath(one) for one in opened.iterdir()].count(path) == 1
+        file.close()

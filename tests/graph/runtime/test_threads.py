@@ -125,16 +125,11 @@ def test_threads_that_call_first_at_once_share_one_graph():
     compiled = ms.jit(net.construct)
     x = Tensor(np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32))
     wanted = net(x).asnumpy()
-    end = time.monotonic() + 60
-
-    def work():
-        found = [compiled(x).asnumpy()]
-        while len(found) < 20 or not compiled.report()["traces"] and time.monotonic() < end:
-            found.append(compiled(x).asnumpy())
-        return found
-
-    for found in together(*[work] * 8):
-        np.testing.assert_allclose(found, [wanted] * len(found), rtol=1e-6)
+    for found in together(*[lambda: [compiled(x).asnumpy() for _ in range(20)]] * 8):
+        np.testing.assert_allclose(found, [wanted] * 20, rtol=1e-6)
+    # on a busy machine all calls may be over before five recordings were undisturbed
+    assert compiled.report()["traces"] <= 1
+    compiled(x)
     assert compiled.report()["traces"] == 1
 
 
