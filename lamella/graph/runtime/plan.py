@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import enum
-import itertools
 import os
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
 from ...communication.repeated import Attempt
 from ...device import kinds
@@ -18,27 +16,23 @@ from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
 from ..ir.agreement import agree_but_for_kinks, next_to
-from ..ir.loop import loop_of
-from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
-from ..tracing.recorder import Recomputation
 from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
 from .joined import joined
 from .program import program
+from .worth import is_worth_compiling
 
-FEWEST = 3  # operations that are worth compiling
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
 FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
 # "inductor" and "replay" leave out what comes before them; with those in `_FORCED`, for tests, what
 # that compiler can run is compiled at its first replay
 ENGINE = os.environ.get("LAMELLA_ENGINE", "")
 _FORCED = {"xla": "xla", "inductor-forced": "inductor"}
-MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
 
 
 def is_forced() -> bool:
@@ -254,7 +248,7 @@ class Stage:
         self.run: Run = self.replay
         self.backend = "replay"
         self.settled = part.changes_inputs or not compile or not is_forced() and (
-            ENGINE == "replay" or not _is_worth_compiling(part) or _patches(part) > MOST)
+            ENGINE == "replay" or not is_worth_compiling(part))
         self.native: Native | None = None
         self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
@@ -479,34 +473,3 @@ class Stage:
 def _captures(values: list[torch.Tensor]) -> bool:
     """Whether the device of a stage's inputs has captured graphs."""
     return bool(values) and kinds.graphs_of(values[0].device) is not None
-
-
-def _is_worth_compiling(part: Part) -> bool:
-    """Whether a part has more than a few operations that run a kernel.
-
-    Not what the program has computed again: a compiler may join that and the first run, and keep
-    the values that it was to free.
-    """
-    if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
-        return False
-    if any(loop_of(node) is not None for node in part.nodes):
-        return True
-    kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
-    return len(list(itertools.islice(kernels, FEWEST))) == FEWEST
-
-
-def _patches(part: Part) -> int:
-    """The largest number of writes into parts of one tensor."""
-    if not any(n.op == "call_function" and effects_of(n.target).written for n in part.nodes):
-        return 0
-    nodes = list(part.module.graph.nodes)
-    bases = bases_of(nodes)
-    count = Counter(base for node in nodes for base in written_by(node, bases)
-                    if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))
-    return max(count.values(), default=0)
-
-
-def _is_view(node: Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    return schema is None or (not schema.is_mutable
-                              and any(r.alias_info is not None for r in schema.returns))
