@@ -25,6 +25,8 @@ from lamella import nn, ops
 from lamella.generation import Generator, Sampling, WholeSequence
 
 WIDTH, HEADS, CONTEXT = 96, 4, 256
+RULE = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "seed": 0, "repetition_penalty": 1.0,
+        "presence_penalty": 0.0, "frequency_penalty": 0.0}  # what requests may say, and usually
 
 
 class Block(nn.Cell):
@@ -134,9 +136,9 @@ def application(generator):
 
     async def answer(http, body, prompt, kind):
         try:
-            options = {"max_new_tokens": int(body.get("max_tokens", 64)), "sampling": Sampling(
-                float(body.get("temperature", 1.0)), int(body.get("top_k", 0)),
-                float(body.get("top_p", 1.0)), int(body.get("seed", 0)))}
+            rule = {name: type(usual)(body.get(name, usual)) for name, usual in RULE.items()}
+            options = {"max_new_tokens": int(body.get("max_tokens", 64)),
+                       "sampling": Sampling(**rule)}
             data = list(prompt.encode())[-generator.capacity // 2:]
             if not data or options["max_new_tokens"] < 1:
                 raise ValueError("'prompt' and 'max_tokens' must not be empty")

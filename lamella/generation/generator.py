@@ -13,6 +13,7 @@ from ..machine.pages import move_later
 from ..nn.cell import Cell
 from ..tensors.tensor import Tensor, wrap
 from .caches import LayerForm, WholeSequence
+from .penalties import Penalties
 from .request import Request
 from .sampling import KINDS, Rules, Sampling
 from .steps import SMALLEST, Steps, size_class
@@ -210,7 +211,7 @@ class Generator:
             rules = Rules.of([request.sampling], self._steps.device)
             try:
                 token = self._steps.prefill(request.prompt, slot, rules, request.sampling.kind,
-                                            size)
+                                            size, self._penalties([request]))
             except BaseException:
                 request.cancel()
                 self._held[slot] = None
@@ -233,11 +234,20 @@ class Generator:
         chosen = self._steps.decode(
             [0 if r is None else r.newest for r in batch],
             [0 if r is None else r.position for r in batch],
-            rules, kind, size_class(reach, min(4 * SMALLEST, self.capacity), self.capacity))
+            rules, kind, size_class(reach, min(4 * SMALLEST, self.capacity), self.capacity),
+            self._penalties(batch))
         for request, token in zip(batch, chosen, strict=True):
             if request is not None:
                 request.receive(token)
         return True
+
+    def _penalties(self, batch: Sequence[Request | None]) -> Penalties | None:
+        """The penalties of a batch, if it has any."""
+        rules = [GREEDY if r is None else r.sampling for r in batch]
+        if not any(rule.penalizes for rule in rules):
+            return None
+        return Penalties.of(rules, [0 if r is None else len(r.prompt) for r in batch],
+                            self._steps.device)
 
 
 def forms_of(net: Cell) -> list[LayerForm]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from ..core.require import float_within, int_at_least_0, non_negative_float
+from ..core.require import float_within, int_at_least_0, non_negative_float, within
 
 
 class Sampling:
@@ -21,6 +21,12 @@ class Sampling:
         top_k: only so many of the best tokens; 0 for all.
         top_p: after that, only the best tokens whose chances together reach this; 1 for all.
         seed: of the draws, from 0 to 2 ** 63 - 1.
+        repetition_penalty: what the positive scores of tokens in the sequence so far, prompt
+            included, are divided by, and negative ones multiplied with: from 1e-6 to 1e6, 1 for
+            none. Penalties come before the temperature, and count for greedy choices, too.
+        presence_penalty: what is subtracted from the score of each token that was generated;
+            from -1e6 to 1e6.
+        frequency_penalty: what is subtracted as often as the token was generated; likewise.
 
     Raises:
         TypeError: if an argument is of the wrong type.
@@ -30,20 +36,33 @@ class Sampling:
         >>> from lamella.generation import Sampling
         >>> Sampling(0.8, top_k=50, top_p=0.95, seed=3)
         Sampling(temperature=0.8, top_k=50, top_p=0.95, seed=3)
+        >>> Sampling(repetition_penalty=1.2)
+        Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0, repetition_penalty=1.2)
     """
 
     def __init__(self, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0,
-                 seed: int = 0):
+                 seed: int = 0, repetition_penalty: float = 1.0, presence_penalty: float = 0.0,
+                 frequency_penalty: float = 0.0):
         self.temperature = float(non_negative_float(temperature, "temperature", "Sampling"))
         self.top_k = int_at_least_0(top_k, "top_k", "Sampling")
         self.top_p = float_within(top_p, 0.0, 1.0, "(]", "top_p", "Sampling")
         self.seed = int_at_least_0(seed, "seed", "Sampling")
         if self.seed >= 2**63:
             raise ValueError(f"For 'Sampling', 'seed' must be below 2 ** 63, but got {seed}.")
+        self.repetition_penalty, self.presence_penalty, self.frequency_penalty = (
+            float(within(value, low, 1e6, "[]", name, "Sampling")) for value, low, name in (
+                (repetition_penalty, 1e-6, "repetition_penalty"),
+                (presence_penalty, -1e6, "presence_penalty"),
+                (frequency_penalty, -1e6, "frequency_penalty")))
 
     def __repr__(self) -> str:
+        penalties = "".join(
+            f", {name}={value}" for name, value, none in (
+                ("repetition_penalty", self.repetition_penalty, 1),
+                ("presence_penalty", self.presence_penalty, 0),
+                ("frequency_penalty", self.frequency_penalty, 0)) if value != none)
         return (f"Sampling(temperature={self.temperature}, top_k={self.top_k}, "
-                f"top_p={self.top_p}, seed={self.seed})")
+                f"top_p={self.top_p}, seed={self.seed}{penalties})")
 
     @property
     def kind(self) -> str:
@@ -51,6 +70,12 @@ class Sampling:
         if not self.temperature:
             return "greedy"
         return "plain" if not self.top_k and self.top_p == 1 else "filtered"
+
+    @property
+    def penalizes(self) -> bool:
+        """Whether tokens that are in the sequence count for less, or more."""
+        return (self.repetition_penalty != 1 or self.presence_penalty != 0
+                or self.frequency_penalty != 0)
 
 
 KINDS = ("greedy", "plain", "filtered")  # each can do what those before it can

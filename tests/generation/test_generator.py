@@ -12,6 +12,7 @@ from lamella import nn
 from lamella.generation import Generator, Sampling, WholeSequence
 
 from .decoders import GPT, LETTERS, Llama, followers, made
+from .test_sampling import lowered
 
 BOTH = pytest.mark.parametrize("kind", [GPT, Llama])
 PROMPTS = [[3, 1, 4, 1, 5], [2], [7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5, 9, 0, 4, 5, 2, 3, 5, 3, 6],
@@ -254,3 +255,64 @@ def test_tokens_outside_of_the_vocabulary_are_refused_and_nothing_hangs():
         generator.step()
     assert request.reason == "cancelled" and not generator.has_work
     assert len(generator.generate([[1]], 3)[0]) == 3
+
+
+def penalized_followers(net, prompt: list[int], count: int, rule: Sampling) -> list[int]:
+    """The tokens after a prompt, greedily with penalties, from whole passes without a cache."""
+    net.set_train(False)
+    tokens = list(prompt)
+    for _ in range(count):
+        scores = net(ms.Tensor([tokens]))[0, -1].asnumpy()
+        tokens.append(int(lowered(scores, tokens, len(prompt), rule).argmax()))
+    return tokens[len(prompt):]
+
+
+RULES = [Sampling(repetition_penalty=1.8), Sampling(), Sampling(frequency_penalty=2.0),
+         Sampling(presence_penalty=5.0, repetition_penalty=0.9)]
+
+
+@BOTH
+@pytest.mark.parametrize("compiled", [True, False])
+def test_penalties_of_each_request_in_a_batch(kind, compiled):
+    net = made(kind)
+    generator = Generator(net, capacity=64, slots=4, compiled=compiled)
+    wanted = [penalized_followers(net, p, 25, rule)
+              for p, rule in zip(PROMPTS[:4], RULES, strict=True)]
+    assert all(w != followers(net, p, 25) or not rule.penalizes
+               for w, p, rule in zip(wanted, PROMPTS[:4], RULES, strict=True))
+    gone = generator.submit(PROMPTS[4], 40)  # without penalties, in a slot that is used again
+    generator.step()
+    gone.cancel()
+    first = generator.submit(PROMPTS[0], 25, RULES[0])
+    for _ in range(3):
+        generator.step()
+    others = [generator.submit(p, 25, rule)
+              for p, rule in zip(PROMPTS[1:4], RULES[1:], strict=True)]
+    while generator.step():
+        pass
+    assert [r.tokens for r in (first, *others)] == wanted
+
+
+def test_a_sequence_keeps_its_penalties_when_it_moves_to_another_slot():
+    net = made(Llama)
+    generator = Generator(net, capacity=64, slots=4)
+    others = [generator.submit(p, 40) for p in PROMPTS[:3]]
+    last = generator.submit(PROMPTS[3], 30, RULES[0])
+    for _ in range(6):
+        generator.step()
+    for request in others:
+        request.cancel()
+    while generator.step():
+        pass
+    assert last.tokens == penalized_followers(net, PROMPTS[3], 30, RULES[0])
+    assert others[0].tokens == followers(net, PROMPTS[0], len(others[0].tokens))
+
+
+def test_penalties_record_nothing_per_token():
+    generator = Generator(made(Llama), capacity=128, slots=2)
+    generator.generate([[1, 2, 3]], 4, RULES[0])
+    before = generator.report()
+    assert before == {"graphs": 2, "traces": 2}  # prefill, decode
+    for rule in RULES[2:]:
+        generator.generate([[4, 5]], 50, rule)
+    assert generator.report() == before

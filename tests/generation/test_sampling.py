@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from lamella.generation import Sampling
+from lamella.generation.penalties import Penalties, penalized
 from lamella.generation.sampling import Rules, choose, filtered, noise
 
 SCORES = torch.tensor([1.0, 3.0, 0.5, 2.0, -1.0, 2.5, 0.0, 1.5])
@@ -75,3 +76,75 @@ def test_wrong_rules(given):
         Sampling(**given)
     with pytest.raises(TypeError, match="Sampling"):
         Sampling(**{next(iter(given)): "a"})
+
+
+def lowered(scores: np.ndarray, tokens: list[int], prompt: int, sampling: Sampling) -> np.ndarray:
+    """Scores after the penalties, token by token, by the definitions of each."""
+    scores = scores.astype(np.float32).copy()
+    for token in set(tokens):
+        if scores[token] < 0:
+            scores[token] *= np.float32(sampling.repetition_penalty)
+        else:
+            scores[token] /= np.float32(sampling.repetition_penalty)
+    for token in set(tokens[prompt:]):
+        scores[token] -= np.float32(sampling.frequency_penalty) * tokens[prompt:].count(token)
+        scores[token] -= np.float32(sampling.presence_penalty)
+    return scores
+
+
+PENALTIES = [Sampling(repetition_penalty=1.3), Sampling(repetition_penalty=0.7),
+             Sampling(presence_penalty=0.5), Sampling(frequency_penalty=-0.25), Sampling(),
+             Sampling(repetition_penalty=1.1, presence_penalty=2, frequency_penalty=1.5)]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_penalties_are_those_of_their_definitions(dtype):
+    rng = np.random.default_rng(3)
+    rows, most, count = len(PENALTIES), 12, 9
+    scores = torch.tensor(rng.normal(size=(rows, count)) * 3).to(dtype)
+    scores[:, 0], scores[:, 1] = 0.0, -torch.inf
+    history = rng.integers(0, count, (rows, most))
+    lengths, prompts = rng.integers(1, most + 1, rows), [1, 4, 3, 1, 2, 5]
+    lengths[-1] = most
+    rules = Penalties.of(PENALTIES, prompts, torch.device("cpu"))
+    found = penalized(scores, torch.tensor(history), torch.tensor(lengths), rules)
+    for row, sampling in enumerate(PENALTIES):
+        tokens = history[row, :lengths[row]].tolist()
+        want = lowered(scores[row].float().numpy(), tokens, prompts[row], sampling)
+        np.testing.assert_array_equal(found[row].numpy(), want)
+    assert torch.equal(found[4], scores[4].float())  # without penalties nothing changes
+
+
+def test_a_repetition_penalty_is_that_of_transformers():
+    logits_process = pytest.importorskip(
+        "transformers.generation.logits_process", reason="compared where transformers is there")
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn((3, 501), generator=generator) * 5
+    history = torch.randint(0, 501, (3, 40), generator=generator)
+    for penalty in (0.5, 1.0, 1.2, 3.7):
+        want = logits_process.RepetitionPenaltyLogitsProcessor(penalty)(history, scores.clone())
+        rules = Penalties.of([Sampling(repetition_penalty=penalty)] * 3, [40] * 3, scores.device)
+        assert torch.equal(penalized(scores, history, torch.full((3,), 40), rules), want)
+
+
+def test_tokens_that_have_no_scores_are_passed_over():
+    rules = Penalties.of([Sampling(repetition_penalty=2.0)], [0], torch.device("cpu"))
+    found = penalized(torch.ones(1, 3), torch.tensor([[-1, 3, 2, 1]]), torch.tensor([3]), rules)
+    assert found.tolist() == [[1.0, 1.0, 0.5]]
+
+
+@pytest.mark.parametrize("name, values", [
+    ("repetition_penalty", [0.0, -1.0, 1e7, float("nan")]),
+    ("presence_penalty", [float("inf"), 1e7, float("nan")]),
+    ("frequency_penalty", [-float("inf"), -1e7])])
+def test_wrong_penalties(name, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"For 'Sampling', '{name}' must be in"):
+            Sampling(**{name: value})
+    with pytest.raises(TypeError, match=f"For 'Sampling', '{name}' must be a number"):
+        Sampling(**{name: "a"})
+
+
+def test_the_printed_form_names_penalties_that_are_given():
+    assert repr(Sampling(presence_penalty=1)) == (
+        "Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0, presence_penalty=1.0)")

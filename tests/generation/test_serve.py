@@ -75,6 +75,19 @@ def test_eight_clients_at_once_get_what_one_gets(port):
     assert together == alone and all(len(t) == 20 for t in alone.values())
 
 
+def test_penalties_change_what_is_written(port):
+    def text(**penalty: float) -> str:
+        body = {"prompt": "aaaa", "max_tokens": 24, "temperature": 0, **penalty}
+        status, answer = asked(port, "POST", "/v1/completions", body)
+        assert status == 200
+        return json.loads(answer)["choices"][0]["text"]
+
+    plain = text()
+    assert len(set(plain)) < 24 == len(set(text(presence_penalty=1000))) == len(
+        set(text(frequency_penalty=1000)))
+    assert text(repetition_penalty=1) == plain != text(repetition_penalty=5)
+
+
 def test_a_stream_is_the_same_in_parts(port):
     messages = {"messages": [{"role": "user", "content": "def"}], "max_tokens": 12,
                 "temperature": 0}
@@ -100,7 +113,9 @@ def test_a_client_that_goes_away_frees_its_place(port):
 
 
 @pytest.mark.parametrize("body", [{}, {"prompt": ""}, {"prompt": "a", "max_tokens": -1},
-                                  {"prompt": "a", "temperature": -2}, {"prompt": "a", "seed": "b"}])
+                                  {"prompt": "a", "temperature": -2}, {"prompt": "a", "seed": "b"},
+                                  {"prompt": "a", "repetition_penalty": 0},
+                                  {"prompt": "a", "presence_penalty": "b"}])
 def test_wrong_requests_are_refused(port, body):
     status, answer = asked(port, "POST", "/v1/completions", body)
     assert status == 400 and "detail" in answer

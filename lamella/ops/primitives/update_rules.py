@@ -150,6 +150,35 @@ def descend(params: Raws, steps: Raws, lr: Any) -> None:
     lists._foreach_sub_(params, lists._foreach_mul(steps, lr))
 
 
+def in_float32(rule: Callable[..., None]) -> Callable[..., None]:
+    """`rule` computed in float32 where parameters are of 16 bits, which lose an `eps`."""
+
+    @functools.wraps(rule)
+    def computed(params: Raws, grads: Raws, *args: Any, **options: Any) -> None:
+        narrow = [params, *(a for a in args if isinstance(a, list))]
+        if all(p.itemsize > 2 for p in params):
+            return rule(params, grads, *args, **options)
+        wide = [_widened(raws) for raws in narrow]
+        states = iter(wide[1:])
+        others = [next(states) if isinstance(a, list) else a for a in args]
+        rule(wide[0], _widened(grads), *others, **options)
+        for raws, new in zip(narrow, wide, strict=True):
+            if raws:
+                lists._foreach_copy_(raws, new)
+
+    return computed
+
+
+def _widened(raws: Raws) -> Raws:
+    return [raw.float() if raw.itemsize <= 2 else raw for raw in raws]
+
+
+@in_float32
+def _fused_sgd_on_cpu(params: Raws, grads: Raws, accums: Raws, **options: Any) -> None:
+    """PyTorch's kernel: of 16 bits it leaves out all that fills a vector register (2.13)."""
+    kernels._fused_sgd_(params, grads, accums, **options)
+
+
 def sgd(params: Raws, grads: Raws, accums: Raws, lr: Any, momentum: float, nesterov: bool = False,
         decay: float = 0.0) -> None:
     """Gradient descent with momentum; plain where `accums` is empty.
@@ -168,8 +197,10 @@ def sgd(params: Raws, grads: Raws, accums: Raws, lr: Any, momentum: float, neste
             steps = lists._foreach_add(grads, accums, alpha=momentum) if nesterov else accums
         descend(params, steps, lr)
         return
-    kernels._fused_sgd_(params, grads, accums, weight_decay=decay, momentum=momentum, lr=lr,
-                      dampening=0.0, nesterov=nesterov, maximize=False, is_first_step=False)
+    on_cpu = params and params[0].device.type == "cpu"
+    fused = _fused_sgd_on_cpu if on_cpu else kernels._fused_sgd_
+    fused(params, grads, accums, weight_decay=decay, momentum=momentum, lr=lr, dampening=0.0,
+          nesterov=nesterov, maximize=False, is_first_step=False)
 
 
 def damped_sgd(params: Raws, grads: Raws, accums: Raws, stats: Raws, lr: Any, momentum: float,
@@ -214,24 +245,6 @@ def adam_weight_decay(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta
     steps = [_no_correction(params[0].device)] * len(params)
     kernels._fused_adamw_(params, grads, m, v, [], steps, lr=lr, beta1=beta1, beta2=beta2,
                           weight_decay=decay, eps=eps, amsgrad=False, maximize=False)
-
-
-def in_float32(rule: Callable[..., None]) -> Callable[..., None]:
-    """`rule` computed in float32 where the parameters are of 16 bits, which lose an `eps`."""
-
-    @functools.wraps(rule)
-    def computed(params: Raws, grads: Raws, *args: Any, **options: Any) -> None:
-        narrow = [params, *(a for a in args if isinstance(a, list))]
-        if not params or params[0].dtype not in (torch.float16, torch.bfloat16):
-            return rule(params, grads, *args, **options)
-        wide = [[raw.float() for raw in raws] for raws in narrow]
-        states = iter(wide[1:])
-        others = [next(states) if isinstance(a, list) else a for a in args]
-        rule(wide[0], [g.float() for g in grads], *others, **options)
-        for raws, new in zip(narrow, wide, strict=True):
-            lists._foreach_copy_(raws, new)
-
-    return computed
 
 
 @in_float32
@@ -384,6 +397,7 @@ def ftrl(params: Raws, grads: Raws, accums: Raws, linears: Raws, lr: Any, l1: An
         put(accums, i, grown)
 
 
+@in_float32
 def lamb(params: Raws, grads: Raws, m: Raws, v: Raws, lr: Any, beta1: float, beta2: float,
          eps: float, step: torch.Tensor, decay: float | torch.Tensor = 0.0) -> None:
     """Adam whose step has the length of the parameter times `lr` (You et al. 2019)."""
