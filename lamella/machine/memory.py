@@ -16,10 +16,14 @@ environment.
 from __future__ import annotations
 
 import ctypes
+import math
+import mmap
 import os
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+import torch
 
 from .extension import Extension
 
@@ -74,6 +78,25 @@ def release() -> None:
     """Return freed memory to the system, after work that won't be repeated."""
     if _is_glibc():
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def untouched_zeros(shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor | None:
+    """Zeros on the CPU that take memory as they are written, page by page.
+
+    The states of an optimizer are written at the end of the first step, when what its backward pass
+    keeps is free again.
+
+    Returns:
+        The tensor; None if it is too small for that, or if the system has no such memory.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size < _SMALLEST or not hasattr(mmap, "MAP_PRIVATE"):
+        return None
+    try:  # not shared with forked processes
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        return None
+    return torch.frombuffer(pages, dtype=dtype).reshape(*shape)
 
 
 def _is_glibc() -> bool:

@@ -24,8 +24,9 @@ from ..core import context, cuts
 from ..core.dtype import is_inexact
 from ..core.forking import ReentrantLock
 from ..core.require import of_type
-from ..core.state import state
+from ..core.state import is_plain_run, state
 from ..core.wrappers import differs, settled
+from ..machine.memory import untouched_zeros
 from .param_info import ParamInfo
 from .tensor import NOT_COPIED, Tensor, as_raw, wrap
 
@@ -341,13 +342,36 @@ class Parameter(Tensor):
         Args:
             init: ``"same"`` copies the data; an initializer, its name or a number makes other data.
         """
-        twin = copy.deepcopy(self)
+        twin = None
+        if not (isinstance(init, str) and init == "same"):
+            from ..common.initializer import Zero, initializer  # which needs Parameters
+
+            init = initializer(init, self.shape, self.dtype)
+            if type(init.init) is Zero:
+                twin = self._zeros()
+        if twin is None:
+            twin = copy.deepcopy(self)
+            if isinstance(init, Tensor):
+                twin.set_data(init)
         if twin.cache_enable:
             twin.key = next(_cache_keys)
-        if not (isinstance(init, str) and init == "same"):
-            from ..common.initializer import initializer  # which needs Parameters
+        return twin
 
-            twin.set_data(initializer(init, self.shape, self.dtype))
+    def _zeros(self) -> Parameter | None:
+        """A Parameter of the same name and kind, whose zeros take memory when they are written.
+
+        None if its data have to be made by kernels, or in another layout.
+        """
+        raw = self._data
+        if self.init is not None or raw.device.type != "cpu" or not raw.is_contiguous() or (
+                state.overlay is not None or not is_plain_run()):
+            return None
+        zeros = untouched_zeros(raw.shape, raw.dtype)
+        if zeros is None:
+            return None
+        twin = self._with(zeros)
+        if twin.sliced:
+            twin.sliced = False
         return twin
 
     def copy(self) -> Parameter:
@@ -368,9 +392,14 @@ class Parameter(Tensor):
     __repr__ = __str__
 
     def __deepcopy__(self, memo: dict) -> Parameter:
-        twin = object.__new__(type(self))
+        twin = self._with(self._data if self.init is not None else self._data.detach().clone())
         memo[id(self)] = twin
-        twin._data = self._data if self.init is not None else self._data.detach().clone()
+        return twin
+
+    def _with(self, raw: torch.Tensor) -> Parameter:
+        """A Parameter of the same name and kind with other data."""
+        twin = object.__new__(type(self))
+        twin._data = raw
         twin.__dict__.update({k: v for k, v in self.__dict__.items() if k not in NOT_COPIED})
         return twin
 

@@ -69,3 +69,40 @@ def test_memory_of_work_that_is_done_once_goes_back_to_the_system():
     inside, outside = map(int, done.stdout.split())
     assert inside >= 24
     assert outside <= 4
+
+
+PROGRAM_OF_STATES = """
+import os
+import numpy as np
+import lamella as ms
+from lamella import nn
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+weight = ms.Parameter(ms.Tensor(np.ones((1024, 8192), np.float32)), name="weight")  # 32 MiB
+before = resident()
+optimizer = nn.Adam([weight], 0.1)
+made = resident() - before
+states = [optimizer.moment1[0], optimizer.moment2[0]]
+assert [p.name for p in states] == ["moment1.weight", "moment2.weight"]
+child = os.fork()
+if not child:  # what it writes is its own
+    optimizer((ms.ops.ones_like(weight),))
+    os._exit(0)
+os.waitpid(child, 0)
+zeros = [bool((p.asnumpy() == 0).all()) for p in states]
+optimizer((ms.ops.ones_like(weight),))
+print(made / weight.nbytes, (resident() - before) / weight.nbytes, zeros,
+      round(float(states[0].asnumpy().max()), 6))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
+def test_states_of_an_optimizer_take_memory_when_they_are_written():
+    done = subprocess.run([sys.executable, "-c", PROGRAM_OF_STATES], capture_output=True,
+                          text=True, check=True)
+    made, written, *found = done.stdout.split(maxsplit=2)
+    assert float(made) < 0.2 and float(written) > 1.9
+    assert found == ["[True, True] 0.1\n"]

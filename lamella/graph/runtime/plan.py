@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import enum
-import itertools
 import os
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
 from ...communication.repeated import Attempt
 from ...device import kinds
@@ -18,25 +16,22 @@ from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
 from ..ir.agreement import agree_but_for_kinks, next_to
-from ..ir.loop import loop_of
-from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
-from ..tracing.recorder import Recomputation
 from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
+from .joined import joined
 from .program import program
+from .worth import is_worth_compiling
 
-FEWEST = 3  # operations that are worth compiling
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
 FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
 # "inductor" and "replay" leave out what comes before them; with "xla", for tests, what XLA can run
 # is compiled at its first replay
 ENGINE = os.environ.get("LAMELLA_ENGINE", "")
-MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
 
 
 def is_forced() -> bool:
@@ -104,6 +99,7 @@ class Plan:
             f"{number}: {len(stage.part.nodes)} operations, "
             f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
             for number, stage in enumerate(self.stages)))
+        self.joined = joined(cut, self.checks) if compile else None
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -125,6 +121,12 @@ class Plan:
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         for number, stage in enumerate(self.stages):
+            if (self.joined is not None and self.joined.is_ready
+                    and number == self.changing - 1 and stage.run is stage.replay):
+                if self.joined.run(values):
+                    return True
+                _put_back(streams, before)
+                raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
             try:
@@ -172,6 +174,8 @@ class Plan:
         """Run by what is built in C++, now that it is there."""
         for stage in self.stages:
             stage.lower()
+        if self.joined is not None:
+            self.joined.lower()
 
     @property
     def only_run(self) -> Run | None:
@@ -243,7 +247,7 @@ class Stage:
         self.run: Run = self.replay
         self.backend = "replay"
         self.settled = part.changes_inputs or not compile or not is_forced() and (
-            ENGINE == "replay" or not _is_worth_compiling(part) or _patches(part) > MOST)
+            ENGINE == "replay" or not is_worth_compiling(part))
         self.native: Native | None = None
         self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
@@ -463,34 +467,3 @@ class Stage:
 def _captures(values: list[torch.Tensor]) -> bool:
     """Whether the device of a stage's inputs has captured graphs."""
     return bool(values) and kinds.graphs_of(values[0].device) is not None
-
-
-def _is_worth_compiling(part: Part) -> bool:
-    """Whether a part has more than a few operations that run a kernel.
-
-    Not what the program has computed again: a compiler may join that and the first run, and keep
-    the values that it was to free.
-    """
-    if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
-        return False
-    if any(loop_of(node) is not None for node in part.nodes):
-        return True
-    kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
-    return len(list(itertools.islice(kernels, FEWEST))) == FEWEST
-
-
-def _patches(part: Part) -> int:
-    """The largest number of writes into parts of one tensor."""
-    if not any(n.op == "call_function" and effects_of(n.target).written for n in part.nodes):
-        return 0
-    nodes = list(part.module.graph.nodes)
-    bases = bases_of(nodes)
-    count = Counter(base for node in nodes for base in written_by(node, bases)
-                    if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))
-    return max(count.values(), default=0)
-
-
-def _is_view(node: Node) -> bool:
-    schema = getattr(node.target, "_schema", None)
-    return schema is None or (not schema.is_mutable
-                              and any(r.alias_info is not None for r in schema.returns))

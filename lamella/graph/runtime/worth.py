@@ -1,0 +1,46 @@
+"""Whether a part of a graph is worth compiling."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+from torch.fx import Node
+
+from ..ir.loop import loop_of
+from ..ir.operations import bases_of, effects_of, written_by
+from ..ir.stages import Part
+from ..tracing.recorder import Recomputation
+
+FEWEST = 3  # operations that are worth it
+MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
+
+
+def is_worth_compiling(part: Part) -> bool:
+    """Whether a part has more than a few operations that run a kernel, and few patches.
+
+    Not what the program has computed again: a compiler may join that and the first run, and keep
+    the values that it was to free.
+    """
+    if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
+        return False
+    kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
+    return (any(loop_of(node) is not None for node in part.nodes)
+            or len(list(itertools.islice(kernels, FEWEST))) == FEWEST) and _patches(part) <= MOST
+
+
+def _patches(part: Part) -> int:
+    """The largest number of writes into parts of one tensor."""
+    if not any(n.op == "call_function" and effects_of(n.target).written for n in part.nodes):
+        return 0
+    nodes = list(part.module.graph.nodes)
+    bases = bases_of(nodes)
+    count = Counter(base for node in nodes for base in written_by(node, bases)
+                    if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))
+    return max(count.values(), default=0)
+
+
+def _is_view(node: Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is None or (not schema.is_mutable
+                              and any(r.alias_info is not None for r in schema.returns))
