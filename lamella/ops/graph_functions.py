@@ -214,12 +214,15 @@ def environ_set(env: dict[int, Any], key: int, value: Any) -> dict[int, Any]:
         key: what `embed` gives.
         value: the value.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_set(ms.ops.environ_create(), 1, "a")
         {1: 'a'}
     """
-    return {**env, key: value}
+    return {**of_type(env, dict, "env", "environ_set"), key: value}
 
 
 def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
@@ -230,12 +233,15 @@ def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
         key: what `embed` gives.
         default: the other.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_get({1: "a"}, 2, "none")
         'none'
     """
-    return env.get(key, default)
+    return of_type(env, dict, "env", "environ_get").get(key, default)
 
 
 def environ_add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
@@ -264,11 +270,14 @@ def env_get(env: dict[int, Any], parameter: Any) -> Any:
         env: the environment.
         parameter: the Parameter.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
         >>> print(ms.ops.env_get({}, w))
         [0. 0.]
     """
-    found = env.get(embed(parameter))
+    found = of_type(env, dict, "env", "env_get").get(embed(parameter))
     return zeros_like(parameter) if found is None else found
