@@ -157,7 +157,7 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     room = root / "tests" / inner.parts[0]
     files = sorted((root / "tests").rglob("*.py"))
     named = [path for path in files if path.name == f"test_{inner.name}" and room in path.parents]
-    of = _names((root / change.path).read_text("utf-8"), change.line) | {inner.stem}
+    of = _names((root / change.path).read_text("utf-8"), change.line) or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
     hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
     near = sorted((path for path in files if hits[path] and path not in named),
