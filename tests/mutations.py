@@ -157,12 +157,12 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     room = root / "tests" / inner.parts[0]
     files = sorted((root / "tests").rglob("*.py"))
     named = [path for path in files if path.name == f"test_{inner.name}" and room in path.parents]
-    of = _names((root / change.path).read_text("utf-8"), change.line) | {inner.stem}
+    of = _names((root / change.path).read_text("utf-8"), change.line) or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
     hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
     near = sorted((path for path in files if hits[path] and path not in named),
                   key=lambda path: (room not in path.parents, -hits[path]))
-    places = [root / "tests" / place for place in inner.parents[:-2]]
+    places = [root / "tests" / place for place in inner.parents[:-1]]
     folder = [str(place) for place in places if place.is_dir()][:1]  # the nearest of its tests
     tests = [test for path in near if (test := _tests_of(path))][:NEAR] + folder
     return [run for run in ([str(root / change.path), *map(str, named)], tests) if run]
