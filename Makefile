@@ -16,6 +16,8 @@
 # make test-processors   what computes, with other processors' kernels, in turn; ARGS="avx2 tests/numpy" for a part
 # make conformance   Lamella beside recorded results of MindSpore 2.10; where MINDSPORE is a Python
 #              interpreter that has it, what isn't recorded yet is recorded first
+# make programs   programs of other packages, as docs/conformance.md has them, installed from the package index
+#              and run (hours); ARGS="mindcv mindone" for some; MINDSPORE and ALONE as tests/conformance/programs.py says
 # make docs    the pages as a site, in build/docs; SITE_URL=https://... writes addresses into its sitemap
 # make pictures   the pictures of the examples, made by running them
 # make notebooks  the tutorial as notebooks in build/notebooks, each run; ARGS=quickstart for one
@@ -32,7 +34,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench bench-gpu test-gpu fuzz faults mutations test-with test-processors conformance docs pictures notebooks screenshots rooms lines stubs wheel clean
+.PHONY: setup demo test lint bench bench-gpu test-gpu fuzz faults mutations test-with test-processors conformance programs docs pictures notebooks screenshots rooms lines stubs wheel clean
 
 setup: $(STAMP)
 
@@ -50,7 +52,8 @@ $(STAMP): $(DEMO_STAMP)
 demo: $(DEMO_STAMP)
 	$(BIN)/python examples/mnist_lenet.py
 
-# in as many processes as there are cores; WORKERS=0 runs them in this one
+# in somewhat more processes than there are cores (`tests/conftest.py`), since tests that start others wait for them;
+# WORKERS=0 runs them in this one
 test: setup
 	$(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
 
@@ -100,6 +103,9 @@ test-processors: setup
 
 conformance: setup
 	$(BIN)/python -m tests.conformance $(if $(MINDSPORE),--mindspore $(MINDSPORE)) $(ARGS)
+
+programs: setup
+	$(BIN)/python -m tests.conformance.programs $(ARGS)
 
 rooms: setup
 	$(BIN)/python docs/rooms.py

@@ -31,7 +31,10 @@ def lamella(scanned: bool) -> Callable[[], Any]:
     """A compiled step, its layers one by one or as a `scan`."""
     import lamella as ms
     from lamella import ops
+    from lamella.graph.xla import client
 
+    if client.available():  # what it loads is there before JAX's first call, too
+        client.prepare()
     x, stack = ms.Tensor(data()[0]), data()[1]
     weights = [ms.Parameter(ms.Tensor(w), name=f"w{i}")
                for i, w in enumerate([stack] if scanned else stack)]

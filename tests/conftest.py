@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 if sys.dont_write_bytecode:  # else each process that a test starts compiles the package's files
     sys.dont_write_bytecode = False
@@ -45,6 +46,29 @@ if DEVICE:
 
     lamella.set_device(DEVICE)  # for Tensors that test files make when they are imported
     torch.backends.cudnn.allow_tf32 = False  # results are compared with the CPU's
+
+
+def pytest_xdist_auto_num_workers(config):
+    """How many processes `-n auto` is: a third of the time some test waits for another process."""
+    here = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if here else os.cpu_count() or 1
+    return cores + max(1, cores // 4)
+
+
+def pytest_sessionstart(session):
+    gc.disable()  # while tests are collected, which stay
+
+
+def pytest_collection_finish(session):
+    gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path, parent):
+    """Few files of tests have examples in docstrings, which are sought in all others in vain."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)
+            or b">>> " in file_path.read_bytes()]
 
 
 _modules = 0  # how many were imported when the collector was last told of what stays

@@ -3,9 +3,9 @@
 Each mutation changes one operator, comparison, constant or `not` in a copy of the package. First
 all tests run once, and note which of them run these lines (`--runs FOLDER` keeps that for further
 calls). Then, for each mutation, the tests that run its line do so with it, until one fails. Of
-lines that no test runs in its own process it is the file's own examples, the tests that bear its
-name and those that name what the line belongs to. What no test notices is printed: either a test
-is missing, or the line says nothing.
+lines that run on import, or that few tests run in their own process, it is the file's own examples,
+the tests that bear its name and those that name what the line belongs to, too. What no test notices
+is printed: either a test is missing, or the line says nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import traceback
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import pytest
 
@@ -42,7 +42,8 @@ OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast
              ast.NotIn: ("not in", "in"), ast.And: ("and", "or"), ast.Or: ("or", "and")}
 NO_END = "the tests didn't end"
 NEAR = 8  # files of tests that name what has changed
-SECONDS, TESTS = 60, 300  # of the tests that run a line, at most
+FEW = 4
+SECONDS, TESTS = 60, 600  # of the tests that run a line, at most
 NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
 CHECKED = ("strict",)  # keywords that only say what holds in any case
 
@@ -74,9 +75,9 @@ def mutations(path: Path, source: str) -> list[Mutation]:
     """All changes of a file that this knows, by place.
 
     Examples:
-        >>> source = "def f(x):\\n    return x + 1 if x < 3 else not x\\n"
+        >>> source = "def f(x):\\n    return x + 1 if x < -3 else not x\\n"
         >>> [change.after for change in mutations(Path("f.py"), source)]
-        ['-', '2', '<=', '4', '']
+        ['-', '2', '<=', '-2', '']
     """
     lines = source.splitlines()
     found = [Mutation(path, *place) for node in _nodes(ast.parse(source))
@@ -96,7 +97,8 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
                   or isinstance(child, ast.keyword) and child.arg in CHECKED):
             if not isinstance(node, (ast.Module, ast.ClassDef)):
                 yield child
-            yield from _nodes(child)
+            if not _is_negative(child):  # a sign and its number are changed together
+                yield from _nodes(child)
 
 
 def _places(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
@@ -112,10 +114,17 @@ def _places(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, st
             yield from _between(left, node.op, right, lines)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield node.lineno, node.col_offset, node.operand.col_offset, ""
+    elif _is_negative(node):
+        yield node.lineno, node.col_offset, node.operand.end_col_offset, str(1 - node.operand.value)
     elif isinstance(node, ast.Constant) and node.lineno == node.end_lineno:
         after = _constant(node.value)
         if after and node.end_col_offset is not None:
             yield node.lineno, node.col_offset, node.end_col_offset, after
+
+
+def _is_negative(node: ast.AST) -> TypeGuard[Any]:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(
+        node.operand, ast.Constant) and isinstance(node.operand.value, (int, float))
 
 
 def _constant(value: object) -> str:
@@ -139,31 +148,45 @@ def _between(left: ast.expr, op: ast.AST, right: ast.expr,
 
 
 def runs_for(change: Mutation, root: Path) -> list[list[str]]:
-    """The runs of tests that should notice a change of a file, the likeliest first."""
+    """The runs of tests that should notice a change which runs on import, the likeliest first.
+
+    These are the file's own examples and the tests that bear its name, then the tests and recorded
+    comparisons that name what the line belongs to, those of the file's room before others.
+    """
     inner = change.path.relative_to("lamella")
-    folder = root / "tests" / inner.parts[0]
-    rooms = [folder] if folder.is_dir() else [root / "tests" / name for name in ("core", "compat")]
-    files = sorted(path for room in rooms for path in room.rglob("test_*.py"))
-    named = [path for path in files if path.name == f"test_{inner.name}"]
-    of = _names((root / change.path).read_text("utf-8"), change.line) | {inner.stem}
+    room = root / "tests" / inner.parts[0]
+    files = sorted((root / "tests").rglob("*.py"))
+    named = [path for path in files if path.name == f"test_{inner.name}" and room in path.parents]
+    of = _names((root / change.path).read_text("utf-8"), change.line) or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
     hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
     near = sorted((path for path in files if hits[path] and path not in named),
-                  key=lambda path: -hits[path])[:NEAR]
-    places = [root / "tests" / place for place in inner.parents[:-2]]
-    near += [place for place in places if place.is_dir()][:1]  # the nearest folder of its tests
-    return [[str(root / path) for path in run] for run in ([change.path, *named], near) if run]
+                  key=lambda path: (room not in path.parents, -hits[path]))
+    places = [root / "tests" / place for place in inner.parents[:-1]]
+    folder = [str(place) for place in places if place.is_dir()][:1]  # the nearest of its tests
+    tests = [test for path in near if (test := _tests_of(path))][:NEAR] + folder
+    return [run for run in ([str(root / change.path), *map(str, named)], tests) if run]
+
+
+def _tests_of(path: Path) -> str:
+    """The tests in a file; those that use it, if it holds recorded comparisons."""
+    if path.parent.name == "cases" and path.parent.parent.name == "conformance":
+        tests = path.parent.parent / "test_conformance.py"
+        return f"{tests}::test_family[{path.stem}]" if path.stem != "__init__" else ""
+    return str(path) if path.name.startswith("test_") else ""
 
 
 def _names(source: str, line: int) -> set[str]:
-    """What a line of a file belongs to: its function or class, and those that use it.
+    """What a line of a file belongs to: its function, class or name, and what uses that.
 
     Examples:
-        >>> sorted(_names("def _f(x): return x\\ndef g(x): return _f(x)\\ndef h(x): return x", 1))
-        ['_f', 'g']
+        >>> sorted(_names("def _f(x): return x\\ndef g(x): return _f(x)\\nh = g, 1\\ni = 2", 1))
+        ['_f', 'g', 'h']
     """
-    bodies = {node.name: node for node in ast.parse(source).body
-              if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    bodies: dict[str, ast.stmt] = {}
+    for node in ast.parse(source).body:
+        for name in _defined(node):
+            bodies[name] = node
     found = {name for name, node in bodies.items() if node.lineno <= line <= (node.end_lineno or 0)}
     for _ in bodies:
         more = {name for name, node in bodies.items() if name not in found and any(
@@ -174,12 +197,40 @@ def _names(source: str, line: int) -> set[str]:
     return found
 
 
+def _defined(statement: ast.stmt) -> list[str]:
+    """The names that a statement of a module gives values to."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return [statement.name]
+    targets = (statement.targets if isinstance(statement, ast.Assign) else
+               [statement.target] if isinstance(statement, ast.AnnAssign) else [])
+    return [node.id for target in targets for node in ast.walk(target)
+            if isinstance(node, ast.Name)]
+
+
+def runs_on_import(source: str, line: int) -> bool:
+    """Whether a line runs when its file is imported, before any test.
+
+    Examples:
+        >>> [runs_on_import("x = 1\\ndef f():\\n    return 2", line) for line in (1, 3)]
+        [True, False]
+    """
+    return not any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+                   and node.body[0].lineno <= line <= (node.end_lineno or 0)
+                   for node in ast.walk(ast.parse(source)))
+
+
 def those_that_run(change: Mutation, tests: list[tuple[float, str]]) -> list[str]:
-    """Tests that run a line, those of its room first, until they take too long."""
-    room = change.path.parts[1]
+    """Tests that run a line until they take too long: one of each file in turn, its room first."""
+    room, stem = change.path.parts[1], change.path.stem
     homes = f"lamella/{room}", f"tests/{room.removesuffix('.py')}", f"tests/test_{room}"
+    files: dict[str, list[tuple[float, str]]] = {}
+    for test in sorted(tests):
+        files.setdefault(test[1].split("::")[0], []).append(test)
+    own = (f"/{stem}.py", f"/test_{stem}.py")
+    order = sorted((not file.endswith(own), turn, not file.startswith(homes), test)
+                   for file, its in files.items() for turn, test in enumerate(its))
     seconds, chosen = 0.0, []
-    for length, name in sorted(tests, key=lambda test: (not test[1].startswith(homes), test)):
+    for *_, (length, name) in order:
         if seconds + length < SECONDS and len(chosen) < TESTS:
             seconds += length
             chosen.append(name)
@@ -217,8 +268,12 @@ class Copy:
 
     def noticed(self, change: Mutation) -> str:
         """The first test that fails with a change and passes without it, or '' if none does."""
-        tests = self.by_line.get((str(change.path), change.line))
-        runs = [those_that_run(change, tests)] if tests else runs_for(change, self.root)
+        source = (self.root / change.path).read_text("utf-8")
+        tests = [] if runs_on_import(source, change.line) else self.by_line.get(
+            (str(change.path), change.line), [])
+        runs = [those_that_run(change, tests)] if tests else []
+        if len(tests) < FEW:  # the first that imports the file, maybe
+            runs += runs_for(change, self.root)
         for chosen in runs:
             while failed := self._failed(chosen, change):
                 if failed == NO_END:

@@ -55,8 +55,8 @@ def test_every_name_of_a_room_is_on_its_page(entries, pages):
                          if path.startswith((f"{own}.md", f"{own}/")))
         found, constants = entries.public(room)
         missing = [e.name for e in found
-                   if not re.search(rf"[`.\[]{re.escape(e.path)}\b|\[{e.name}\]|`{e.name}`|"
-                                    rf"[: #]{re.escape(e.path)}\b", text)]
+                   if f"`{e.name}`" not in text and f"[{e.name}]" not in text and not re.search(
+                       rf"[`.\[: #]{re.escape(e.path)}\b", text)]
         assert missing == [], room
         assert [name for name in constants if f"| `{name}` |" not in text] == [], room
 

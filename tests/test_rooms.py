@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import lamella
 
@@ -75,14 +76,16 @@ def imports(types: bool = True) -> tuple[tuple[str, str, str], ...]:
 
 def _imports(types: bool) -> Iterator[tuple[str, str, str]]:
     modules = parsed()
-    for module, (path, tree) in modules.items():
-        for node in executed(tree, types):
-            place = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+    for module, (path, found, _) in modules.items():
+        for node, _, for_types in found:
+            if for_types and not types:
+                continue
+            place = f"{path.relative_to(ROOT)}:{node.lineno}"
             if isinstance(node, ast.Import):
                 for name in node.names:
                     if name.name.partition(".")[0] == "lamella":
                         yield module, name.name.partition(".")[2], place
-            elif isinstance(node, ast.ImportFrom):
+            else:
                 if node.level:
                     base = base_of(node, module, path)
                 elif (node.module or "").partition(".")[0] == "lamella":
@@ -94,24 +97,42 @@ def _imports(types: bool) -> Iterator[tuple[str, str, str]]:
                     yield module, inner if inner in modules else base, place
 
 
+class Program(NamedTuple):
+    """What is looked at of a file; not its tree, whose million nodes would stay.
+
+    Attributes:
+        imports: each import, whether it is inside of a function, and for type checkers alone.
+        writes: the names of which a statement assigns an attribute, each with its line.
+    """
+
+    path: Path
+    imports: list[tuple[ast.Import | ast.ImportFrom, bool, bool]]
+    writes: list[tuple[str, int]]
+
+
 @functools.cache
-def parsed() -> dict[str, tuple[Path, ast.Module]]:
-    """The files of the package by the names of their modules, with their programs."""
-    return {name_of(path): (path, ast.parse(path.read_text(encoding="utf-8")))
-            for path in sorted(ROOT.rglob("*.py"))}
+def parsed() -> dict[str, Program]:
+    """The files of the package by the names of their modules."""
+    return {name_of(path): program_of(path) for path in sorted(ROOT.rglob("*.py"))}
 
 
-def executed(tree: ast.AST, types: bool) -> Iterator[ast.AST]:
-    """The statements of a program, without those for type checkers alone unless `types`."""
-    waiting = [tree]
+def program_of(path: Path) -> Program:
+    found = Program(path, [], [])
+    waiting: list[tuple[Any, bool, bool]] = [
+        (ast.parse(path.read_text(encoding="utf-8")), False, False)]
     while waiting:
-        node = waiting.pop()
-        yield node
+        node, inside, types = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.imports.append((node, inside, types))
+            continue
+        found.writes.extend((name, node.lineno) for name in written(node))
+        inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            for inner in getattr(node, field, None) or ():
-                if types or not (isinstance(inner, ast.If)
-                                 and ast.unparse(inner.test) == "TYPE_CHECKING"):
-                    waiting.append(inner)
+            parts = getattr(node, field, None)
+            for inner in parts if isinstance(parts, list) else ():
+                waiting.append((inner, inside, types or isinstance(inner, ast.If)
+                                and ast.unparse(inner.test) == "TYPE_CHECKING"))
+    return found
 
 
 def name_of(path: Path) -> str:
@@ -166,19 +187,15 @@ LATE = ("IPython", "jupyter_client", "mlflow", "onnx", "onnxscript", "pyarrow",
 def test_imports_inside_of_functions_are_of_late_packages_or_say_why():
     """Files of one circle need each other, which is said at `CIRCLES`."""
     wrong = []
-    for module, (path, tree) in parsed().items():
+    for module, (path, found, _) in parsed().items():
         circle = next((circle for circle in CIRCLES if module in circle), set())
         lines = path.read_text(encoding="utf-8").splitlines()
-        for node in (inner for function in ast.walk(tree)
-                     if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-                     for inner in ast.walk(function)):
+        for node in (node for node, inside, _ in found if inside):
             if isinstance(node, ast.ImportFrom):
                 base = base_of(node, module, path) if node.level else str(node.module)
                 late = not node.level and is_late(base)
-            elif isinstance(node, ast.Import):
-                base, late = "", all(is_late(name.name) for name in node.names)
             else:
-                continue
+                base, late = "", all(is_late(name.name) for name in node.names)
             if not late and base not in circle and "  # " not in lines[node.lineno - 1]:
                 wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
     assert not wrong
@@ -190,9 +207,8 @@ def is_late(package: str) -> bool:
 
 def test_rooms_do_not_write_into_modules_below_them():
     """They call a function of that room which registers what they bring."""
-    wrong = [f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
-             for module, (path, tree) in parsed().items() for node in ast.walk(tree)
-             for target in written(node)
+    wrong = [f"{program.path.relative_to(ROOT)}:{line}: {target}"
+             for module, program in parsed().items() for target, line in program.writes
              if (found := bound(module).get(target))
              and found.partition(".")[0] != module.partition(".")[0]]
     assert not wrong
@@ -210,9 +226,9 @@ def written(node: ast.AST) -> list[str]:
 @functools.cache
 def bound(module: str) -> dict[str, str]:
     """The modules of the package that a file has imported, by the names it calls them."""
-    path, tree = parsed()[module]
+    path, imported, _ = parsed()[module]
     found = {}
-    for node in ast.walk(tree):
+    for node, *_ in imported:
         if isinstance(node, ast.ImportFrom) and node.level:
             base = base_of(node, module, path)
             found.update({name.asname or name.name: inner for name in node.names

@@ -17,6 +17,7 @@ from torch._functorch import eager_transforms as transforms
 from torch.autograd import forward_ad
 from torch.autograd.variable import Variable
 
+from ..core.state import state
 from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
@@ -39,6 +40,14 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inpu
         starts.append(torch.ones_like(out) if start is None else start)
     if not raws or not inputs:
         return [None] * len(inputs)
+    if state.masks is not None:
+        with state.masks.placed(raws, inputs):
+            return _run(raws, starts, inputs, again, nested)
+    return _run(raws, starts, inputs, again, nested)
+
+
+def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, again: bool,
+         nested: bool) -> Sequence[torch.Tensor | None]:
     with in_this_thread():
         if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
             return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)

@@ -7,6 +7,7 @@ gradient and uses what it returns instead.
 from __future__ import annotations
 
 import functools
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -18,7 +19,7 @@ from torch.autograd.forward_ad import unpack_dual
 from ..core.cuts import depends
 from ..core.forking import ReentrantLock
 from ..core.primitive import Primitive
-from ..core.require import one_of
+from ..core.require import of_type, one_of
 from ..core.structures import aligned, kind_of
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
@@ -119,6 +120,7 @@ class DumpGradient(Primitive):
         super().__init__("DumpGradient")
 
     def __call__(self, path: str, x: Tensor, input_output: str) -> Tensor:
+        of_type(path, (str, os.PathLike), "path", "DumpGradient")
         one_of(input_output, ("in", "out"), "input_output", "DumpGradient")
 
         def dump(gradient: Tensor) -> None:

@@ -77,14 +77,27 @@ def state_of(seed: int, device: torch.device) -> torch.Tensor:
     return torch.tensor(seed % _MODULUS or 1, device=device)
 
 
+def _powers(count: int) -> np.ndarray:
+    """The first powers of the factor, each from a product of two smaller ones.
+
+    >>> _powers(3).tolist() == [pow(_FACTOR, k, _MODULUS) for k in (1, 2, 3)]
+    True
+    """
+    found = np.empty(count, np.int64)
+    found[:1], known = _FACTOR, 1
+    while known < count:
+        more = found[:min(known, count - known)]
+        found[known:known + len(more)] = more * found[known - 1] % _MODULUS
+        known += len(more)
+    return found
+
+
 def draws_between(state: torch.Tensor, count: int) -> torch.Tensor:
     """`std::uniform_real_distribution<double>(0, 1)`, `count` times; the state goes on.
 
     Operations on tensors alone, so that a compiled function draws anew at each call.
     """
-    powers = torch.tensor([pow(_FACTOR, k, _MODULUS) for k in range(1, 2 * count + 1)],
-                          dtype=torch.int64, device=state.device)
-    words = state * powers % _MODULUS
+    words = state * torch.from_numpy(_powers(2 * count)).to(state.device) % _MODULUS
     if count:
         state.copy_(words[-1])
     low, high = (words - 1).double().view(count, 2).unbind(1)

@@ -36,7 +36,16 @@ from ..core import context
 from ..core.versions import __version__, asked_version
 from ..legacy import names, numpy_conversions, numpy_names
 from .absent import is_mindspores, nearest, why_left_out
-from .alias_paths import CLASSES_ONLY, FUNCTIONS, INNER, LATER, ROOMS, SHARED, SOURCES
+from .alias_paths import (
+    CLASSES_ONLY,
+    FUNCTIONS,
+    INNER,
+    LATER,
+    LISTED_MODULES,
+    ROOMS,
+    SHARED,
+    SOURCES,
+)
 from .foreign_names import in_module
 from .missing import is_from_import
 
@@ -220,12 +229,14 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _shown(module: ModuleType) -> list[str]:
-    """What ``from module import *`` gives: no rooms."""
+    """What ``from module import *`` gives: no rooms but those that MindSpore lists."""
     names = vars(module)
-    shown = [n for n in names if not n.startswith("_")]
     path = module.__name__.removeprefix("mindspore").lstrip(".")
-    if _exists(path) and "__dir__" in vars(_lamella(path)):  # it has names that aren't there yet
-        shown += [n for n in _offered(path) if n not in names and not _is_module(path, n)]
+    shown = list(dict.fromkeys([*(n for n in names if not n.startswith("_")),
+                                *LISTED_MODULES.get(path, ())]))
+    for place in (path,) if _exists(path) else SOURCES.get(path, ()):  # such as `dataset.engine`
+        if "__dir__" in vars(_lamella(place)):  # it has names that aren't there yet
+            shown += [n for n in _offered(place) if n not in names and not _is_module(place, n)]
     if module.__name__.removeprefix("mindspore.").startswith(CLASSES_ONLY):
         shown = [n for n in shown if isinstance(getattr(module, n), type)]
     return shown

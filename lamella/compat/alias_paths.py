@@ -181,6 +181,9 @@ SOURCES: dict[str, tuple[str, ...]] = {
     path: tuple(dict.fromkeys(where.split(",")))
     for where, paths in _PLACES.items() for path in paths.split()}
 
+# Modules that MindSpore lists among what ``from module import *`` gives.
+LISTED_MODULES = {"": ("dtype",), "common": ("dtype",)}
+
 # The rooms, and the files in `ops`, `nn`, `common`, `train` and `amp`, that MindSpore has too. What
 # else Lamella has at its top or in these rooms is its own layout, and no path of mindspore.
 SHARED = frozenset("""

@@ -23,6 +23,7 @@ class _ThreadState(threading.local):
         trace: the run being recorded as a graph, see `graph.tracing.trace`.
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
         as_graph: whether this is inside a function that the program asked to compile.
+        masks: what its tape has computed for nothing, see `graph.tracing.loop_masks`.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
@@ -30,6 +31,7 @@ class _ThreadState(threading.local):
     trace: Any = None
     whole: bool = False
     as_graph: bool = False
+    masks: Any = None
 
 
 state = _ThreadState()

@@ -67,6 +67,7 @@ from .primitives.communication import *
 from .primitives.creation import *
 from .primitives.data_format import *
 from .primitives.debug import *
+from .primitives.declared_settings import declare as _declare_settings
 from .primitives.declared_types import declare as _declare_types
 from .primitives.depthwise import *
 from .primitives.detection import *
@@ -120,6 +121,7 @@ from .window import *
 from .elsewhere import reduce as reduce  # isort: skip
 
 _declare_types(globals())
+_declare_settings(globals())
 
 
 def __dir__() -> list[str]:

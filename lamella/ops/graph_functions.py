@@ -30,6 +30,8 @@ def zip_operation(*iterables: Iterable[Any]) -> tuple[tuple[Any, ...], ...]:
         >>> ms.ops.zip_operation((1, 2), "ab")
         ((1, 'a'), (2, 'b'))
     """
+    for one in iterables:
+        of_type(one, Iterable, "iterables", "zip_operation")
     return tuple(zip(*iterables, strict=False))
 
 
@@ -62,12 +64,15 @@ def ms_hasnext(xs: Any) -> bool:
     Args:
         xs: what is left.
 
+    Raises:
+        TypeError: if it is nothing that `iter_converter` gives.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.ms_hasnext((1,)), ms.ops.ms_hasnext(())
         (True, False)
     """
-    return len(xs) > 0
+    return len(of_type(xs, (tuple, list, str, Tensor), "xs", "ms_hasnext")) > 0
 
 
 def ms_next(xs: Any) -> tuple[Any, Any]:
@@ -78,6 +83,7 @@ def ms_next(xs: Any) -> tuple[Any, Any]:
 
     Raises:
         StopIteration: if that is nothing.
+        TypeError: if it is nothing that `iter_converter` gives.
 
     Examples:
         >>> import lamella as ms
@@ -139,6 +145,7 @@ class PyExecute(Primitive):
 
     Raises:
         ValueError: if there aren't as many names as values.
+        TypeError: if `script` is no text.
 
     Examples:
         >>> import lamella as ms
@@ -150,6 +157,7 @@ class PyExecute(Primitive):
         super().__init__("PyExecute")
 
     def __call__(self, script: str, keys: Iterable[str], values: Iterable[Any]) -> Any:
+        of_type(script, str, "script", "PyExecute")
         keys, values = tuple(keys), tuple(values)
         if len(keys) != len(values):
             raise ValueError(f"For 'PyExecute', there must be as many 'values' as 'keys', but got "
@@ -214,12 +222,15 @@ def environ_set(env: dict[int, Any], key: int, value: Any) -> dict[int, Any]:
         key: what `embed` gives.
         value: the value.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_set(ms.ops.environ_create(), 1, "a")
         {1: 'a'}
     """
-    return {**env, key: value}
+    return {**of_type(env, dict, "env", "environ_set"), key: value}
 
 
 def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
@@ -230,12 +241,15 @@ def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
         key: what `embed` gives.
         default: the other.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_get({1: "a"}, 2, "none")
         'none'
     """
-    return env.get(key, default)
+    return of_type(env, dict, "env", "environ_get").get(key, default)
 
 
 def environ_add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
@@ -264,11 +278,14 @@ def env_get(env: dict[int, Any], parameter: Any) -> Any:
         env: the environment.
         parameter: the Parameter.
 
+    Raises:
+        TypeError: if `env` is no dict.
+
     Examples:
         >>> import lamella as ms
         >>> w = ms.Parameter(ms.Tensor([1.0, 2.0]), name="w")
         >>> print(ms.ops.env_get({}, w))
         [0. 0.]
     """
-    found = env.get(embed(parameter))
+    found = of_type(env, dict, "env", "env_get").get(embed(parameter))
     return zeros_like(parameter) if found is None else found

@@ -133,6 +133,16 @@ def test_errors(make, kind, message):
 # -- build_train_network -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("level", ["O0", "O2", "O3"])
+def test_a_trained_network_s_parameters_keep_their_names(level):
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.Dense(3, 1))
+    names = [p.name for p in net.trainable_params()]
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    step = amp.build_train_network(net, optimizer, nn.MSELoss(), level)
+    assert names == [p.name for p in net.trainable_params()]
+    assert set(names) <= {p.name for p in step.get_parameters()}
+
+
 class Mean(nn.Cell):
     """Its gradient by `w` is the mean of what it is given."""
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.decomposition import PCA
 
 from lamella.boost.principal import _components
 
 
 def test_components_are_those_of_deviations_from_the_mean():
+    from sklearn.decomposition import PCA  # which takes seconds to import
+
     data = np.random.default_rng(0).normal(3.0, [1.0, 5.0, 2.0, 0.5], (9, 4)).astype("f4")
     found, wanted = _components(data, 2), PCA(2).fit(data).components_
     np.testing.assert_allclose(np.abs((found * wanted).sum(1)), 1, rtol=1e-5)  # but for the sign

@@ -106,6 +106,16 @@ def test_star_import_of_primitives_brings_only_classes(mindspore):
     assert "grad" not in names and "abs" not in names
 
 
+@pytest.mark.parametrize("path, names", [
+    ("dataset.engine", "GeneratorDataset MnistDataset PKSampler"), ("common", "Tensor dtype"),
+    ("dataset.engine.datasets", "MnistDataset"),
+    ("dataset.vision.c_transforms", "Decode Resize SoftDvppDecodeResizeJpeg")])
+def test_star_imports_of_packages_bring_what_is_imported_late(mindspore, path, names):
+    found = {}
+    exec(f"from mindspore.{path} import *", found)
+    assert set(names.split()) <= found.keys()
+
+
 def test_replacing_a_name_stays_in_the_alias(mindspore):
     mindspore.nn.Cell = int
     assert mindspore.nn.Cell is int

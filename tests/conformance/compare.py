@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import viewed
+from .runner import VALUES
 from .spec import Case
 
 RECORDED = Path(__file__).with_name("recorded")
@@ -78,7 +79,12 @@ def elements(case: Case, real: Any, ours: Any) -> list[tuple[tuple[Any, ...], An
 
     Each with the elements of the inputs it was made from; none where shapes say that it was not
     made element by element.
+
+    Of what values a call takes (`Runner.taken`), each value with the two answers.
     """
+    if "taken(" in case.expression and isinstance(real, list) and isinstance(ours, list):
+        return [((value,), r["r"].strip("'"), o["r"].strip("'"))
+                for value, r, o in zip(VALUES, real[1:], ours[1:], strict=True) if r != o]
     if not isinstance(real, dict) or "v" not in real or "v" not in ours:
         return []
     arrays = [viewed(text, name) for name, text in case.inputs]

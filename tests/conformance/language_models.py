@@ -41,7 +41,8 @@ MODELS = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2, "text"),
     "llama": ("LlamaForCausalLM", "LlamaConfig", GROUPED, "text"),
     "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", GROUPED, "text"),
-    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", {**GROUPED, "head_dim": 8}, "text"),
+    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", {**GROUPED, "head_dim": 8, "use_cache": False},
+              "text"),
     "glm4": ("Glm4ForCausalLM", "Glm4Config", {**GROUPED, "head_dim": 8}, "text"),
     "deepseek_v2": ("DeepseekV2ForCausalLM", "DeepseekV2Config", DEEPSEEK, "text"),
     "bert": ("BertForMaskedLM", "BertConfig", TEXT, "masked"),
@@ -109,7 +110,7 @@ def compare(name):
 
     def run():
         found = ours(**mine, return_dict=True)
-        return found["loss"], found[place]
+        return found[:2] if isinstance(found, tuple) else (found["loss"], found[place])
 
     place = "logits_per_image" if shape == "both" else "logits"
     (loss, logits), gradients = ms.value_and_grad(run, None, weights, has_aux=True)()

@@ -55,6 +55,14 @@ def _special_or_below(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
     return _special(inputs, real, ours) or _below_zero(inputs, real, ours)
 
 
+def _whole_for_float(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
+    return type(inputs[0]) is int and real == "TypeError" and ours in ("yes", "ValueError")
+
+
+def _more_refused(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
+    return ours != "yes" or _whole_for_float(inputs, real, ours)
+
+
 def _zero(inputs: tuple[Any, ...], real: Any, ours: Any) -> bool:
     return any(p == 0 for p in _parts(inputs))
 
@@ -276,10 +284,17 @@ MEANT: tuple[Meant, ...] = (
         "negative bounds don't limit unsigned numbers and booleans",
         r"hardtanh.*= (uint|bool)",
     ),
+    Meant("a whole number is taken where a float is wanted", r"taken", at=_whole_for_float),
     Meant(
-        "a whole number is taken where a float is wanted",
-        r"taken.*(AdaFactor.*weight_decay=v|LazyAdam.*weight_decay=v|mint\.optim\.Adam|rho=v, eps"
-        r"|GaussianNLLLoss|lambd=v|t0=v|LRN|MultiMarginLoss.*margin=v)",
+        "sizes and settings that make no sense are refused when the object is made",
+        r"taken.*P\.(BatchNorm|Bernoulli|CollectiveScatter|Concat|Dropout|Dynamic|Gather|SGD|Split"
+        r"|Triu|BasicLSTMCell)\w*\(",
+        at=_more_refused,
+    ),
+    Meant(
+        "what depends on other settings or on the input is checked when a Primitive is called",
+        r"taken.*P\.(AvgPool3D.*pad=v|Conv3D.*group=v|Conv\w*\(.*pad=v|Histogram|Lstsq|MaxPool3D.*ceil"
+        r"|\w+Sampler)",
     ),
     Meant(
         "sizes and settings that make no sense are refused when the object is made",
@@ -288,7 +303,7 @@ MEANT: tuple[Meant, ...] = (
     ),
     Meant(
         "a setting of a wrong type is a TypeError, a list of a wrong length a ValueError",
-        r"taken.*(MaxPool.*dilation=v|channels=v|Conv.*=v|embed_dim=v|d_model=v|num_true=v|seed=v)",
+        r"taken.*(MaxPool.*dilation=v|channels=v|Conv.*=v|embed_dim=v|d_model=v|num_true=v|seed=v|Renorm|ExtractVol)",
     ),
     Meant(
         "None isn't taken for a number with a default",

@@ -34,6 +34,13 @@ CALLS = {
     "col2im": lambda: ops.col2im(  # it never ended
         ops.ones((1, 1, 2, 2)), Tensor([1, 3]), [1, 2], [1, 1], [0, 2**40], [1, 1]),
     "environ_add": lambda: ops.environ_add({1: 2}, object()),
+    "environ_get": lambda: ops.environ_get((1, 2), 1, 3),
+    "environ_set": lambda: ops.environ_set([1], 1, 3),
+    "zip_operation": lambda: ops.zip_operation((1, 2), abs),
+    "ms_next": lambda: ops.ms_next(True),
+    "PyExecute": lambda: ops.PyExecute()(1.0, ("x",), (1,)),
+    "DumpGradient": lambda: ops.DumpGradient()([1], Tensor(1.0), "out"),
+    "env_get": lambda: ops.env_get(object(), Tensor([1.0])),
     "switch": lambda: ops.switch(torch.ones(3, 0), 1, 2),
     "augassign_add": lambda: ops.augassign_add(X, ms.uint8),
     "Cell": lambda: nn.Cell(flags=np.zeros(3)),

@@ -1,7 +1,8 @@
 """Random programs with state, compiled against eager: ``python -m tests.graph.random_programs N``.
 
 A third number that isn't zero differentiates them: ``N FIRST 1``.
-With ``LAMELLA_ENGINE=xla``, what XLA can run is run by it from the second replay on.
+With ``LAMELLA_ENGINE=xla`` or ``inductor-forced``, what that compiler can run is run by it from the
+second replay on.
 
 A program is a few statements (`random_statements`) that read and change every kind of state:
 attributes of objects and Cells, containers, closures, globals, numbers, files, clocks, queues,

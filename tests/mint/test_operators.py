@@ -142,3 +142,8 @@ def test_every_name_has_an_object():
         assert name[0].isupper() or repr(getattr(operators, name)).startswith("Prim[")
     with pytest.raises(AttributeError, match="no attribute 'nothing_op'"):
         _ = operators.nothing_op
+
+
+def test_the_first_type_of_what_is_joined_counts():
+    found = mint.cat((Tensor([0.5]), Tensor([1]), Tensor([2])))
+    assert found.dtype is ms.float32 and found.tolist() == [0.5, 1.0, 2.0]

@@ -18,3 +18,9 @@ def test_numbers_at_the_edge():
         mnp.diag_indices(-1)
     edges = mnp.histogram_bin_edges(Tensor([], ms.float32), 2)
     assert edges.tolist() == np.histogram_bin_edges([], 2).tolist()
+
+
+@pytest.mark.parametrize("given", [(2.0, 2), (2, 2.0)])
+def test_positions_are_counted_in_ints(given):
+    with pytest.raises(TypeError, match="For 'diag_indices', 'n' and 'ndim' must be ints"):
+        mnp.diag_indices(*given)

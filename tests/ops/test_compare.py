@@ -96,3 +96,10 @@ def test_complex_parts():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def test_the_primitive_s_tolerances():
+    x = Tensor(np.float32([0.0, 1.0, 1.0]))
+    y = Tensor(np.float32([2e-8, 1.0 + 4e-6, 1.0 + 4e-5]))
+    assert ops.IsClose()(x, y).tolist() == np.isclose(x.asnumpy(), y.asnumpy()).tolist()
+    assert ops.IsClose()(x, y).tolist() == [False, True, False]

@@ -109,3 +109,9 @@ def test_noise_fills_the_region_outside_of_an_image(noise, low, high):
     filled = np.concatenate((out[:20].ravel(), out[40:].ravel()))
     assert low < filled.min() < filled.max() < high
     assert abs(filled.mean() - (low + high) / 2) < 0.1 and filled.std() > 0.3
+
+
+def test_overlaps_are_a_square():
+    overlaps, scores = ops.ones((2, 3)), ops.ones(2)
+    with pytest.raises(ValueError, match="'overlaps' must be a square, but got shape \\(2, 3\\)"):
+        ops.NonMaxSuppressionWithOverlaps()(overlaps, scores, _whole(1), Tensor(0.5), Tensor(0.1))

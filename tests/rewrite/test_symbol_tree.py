@@ -227,3 +227,12 @@ def test_source_that_is_not_there():
 
 def test_kinds_have_mindspores_numbers():
     assert (NodeType.CallCell.value, NodeType.ControlFlow.value) == (1, 12)
+
+
+def test_what_a_part_of_the_network_gives_is_no_variable():
+    tree = SymbolTree.create(Net())
+    names = set(tree._reader.variables)
+    here, x = (ScopedValue.create_naming_value(*of) for of in (("here", "self"), ("x",)))
+    node = Node.create_call_cell(nn.ReLU(), targets=[here], args=[x], name="relu")
+    tree.insert(tree.after(list(tree.nodes())[0]), node)
+    assert "here" not in tree._reader.variables and names <= set(tree._reader.variables)

@@ -334,8 +334,11 @@ def test_what_does_not_fit_is_refused(capfd):
     for epoch in (0, -1, 1.5):
         with pytest.raises((ValueError, TypeError), match="epoch"):
             made.train(epoch, data())
-    with pytest.raises(ValueError, match="'sink_size' must be -1 or above 0, but got 0"):
-        made.train(1, data(), sink_size=0)
+    for size in (0, -2):
+        with pytest.raises(ValueError, match=f"'sink_size' must be -1 or above 0, but got {size}"):
+            made.train(1, data(), sink_size=size)
+        with pytest.raises(ValueError, match=f"'sink_size' must be -1 or above 0, but got {size}"):
+            DatasetHelper(data(), sink_size=size)
     with pytest.raises(TypeError, match="elements must be Callbacks, but got int"):
         made.train(1, data(), [3])
     with pytest.raises(ValueError, match="must have two columns, data and label, but it has 1"):

@@ -53,6 +53,12 @@ class Native(MachineCode):
             return
         background.submit(self._make)
 
+    def make_now(self) -> None:
+        """Compile it in this process: for tests."""
+        if self.key is not None and self.entry() is None and _has_compiler():
+            self.compile_by(self.text, worker.compile_in)
+        self.requested = self.finished = True
+
     def _make(self) -> None:
         try:
             self.compile(self.text)

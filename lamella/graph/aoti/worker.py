@@ -33,9 +33,15 @@ def main(folder: pathlib.Path) -> None:
         atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = scratch
     os.environ["AOT_INDUCTOR_ENABLE_LINE_TABLES"] = "0"
-    warnings.simplefilter("ignore")
+    compile_in(folder)
+
+
+def compile_in(folder: pathlib.Path) -> None:
+    """As `main`, in a process that can import all that is needed."""
     try:
-        _compile(folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _compile(folder)
     except Exception as error:
         for name in ("model.so", "digest"):
             (folder / name).unlink(missing_ok=True)
@@ -55,6 +61,10 @@ def options_for(kinds: set[str], threads: int) -> dict[str, object]:
     from torch._inductor import config
 
     options: dict[str, object] = {"fallback_random": True, "cpp.threads": threads}
+    if hasattr(config.aot_inductor, "precompile_headers"):
+        # they are compiled in 10 s, and each graph's code in 3 s less; but every graph has a folder
+        # of its own, where they would be made again
+        options["aot_inductor.precompile_headers"] = False
     if kinds - {"cpu"}:
         if not hasattr(config.aot_inductor, "embed_kernel_binary"):
             raise RuntimeError("this version of PyTorch keeps kernels beside the library")
@@ -68,13 +78,17 @@ def _compile(folder: pathlib.Path) -> None:
     from lamella.graph.ir.text import from_text  # which needs it
     from lamella.machine.library import keep  # which needs it
 
+    before = torch.get_num_threads()
     torch.set_num_threads(1)
     threads = int((folder / "threads").read_text())  # of the compiled code
     graph, inputs = from_text((folder / "graph.json").read_text(encoding="utf-8"))
     kinds = {raw.device.type for raw in inputs if isinstance(raw, torch.Tensor)}
-    with torch.no_grad():
-        made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
-            graph, tuple(inputs), options=options_for(kinds, threads))
+    try:
+        with torch.no_grad():
+            made = torch._inductor.aot_compile(  # type: ignore[attr-defined]
+                graph, tuple(inputs), options=options_for(kinds, threads))
+    finally:
+        torch.set_num_threads(before)
     library = pathlib.Path(str(made))
     described = library.with_suffix(".json")  # the kernels that the code calls by name
     if described.exists():

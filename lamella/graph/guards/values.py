@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1024  # of a container that is compared part by part
 WHOLE = object()  # as a key: the whole content
+GROWN = object()  # as a key: what a list has more at its end
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _LARGE = "large"
 _AGAIN = "again"
@@ -78,7 +79,10 @@ class Kind:
 
     def changes(self, thing: Any, before: Any, without: Collection[str] = ()
                 ) -> Iterator[tuple[Any, Any]]:
-        """What differs from a copy: keys with the values now, or `WHOLE` with the whole content."""
+        """What differs from a copy: keys with the values now, or `WHOLE` with the whole content.
+
+        A list that only has more gives `GROWN` with that: other threads may append to it, too.
+        """
         now = self.copy(thing)
         if now is not before:
             yield WHOLE, now
@@ -141,7 +145,9 @@ class _Container(_Changing):
     def changes(self, thing: Any, before: Any, without: Collection[str] = ()
                 ) -> Iterator[tuple[Any, Any]]:
         now = parts_of(thing)
-        if [id(v) for v in now] != [id(v) for v in before]:
+        if len(now) > len(before) and is_a(thing, (list, deque)) and all(map(is_, before, now)):
+            yield GROWN, now[len(before):]
+        elif [id(v) for v in now] != [id(v) for v in before]:
             yield WHOLE, now
 
     def put_back(self, thing: Any, before: Any) -> None:

@@ -71,15 +71,20 @@ class MachineCode:
             text: what the worker reads.
             prompt: seconds of processor time for which the worker runs like any other process.
         """
+        # isolated: nothing of the current folder, or of PYTHON's variables, is imported
+        self.compile_by(text, lambda folder: background.run(
+            [sys.executable, "-I", self.worker, str(folder)], folder, PATIENCE, self.settings,
+            prompt))
+
+    def compile_by(self, text: str, work: Callable[[pathlib.Path], object]) -> None:
+        """As `compile`, by a function of the folder in which the text is."""
         folder = cache.draft()
         if folder is None or self.key is None:
             return
         (folder / "graph.json").write_text(text, encoding="utf-8")
         (folder / "threads").write_text(str(torch.get_num_threads()))
         (folder / "path").write_text("\n".join(_places()), encoding="utf-8")
-        # isolated: nothing of the current folder, or of PYTHON's variables, is imported
-        background.run([sys.executable, "-I", self.worker, str(folder)], folder, PATIENCE,
-                       self.settings, prompt)
+        work(folder)
         if (folder / "digest").exists() or (folder / "failed").exists():
             cache.publish(folder, self.key)
         else:  # stopped, or the disk is full: a later process may try again

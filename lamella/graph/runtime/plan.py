@@ -29,14 +29,15 @@ from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
 FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
-# "inductor" and "replay" leave out what comes before them; with "xla", for tests, what XLA can run
-# is compiled at its first replay
+# "inductor" and "replay" leave out what comes before them; with those in `_FORCED`, for tests, what
+# that compiler can run is compiled at its first replay
 ENGINE = os.environ.get("LAMELLA_ENGINE", "")
+_FORCED = {"xla": "xla", "inductor-forced": "inductor"}
 
 
 def is_forced() -> bool:
-    """Whether XLA runs all that it can run."""
-    return ENGINE == "xla"
+    """Whether one compiler runs all that it can run."""
+    return ENGINE in _FORCED
 
 
 class Heat(enum.IntEnum):
@@ -365,13 +366,18 @@ class Stage:
             self._compare("inductor", values, results)
 
     def _force(self, values: list[torch.Tensor]) -> None:
-        """Compile by XLA now, and run its code from now on if it is right."""
-        assert self.xla is not None
-        self.xla.make_now(values)
-        way = self.xla.load()
+        """Compile by one compiler now, and run its code from now on if it is right."""
+        assert self.xla is not None and self.native is not None
+        engine = _FORCED[ENGINE]
+        if engine == "xla":
+            self.xla.make_now(values)
+        else:
+            self.native.make_now()
+        way = self._way(engine, values)
         if way is not None and not self._is_right(way, values, None):
-            raise AssertionError("XLA computes something else than the replay")
-        self._decide("xla", way)
+            raise AssertionError(f"{engine} computes something else than the replay:\n"
+                                 f"{self.module.code}")
+        self._decide(engine, way)
         self.settled = True
 
     def _compare(self, engine: str, values: list[torch.Tensor],

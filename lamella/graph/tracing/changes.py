@@ -31,7 +31,7 @@ from ..guards.kinds import (
 )
 from ..guards.reachable import Reachable
 from ..guards.sources import ABSENT, Source
-from ..guards.values import WHOLE, has_changed, in_another_order, kind_of
+from ..guards.values import GROWN, WHOLE, has_changed, in_another_order, kind_of
 from .refusals import CannotTrace, Cause
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
@@ -51,7 +51,8 @@ class Change(NamedTuple):
     Attributes:
         holder: a dict, class, list or other container, a variable of a closure, or an object with
             slots; or the source of one.
-        key: the key or name assigned; `WHOLE` if the holder's whole content was.
+        key: the key or name assigned; `WHOLE` if the holder's whole content was, `GROWN` if a list
+            only has more at its end.
     """
 
     holder: Any
@@ -81,7 +82,7 @@ def compared(thing: Any) -> Any:
 
 def assign(holder: Any, key: Any, value: Any) -> None:
     """Make the assignment of a `Change` to this holder."""
-    if key is APPENDED:
+    if key is APPENDED or key is GROWN:
         holder.extend(value)
     elif is_a(holder, types.CellType):
         if value is ABSENT:
@@ -185,8 +186,9 @@ class Snapshot:
         """
         for thing, _, before in self.containers:
             for key, _ in list(self._differences(thing, before)):
-                old = before if key is WHOLE else before.get(key, ABSENT)
-                assign(thing, key, old)
+                if key is GROWN:
+                    key = WHOLE
+                assign(thing, key, before if key is WHOLE else before.get(key, ABSENT))
             if is_a(thing, dict) and in_another_order(dict(parts_of(thing)), before):
                 caches = self._caches.get(id(thing), ())
                 kind_of(thing).put_back(thing, {**before, **{

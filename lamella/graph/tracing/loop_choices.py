@@ -18,6 +18,7 @@ from ...core.state import state
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..ir.operations import effects_of, is_random
+from .loop_masks import Use, note_uses
 from .loop_part import BodyRecorder, Unlike
 from .loop_values import SOMETIMES, UNBOUND, WIDE, LoopNumber, held_by, is_dry, truth_of
 
@@ -83,7 +84,7 @@ def _where(test: torch.Tensor, then: torch.Tensor, otherwise: torch.Tensor) -> t
         recorder = state.trace.recorder
         if type(recorder) is not BodyRecorder or recorder.level is not None:
             raise Unlike  # it has no backward pass of its own, in which gradients can be masked
-        recorder.choices.append((found.grad_fn, test))
+        note_uses(found.grad_fn, {0: Use(test, 0), 1: Use(test, 1)})
     return found
 
 

@@ -149,6 +149,13 @@ class _Converted(ast.NodeTransformer):
         result = ast.Assign([_tuple(names, ast.Store)], called) if names else ast.Expr(called)
         return [ast.copy_location(part, node) for part in (*ways, result)]
 
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        ways = [_later(ast.Tuple([self.visit(way)], ast.Load()))
+                for way in (node.body, node.orelse)]
+        called = ast.Call(ast.Name(_CHOSEN, ast.Load()), [
+            self.condition(node.test), *ways, ast.Tuple([], ast.Load())], [])
+        return ast.copy_location(ast.Subscript(called, ast.Constant(0), ast.Load()), node)
+
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         if (isinstance(node.func, ast.Name) and node.func.id in _ASKED and len(node.args) == 1

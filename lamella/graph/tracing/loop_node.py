@@ -17,6 +17,7 @@ from ...core.wrappers import functorch
 from ..ir.loop import Loop
 from ..ir.loop_undefined import without_undefined
 from .loop_batch import batched_of
+from .loop_masks import Use, note_uses
 from .loop_part import Call, Part, Raws, Unlike
 from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
 
@@ -46,11 +47,11 @@ def run_transformed(loop: Loop, values: Raws) -> Raws:
     trace = state.trace
     key = functorch.peek_interpreter_stack().key() if batching() else None
     if key == functorch.TransformType.Vmap:
-        return list(Looped.apply(Step(loop, len(loop.kept)), *values))  # type: ignore[misc]
+        return list(_applied(Step(loop, len(loop.kept)), values))
     if torch.is_grad_enabled() and any(raw.requires_grad for raw in values):
         return run_step(reverse_of(trace, loop, values, run_loop), values, loop.counts)
     if key is not None:
-        return list(Looped.apply(Step(loop, len(loop.kept)), *values))  # type: ignore[misc]
+        return list(_applied(Step(loop, len(loop.kept)), values))
     if forward_ad._current_level >= 0:
         duals = [forward_ad.unpack_dual(raw) for raw in values]
         if any(dual.tangent is not None for dual in duals):
@@ -108,8 +109,31 @@ def _derive(trace: Any, inputs: Raws, call: Call) -> None:
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
     """Run a loop that has its backward pass: its results but what is kept for that."""
+    found, carried = _applied(step, with_unused(step, values)), step.loop.carried
+    return [*found[:carried - step.more], *found[carried:carried + step.results],
+            *([found[-1]] if counts else [])]
+
+
+def with_unused(step: Step, values: Raws) -> Raws:
+    """What a loop is called with, and that no step has used anything yet."""
+    last = step.loop.counted + step.loop.carried - step.more
+    return [*values[:last], *[torch.zeros((), dtype=torch.bool, device=values[0].device)
+                              for _ in range(step.more)], *values[last:]]
+
+
+def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
+    """The loop as a node of the tape, which may take no step, and then uses nothing."""
     found: Any = Looped.apply(step, *values)
-    return [*found[:step.loop.carried + step.results], *([found[-1]] if counts else [])]
+    loop, node = step.loop, next((raw.grad_fn for raw in found if raw.grad_fn is not None), None)
+    if node is not None and (loop.counted or loop.counts):
+        taken = (values[0] if loop.counted else found[-1]) > 0
+        first = int(loop.counted)
+        note_uses(node, {
+            **{i: Use(taken, 0) for i in range(first + loop.carried, len(values))},
+            **{first + i: Use(found[place] if i >= loop.carried else found[place] | ~taken, 0)
+               for i, place in step.uses.items()},
+            **{first + i: Use(taken, 1) for i in step.replaced}})
+    return found
 
 
 def recorded(loop: Loop, values: Sequence[torch.Tensor]) -> Raws:
@@ -164,9 +188,16 @@ class Looped(TapeFunction):
         values, made = _parted(ctx.saved_tensors, made)
         if step.backward is None or any(
                 g is not None for g in gradients[step.loop.carried + step.results:]):
+            first = step.loop.carried
             step = reverse_of(state.trace, step.loop, values, run_loop)
-            found: Any = Looped.apply(step, *values)
+            values = with_unused(step, values)
+            found = _applied(step, values)
             made = list(found[step.loop.carried:])
+            more = step.more
+            pulled = _pulled(step, values, made,
+                             [*gradients[:first], *[None] * more, *gradients[first:]])
+            first += step.loop.counted
+            return (None, *pulled[:first], *pulled[first + more:])
         return (None, *_pulled(step, values, made, gradients))
 
     @staticmethod
@@ -211,7 +242,7 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> l
         *(there[i] for i in its.started), *[None] * len(its.outside)])
     # the values it began with that its steps replaced have no gradient, unless it took none
     replaced = {i for i, ended in zip(step.inexact, defined.ended, strict=False)
-                if there[i] and ended is False}
+                if there[i] and ended is False and i not in step.replaced}
     if not (count and any(own[i].grad_fn is not None for i in replaced) and _may_guard()
             and state.trace.guard(count[0] > 0)):
         replaced = set()

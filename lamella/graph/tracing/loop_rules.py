@@ -7,7 +7,8 @@ first one's kernels, so that each of these loops can be transformed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -37,6 +38,10 @@ class Step(NamedTuple):
         halves: where that takes its inputs.
         inexact: the numbers of the carried values that may have a gradient.
         fixed: the numbers of the results through which no derivative flows.
+        replaced: the numbers of the carried values by which no step has a derivative.
+        uses: for some carried values and inputs from outside, by their numbers, that of the
+            carried value which says whether a step has used it.
+        more: how many further carried values there are for that, which begin as False.
     """
 
     loop: Loop
@@ -45,6 +50,9 @@ class Step(NamedTuple):
     halves: Halves | None = None
     inexact: Sequence[int] = ()
     fixed: frozenset[int] = frozenset()
+    replaced: Sequence[int] = ()
+    uses: Mapping[int, int] = types.MappingProxyType({})
+    more: int = 0
 
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
@@ -70,7 +78,20 @@ def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
                 len(its.kept) + len(its.elements) + len(its.started),
                 [empty_like(inputs[i]) for i in its.of_elements], None, steps,
                 backward=not backward, counted=steps is None)
-    return Step(loop, len(kept), back, its, joint.inexact)
+    return Step(loop, len(kept), back, its, joint.inexact,
+                replaced=[i for i in joint.inexact if i not in joint.gradients])
+
+
+def with_uses(part: Part, order: Raws, step: Step) -> Step:
+    """The loop of a recorded step, with what says which tensors steps have used.
+
+    Args:
+        part: the step.
+        order: its inputs.
+    """
+    places = {id(raw): i for i, raw in enumerate(order)}
+    return step._replace(more=len(part.more), uses={
+        places[id(raw)]: places[id(before)] for raw, before in part.uses})
 
 
 def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run) -> Step:
@@ -87,16 +108,28 @@ def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run)
     """
     given = list(values[loop.counted:])
     wanted = [i < loop.carried or raw.requires_grad for i, raw in enumerate(given)]
-    part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True)
+    part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True,
+                counts=lambda _: True, first=loop.carried + loop.stacks)
     part.derive(lambda raws: split(computed(loop.body, raws, run), loop.carried))
-    step = pair(part.joint(part.aliases, loop.carried, loop.stacks), part.aliases, loop.kept,
-                loop.condition, loop.steps, loop.backward, loop.counted)
+    order, carried = part.ordered(loop.carried, []), loop.carried + len(part.more)
+    step = with_uses(part, order, pair(
+        part.joint(order, carried, loop.stacks), order, loop.kept,
+        _with_more(loop, len(part.more)), loop.steps, loop.backward, loop.counted))
     if not derivatives_follow():
         return step
-    again, carried = Part(trace, part.aliases, wanted), loop.carried
+    again = Part(trace, order, [raw.requires_grad for raw in order])
     again.derive(lambda raws: split(computed(step.loop.body, raws, run), carried))
     return step._replace(fixed=frozenset(
         i for i, raw in enumerate(again.outs) if i >= carried and not raw.requires_grad))
+
+
+def _with_more(loop: Loop, more: int) -> GraphModule | None:
+    """The condition of a loop that carries more values, after its own."""
+    if loop.condition is None or not more:
+        return loop.condition
+    own = placeholders(loop.condition)
+    return with_inputs(loop.condition, [*own[:loop.carried], *[None] * more, *own[loop.carried:]],
+                       loop.condition.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
 class Pushed(NamedTuple):

@@ -137,6 +137,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
             recorder.update(at_end=True)
         raise
     finally:
+        state.masks = None
         for tensor, own, raw in swapped:
             if symbolic or data_of(tensor) is raw:
                 set_data(tensor, own)

@@ -26,6 +26,7 @@ REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonl
             ast.Delete, ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef,
             ast.AsyncFor, ast.AsyncWith, ast.NamedExpr, ast.Match, *(
                 getattr(ast, name) for name in ("TryStar", "TypeAlias") if hasattr(ast, name)))
+MOST_WAYS = 8  # through the statements of a step
 _SPIES = {"locals", "vars", "dir", "exec", "eval", "super", "globals"}
 
 
@@ -220,20 +221,33 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
 
 
 def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements at the end of a step, with an `else` in place of each ``if ...: continue``."""
+    """Statements at the end of a step, with an `else` in place of each ``if ...: continue``.
+
+    What follows is copied to each way that leads there, unless that is too much.
+    """
     for place, part in enumerate(body):
         if isinstance(part, ast.Continue):
             return body[:place]
         if isinstance(part, ast.If) and leaves(part):
-            rest = body[place + 1:]
-            then, otherwise = [  # a way that goes on to the rest is the only one that does
-                way if _continues(way) else [*way, *rest] for way in (part.body, part.orelse)]
-            if rest and not (_continues(part.body) or _continues(part.orelse)):
+            rest, ways = body[place + 1:], (part.body, part.orelse)
+            if _ends(body) > MOST_WAYS:
                 return body
+            then, otherwise = [way if _continues(way) else [*way, *rest] for way in ways]
             chosen = ast.If(part.test, without_continue(then) or [ast.Pass()],
                             without_continue(otherwise))
             return [*body[:place], ast.copy_location(chosen, part)]
     return body
+
+
+def _ends(body: list[ast.stmt]) -> int:
+    """In how many ways, by each ``if`` with a `continue`, statements come to their end."""
+    count = 1
+    for part in body:
+        if isinstance(part, ast.Continue):
+            return 0
+        if isinstance(part, ast.If) and leaves(part):
+            count *= _ends(part.body) + _ends(part.orelse)
+    return count
 
 
 def _continues(body: list[ast.stmt]) -> bool:

@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 import pytest
 
+import lamella as ms
 from lamella.dataset import audio as A  # noqa: N812
 
 RECORDED = json.loads(pathlib.Path(__file__).with_name("recorded_pitch.json").read_text())
@@ -58,6 +59,16 @@ def test_drawn_noise_is_of_a_few_steps(density):
     found = A.Dither(A.DensityFunction[density])(ONE) * 2**15
     np.testing.assert_array_equal(found, found.round())
     assert 0 < np.abs(found - ONE * 2**15).max() < 8
+
+
+def test_noise_of_one_channel_is_drawn_from_it():
+    sound, found = np.float32([[0.9, -0.9]]), set()
+    dither = A.Dither(A.DensityFunction.RPDF)
+    for seed in range(20):
+        ms.set_seed(seed)
+        found.add(dither(sound).tobytes())
+    assert len(found) == 2
+    assert dither(sound[:, :1]).shape == (1, 1) and dither(np.ones((3, 1))).shape == (3, 1)
 
 
 def test_a_spectrum_of_a_mel_scale_has_that_scale():

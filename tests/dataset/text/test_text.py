@@ -159,3 +159,9 @@ def test_a_token_that_is_kept_ends_the_word_before_and_begins_none(text, wanted)
     assert list(tokens) == wanted
     found = [text[b:e].lower() for b, e in zip(begins, ends, strict=True)]
     assert found == [w.lower() for w in wanted]
+
+
+def test_a_tokenizer_of_the_program():
+    assert list(T.PythonTokenizer(str.split)("a b")) == ["a", "b"]
+    with pytest.raises(TypeError, match="For 'PythonTokenizer', 'tokenizer' must be a function"):
+        T.PythonTokenizer("a b")

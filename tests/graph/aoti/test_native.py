@@ -196,6 +196,20 @@ def test_the_folder_is_bounded(monkeypatch, tmp_path):
     assert cache.entry("key4") is not None and cache.entry("nothing") is None
 
 
+@needs_compiler
+def test_code_that_is_forced_runs_from_the_second_replay_on(monkeypatch):
+    """The same step as above, so it is compiled already if that test ran."""
+    monkeypatch.setattr(plan, "ENGINE", "inductor-forced")
+    monkeypatch.setattr(execution, "HOT", 1e9)  # it need not be hot
+    (_, compiled, _), (_, _, eager) = make_step("O0"), make_step()
+    for seed in range(3):
+        ms.set_seed(seed)
+        found = compiled(*data())
+        ms.set_seed(seed)
+        np.testing.assert_allclose(found.asnumpy(), eager(*data()).asnumpy(), rtol=1e-4)
+    assert compiled.report()["backends"] == ["inductor"]
+
+
 @pytest.mark.parametrize("text", ["abc", "-3", "nan"])
 def test_a_wrong_size_limit_is_reported_once(monkeypatch, capsys, text):
     monkeypatch.setenv("LAMELLA_CACHE_MIB", text)

@@ -206,3 +206,111 @@ def test_a_gradient_that_is_there_at_first_alone():
         return ops.stack(sums).sum() if isinstance(sums, list) else sums.sum()
 
     check(ms.grad(run))
+
+
+def of_no_step(a):
+    w = root(a - a)
+    x, t = a, a.max()
+    while t < 3:
+        x, t = x * (0.9 + w), t + a.max()
+    return (x * a).sum()
+
+
+def of_no_step_of_while_loop(a):
+    w = root(a - a)
+    x, _ = ops.WhileLoop()(lambda s: s[1] < 3, lambda s: (s[0] * (0.9 + w), s[1] + a.max()),
+                           (a, a.max()))
+    return x.sum()
+
+
+def of_no_step_that_replaces(a):
+    x, error, t = a, root(a - a), a.max()
+    while t < 3:
+        error, x, t = x.sum(), x * 0.9, t + a.max()
+    return x.sum() + t + 0 * (error > 0)
+
+
+def of_no_inner_step(a):
+    w = root(a - a)
+    x, t = a, 0 * a.sum()
+    while t < 3:
+        s = 0 * a.sum()
+        while s < 3:
+            u = a.max()
+            while u < 3:
+                x, u = x * (0.9 + w), u + a.max()
+            s = s + a.max()
+        t = t + a.max()
+    return x.sum()
+
+
+def of_no_way(a):
+    w = root(a - a)
+    x, t = a, 0 * a.sum()
+    while t < 3:
+        if x.sum() < 0 or a.max() < 3:
+            x = x * w
+        x = x * 0.9 + a
+        t = t + a.max()
+    return x.sum()
+
+
+def of_no_way_for_what_it_begins_with(a):
+    w = root(a - a)
+    x, y, t = a, w, 0 * a.sum()
+    while t < 3:
+        if a.max() < 3:
+            x = x + y
+        y = x.mean()
+        t = t + a.max()
+    return x.sum()
+
+
+def that_passes_it_on(a):
+    """Only later steps use what the loop begins with."""
+    x, y, z, t = a, a * a, a * 3, 0 * a.sum()
+    while t < 3:
+        if t > 1:
+            x, z = x + y + z, z * 0.5
+        else:
+            y = y
+        t = t + a.max()
+    return x.sum()
+
+
+@finds_loops
+def test_what_later_steps_use_has_its_gradient():
+    check(ms.grad(that_passes_it_on))
+
+
+def test_derivatives_of_many_that_take_no_step():
+    """Each example has its own number of steps."""
+    gradient = ms.grad(of_no_step_of_while_loop)
+    again = ms.grad(lambda a: (gradient(a) ** 2).sum())
+    rows = [Tensor(np.array([1.0, 0.8, 0.6], np.float32) * scale) for scale in (0.3, 3.5, 1.1, 4)]
+    for derivative in (gradient, again):
+        found = Compiled(ms.vmap(derivative))(ops.stack(rows)).asnumpy()
+        wanted = np.stack([derivative(row).asnumpy() for row in rows])
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+        assert np.isfinite(wanted).all(1).tolist() == [False, True, False, True]
+
+
+@finds_loops
+@pytest.mark.parametrize("fn", [of_no_step, of_no_step_of_while_loop, of_no_step_that_replaces,
+                                of_no_inner_step, of_no_way,
+                                of_no_way_for_what_it_begins_with], ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("order", [1, 2])
+def test_what_no_step_takes_from_outside_has_no_gradient(fn, order):
+    """The root of 0 has no derivative; it is used where there is a step, and else not."""
+    derivative = ms.grad(fn)
+    if order == 2:
+        first_order = derivative
+        derivative = ms.grad(lambda a: (first_order(a) ** 2).sum())
+    compiled, numbers = Compiled(derivative), []
+    for scale in (0.4, 0.6, 0.8, 0.5, 3.2, 0.7, 3.1):  # the two large ones take none
+        a = values(0) * 0 + Tensor([scale, scale * 0.7, scale * 0.5, scale * 0.2])
+        wanted, found = derivative(a).asnumpy(), compiled(a).asnumpy()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+        numbers.append(bool(np.isfinite(wanted).all()))
+    assert any(numbers) and compiled.statistics.replays
+    assert order == 2 or compiled.statistics.traces <= 3

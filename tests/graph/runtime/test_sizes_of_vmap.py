@@ -62,6 +62,26 @@ def test_functions(function):
     check(ms.vmap(ms.grad(lambda x, y: function(x, y).sum())), batches((3,)))
 
 
+@pytest.mark.parametrize("by", ["weights", "both"])
+def test_weights_of_a_convolution(by):
+    """An ensemble of as many networks as there happen to be."""
+    draw = np.random.default_rng(5)
+    images = Tensor(draw.standard_normal((2, 3, 5, 5)).astype("float32"))
+    gradient = ms.grad(lambda w, x: (ops.conv2d(x, w) ** 2).sum(), (0, 1))
+
+    def each(w, x):
+        return ms.vmap(gradient, (0, 0 if by == "both" else None))(w, x)
+
+    calls = [[Tensor(draw.standard_normal((n, 4, 3, 3, 3)).astype("float32")),
+              ops.stack([images * i for i in range(n)]) if by == "both" else images] for n in SIZES]
+    compiled = ms.jit(each)
+    for args in calls:
+        for a, b in zip(compiled(*args), each(*args), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-3, atol=1e-3)
+    report = compiled.report()
+    assert report["traces"] == 3 and report["replays"] == len(calls) - 3
+
+
 def test_a_class_that_there_is_not():
     step = ms.jit(ms.vmap(ms.grad(lambda x, y: ops.cross_entropy(x[None], y[None]))))
     for x, y in batches((3,)):

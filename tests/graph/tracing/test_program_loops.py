@@ -209,9 +209,34 @@ def goes_on_in_ways(a):
     return x, n
 
 
+def goes_on_deep_inside(a):
+    x, n = a, 0
+    while x.max() > 0.1:
+        x = x * 0.7
+        if x.min() > 0.4:
+            n += 1
+            if x.max() > 1:
+                if x.min() > 1:
+                    continue
+                x = x * 0.9
+            x = x * 0.95
+        x = x * 0.9
+        n += 2
+    return x, n
+
+
+def with_a_conditional_expression(a):
+    x, n = a, 0
+    while x.max() > 0.1:
+        x = ops.sqrt(x - 1) * 0.3 if x.min() > 1 else x * (0.6 if x.max() > 1 else 0.8)
+        n = n + 1 if x.min() > 0.2 else n
+    return x, n
+
+
 ROLLED = [fixed_point, counted, of_a_range, of_a_range_backwards, endless, of_numbers,
           with_a_choice, in_a_loop, with_a_break_in_a_loop, one_after_another, with_structures,
-          by_a_helper, until_half, goes_on, goes_on_in_ways]
+          by_a_helper, until_half, goes_on, goes_on_in_ways, goes_on_deep_inside,
+          with_a_conditional_expression]
 
 
 @finds_loops

@@ -449,3 +449,11 @@ def test_adafactor_decays_weights_by_less_than_all(decay):
     weight = ms.Parameter(ops.ones(2), name="weight")
     with pytest.raises(ValueError, match=r"'weight_decay' must be in \[0, 1\)"):
         nn.AdaFactor([weight], weight_decay=decay)
+
+
+def test_steps_of_rprop_may_be_of_one_size():
+    w = ms.Parameter(ms.Tensor([1.0, -2.0]), name="w")
+    step = nn.Rprop([w], 0.1, step_sizes=(0.25, 0.25))
+    for _ in range(3):
+        step((ms.Tensor([3.0, -1.0]),))
+    np.testing.assert_allclose(w.asnumpy(), [0.25, -1.25], rtol=1e-6)
