@@ -159,7 +159,9 @@ from .machine.memory import keep_freed_memory as _keep_freed_memory
 from .nn import functional_call
 from .ops import constexpr
 from .ops import einops_backend as _einops_backend
-from .ops.loops import scan, while_loop
+from .ops.associative_scan import associative_scan
+from .ops.choices import cond, switch
+from .ops.loops import fori_loop, scan, while_loop
 from .ops.ode import odeint
 from .parallel.auto_parallel import set_op_strategy_config, shard
 from .parallel.layout import Layout

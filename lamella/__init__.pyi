@@ -148,8 +148,10 @@ from lamella.insight.roofline.explain import explain as explain
 from lamella.insight.shapes import eval_shape as eval_shape
 from lamella.insight.summary import summary as summary
 from lamella.nn.wrap.derivative import functional_call as functional_call
+from lamella.ops.associative_scan import associative_scan as associative_scan
+from lamella.ops.choices import cond as cond, switch as switch
 from lamella.ops.composite import constexpr as constexpr
-from lamella.ops.loops import scan as scan, while_loop as while_loop
+from lamella.ops.loops import fori_loop as fori_loop, scan as scan, while_loop as while_loop
 from lamella.ops.ode import odeint as odeint
 from lamella.parallel.auto_parallel import (
     reshard as reshard, set_op_strategy_config as set_op_strategy_config, shard as shard,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tensors.tensor import Tensor
-from .loops import check_function, counted, looped, scanned
+from .loops import check_function, counting, looped, scanned
 from .primitive import Primitive
 
 __all__ = ["ForiLoop", "Scan", "WhileLoop"]
@@ -75,17 +75,7 @@ class ForiLoop(Primitive):
     def __call__(self, lower: Any, upper: Any, loop_func: Callable[..., Any], init_val: Any,
                  unroll: bool = True) -> Any:
         check_function(self.name, "loop_func", loop_func)
-        for argument, bound in (("lower", lower), ("upper", upper)):
-            if not isinstance(bound, (int, Tensor)) or isinstance(bound, bool):
-                raise TypeError(f"For '{self.name}', '{argument}' must be an int or a Tensor, "
-                                f"but got {type(bound).__name__}.")
-        found = None if unroll else counted(loop_func, lower, upper, init_val)
-        if found is not None:
-            return found[0]
-        value = init_val
-        for count in range(int(lower), int(upper)):
-            value = loop_func(count, value)
-        return value
+        return counting(self.name, lower, upper, loop_func, init_val, unroll)
 
 
 class Scan(Primitive):

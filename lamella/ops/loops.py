@@ -1,4 +1,4 @@
-"""Loops whose body is recorded once in a compiled function: `while_loop` and `scan`."""
+"""Loops whose body is recorded once in a compiled function."""
 
 from __future__ import annotations
 
@@ -76,28 +76,73 @@ def looped(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: A
             return found[0]
     while _goes_on(holds := condition(value)):
         found = body(value)
-        value = _of_examples(holds, found, value) if _differs(holds) else found
+        if varies(holds):
+            if not alike(found, value):
+                raise TypeError("For 'while_loop', inside of 'vmap' a condition that differs "
+                                "between examples needs a body whose value has the structure "
+                                "that it takes.")
+            found = chosen(holds, found, value)
+        value = found
     return value
 
 
-def _differs(holds: Any) -> bool:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """Applies a function of a counter and a value, for each count from `lower` to `upper` - 1.
+
+    In a compiled function the body becomes one operation of the graph, as that of `while_loop`,
+    if it only computes and keeps the value's shapes and types; the counter is then a Tensor of
+    rank 0 and type int64, else an int. Bounds that are Tensors may be others in each call.
+
+    Args:
+        lower, upper: the first count, and the one behind the last: ints or Tensors.
+        body_fun: takes the count and the value; the next value.
+        init_val: the first value: a Tensor, or a structure of Tensors and others.
+
+    Returns:
+        The last value; the first one if there are no counts.
+
+    Raises:
+        TypeError: if a bound is neither int nor Tensor, or `body_fun` is no function.
+
+    Examples:
+        >>> import lamella as ms
+        >>> print(ms.fori_loop(0, 4, lambda i, v: v + i, ms.Tensor(1)))
+        7
+    """
+    check_function("fori_loop", "body_fun", body_fun)
+    return counting("fori_loop", lower, upper, body_fun, init_val, False)
+
+
+def counting(name: str, lower: Any, upper: Any, body: Callable[[Any, Any], Any], value: Any,
+             unroll: bool) -> Any:
+    """The result of a `fori_loop`; `unroll` has a graph record each step."""
+    for argument, bound in (("lower", lower), ("upper", upper)):
+        if not isinstance(bound, (int, Tensor)) or isinstance(bound, bool):
+            raise TypeError(f"For '{name}', '{argument}' must be an int or a Tensor, "
+                            f"but got {type(bound).__name__}.")
+    found = None if unroll else counted(body, lower, upper, value)
+    if found is not None:
+        return found[0]
+    for count in range(int(lower), int(upper)):
+        value = body(count, value)
+    return value
+
+
+def varies(holds: Any) -> bool:
     """Whether a condition differs between the examples of a `vmap`."""
     return isinstance(holds, Tensor) and batching() and differs(holds._raw)
 
 
 def _goes_on(holds: Any) -> Any:
     """Whether a condition holds, for any of the examples of a `vmap`."""
-    return wrap(of_all_examples(holds._raw).any()) if _differs(holds) else holds
+    return wrap(of_all_examples(holds._raw).any()) if varies(holds) else holds
 
 
-def _of_examples(holds: Tensor, found: Any, value: Any) -> Any:
-    """The next value of the examples that go on, and the last one of those that have ended."""
-    if not _alike(found, value):
-        raise TypeError("For 'while_loop', inside of 'vmap' a condition that differs between "
-                        "examples needs a body whose value has the structure that it takes.")
-    goes_on = holds._raw.reshape(()) != 0
-    pairs = zip(tensors(found), tensors(value), strict=True)
-    return _with_raws(found, [torch.where(goes_on, a._raw, b._raw) for a, b in pairs])
+def chosen(holds: Tensor, then: Any, otherwise: Any) -> Any:
+    """Of each example of a `vmap` one of two values of the same structure."""
+    test = holds._raw.reshape(()) != 0
+    pairs = zip(tensors(then), tensors(otherwise), strict=True)
+    return _with_raws(then, [torch.where(test, a._raw, b._raw) for a, b in pairs])
 
 
 def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
@@ -272,7 +317,7 @@ class _Recorded:
 
         def step(raws: list[torch.Tensor], _: list[torch.Tensor]) -> Any:
             found = body(_with_raws(self.init, raws))
-            return ([t._raw for t in tensors(found)], []) if _alike(found, self.init) else None
+            return ([t._raw for t in tensors(found)], []) if alike(found, self.init) else None
 
         if not self.is_possible:
             return None
@@ -283,7 +328,7 @@ class _Recorded:
         """The last value, a result and the stacks of results; None as for `whiles`."""
         def step(raws: list[torch.Tensor], elements: list[torch.Tensor]) -> Any:
             found, self.result = f(_with_raws(self.init, raws), _with_raws(xs, elements))
-            if not _alike(found, self.init) or not _are_tensors(self.result):
+            if not alike(found, self.init) or not _are_tensors(self.result):
                 return None
             return [t._raw for t in tensors(found)], [t._raw for t in tensors(self.result)]
 
@@ -294,7 +339,7 @@ class _Recorded:
             _with_raws(self.init, ends[0]), self.result, ends[1])
 
 
-def _alike(value: Any, first: Any) -> bool:
+def alike(value: Any, first: Any) -> bool:
     """Whether two values are of the same structure, and the same but for their Tensors."""
     if isinstance(first, Tensor):
         return isinstance(value, Tensor) and not isinstance(value, Parameter)
@@ -304,4 +349,4 @@ def _alike(value: Any, first: Any) -> bool:
             repr(value) == repr(first))
     return kind.agrees(value, first) and (
         not isinstance(first, dict) or list(value) == list(first)) and all(
-            map(_alike, kind.parts(value), kind.parts(first)))
+            map(alike, kind.parts(value), kind.parts(first)))

@@ -35,7 +35,7 @@ def absent(expression: str) -> str:
     ("nn.Module", "derive from nn.Cell"), ("nn.ModuleList", "nn.CellList"),
     ("nn.Densee", "did you mean 'Dense'?"), ("nn.Model", "it is lamella.Model"),
     ("ms.Dense", "it is lamella.nn.Dense"), ("ops.sinn", "did you mean 'sin'?"),
-    ("ops.fori_loop", "ops.ForiLoop"), ("ms.numpy.clipp", "did you mean 'clip'?"),
+    ("ops.fori_loop", "use ms.fori_loop"), ("ms.numpy.clipp", "did you mean 'clip'?"),
     ("ms.dataset.DataLoader", "ms.dataset.dataloader.DataLoader"),
     ("ms.mint.nn.Lineaar", "did you mean 'Linear'?"), ("ms.amp.GradScaler", "DynamicLossScaler"),
     ("ms.train.Modell", "did you mean 'Model'?"), ("x.at", "assign instead"),

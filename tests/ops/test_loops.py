@@ -198,3 +198,18 @@ WRONG: Any = [
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_counts_from_one_number_to_another():
+    def power(x, n):
+        return ms.fori_loop(0, n, lambda i, v: v * x + i, ops.ones_like(x))
+
+    agrees(power, *[(Tensor(np.float32([0.5, 2.0])), Tensor(n)) for n in (9, 20, 0, 3)])
+    agrees(lambda x: ms.grad(power)(x, 12), (X,))
+    for _ in range(2):  # steps that are too few for a loop of their own
+        assert ms.jit(lambda v: ms.fori_loop(2, 4, lambda i, v: v * i, v))(Tensor(1.0)) == 6.0
+    assert ms.fori_loop(3, 3, lambda i, v: v + 1, 5) == 5
+    with pytest.raises(TypeError, match="For 'fori_loop', 'upper' must be an int or a Tensor"):
+        ms.fori_loop(0, 2.0, lambda i, v: v, 1)
+    with pytest.raises(TypeError, match="For 'fori_loop', 'body_fun' must be a function"):
+        ms.fori_loop(0, 2, 3, 1)
