@@ -9,7 +9,7 @@ import torch
 
 from ..core.adapters import adapted
 from ..core.docstrings import documented_like
-from ..core.dtype import from_raw, is_integer
+from ..core.dtype import from_raw, is_integer, promote_types
 from ..core.errors import op
 from ..core.state import numbers
 from ..tensors.inplace import in_place
@@ -322,7 +322,7 @@ def _times_alpha(name: str, input: Any, other: Any, alpha: Any) -> tuple[Any, An
             float and the sum is of integers.
     """
     a, b = both(input, other)
-    kind = torch.promote_types(a.dtype, b.dtype)
+    kind = promote_types(a.dtype, b.dtype)
     factor = numbers(alpha._raw) if isinstance(alpha, Tensor) and not alpha.shape else alpha
     if not isinstance(factor, (int, float, complex)):
         raise TypeError(f"For '{name}', 'alpha' must be a number, but got {alpha!r}.")

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..core.docstrings import documented_like
-from ..core.dtype import int32, is_inexact, to_raw
+from ..core.dtype import int32, is_inexact, promote_types, to_raw
 from ..core.errors import op
 from ..tensors.overloads import shortcut
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -82,6 +82,8 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     if dtype is None and raw.dtype in SIGNED:  # these stay, where other integers widen
         return wrap(torch.sum(raw.long(), axes(dim, raw), keepdim).to(raw.dtype))
     kind = kind_or(dtype, None, "sum")
+    if kind is not None and kind.is_complex:
+        raw = raw.to(kind)  # PyTorch's gradient of a real sum in a complex type raises (2.13)
     return wrap(torch.sum(raw, axes(dim, raw), keepdim, dtype=kind))
 
 
@@ -293,8 +295,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = 1, eps: Any = 1e-08) ->
         [0.70710677]
     """
     x, y = torch.broadcast_tensors(*floats(x1, x2))
-    kind = torch.promote_types(x.dtype, y.dtype)
-    wide = torch.promote_types(kind, torch.float32)
+    kind = promote_types(x.dtype, y.dtype)
+    wide = promote_types(kind, torch.float32)
     x, y = x.to(wide), y.to(wide)
     # PyTorch's own function bounds each length by `eps` instead of their product
     lengths = torch.linalg.vector_norm(x, dim=dim) * torch.linalg.vector_norm(y, dim=dim)

@@ -57,8 +57,10 @@ def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
         >>> print(ms.ops.cumprod(ms.Tensor([1.0, 2.0, 3.0]), 0))
         [1. 2. 6.]
     """
-    kind = kind_or(dtype, None, "cumprod")
-    return wrap(torch.cumprod(input._raw, as_int(dim, "cumprod", "dim"), dtype=kind))
+    raw, kind = input._raw, kind_or(dtype, None, "cumprod")
+    if kind is not None and kind.is_complex:
+        raw = raw.to(kind)  # PyTorch's gradient of a real product in a complex type raises (2.13)
+    return wrap(torch.cumprod(raw, as_int(dim, "cumprod", "dim"), dtype=kind))
 
 
 @op

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.state import state
 from ..tensors.tensor import Tensor, as_raw, tensor_methods, wrap
@@ -163,7 +164,7 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, *, out_int32: bool = F
                          f"'right', but got side={side!r}, right={right}.")
     rows = raw_of(sorted_sequence, "searchsorted", "sorted_sequence")
     wanted = raw_of(values, "searchsorted", "values")
-    kind = torch.promote_types(rows.dtype, wanted.dtype)
+    kind = promote_types(rows.dtype, wanted.dtype)
     order = None if sorter is None else sorter._raw.long()
     return wrap(torch.searchsorted(rows.to(kind).contiguous(), wanted.to(kind).contiguous(),
                                    out_int32=out_int32, side=side or ("right" if right else "left"),

@@ -12,7 +12,7 @@ import torch
 
 from .. import numpy as lnp
 from .. import ops
-from ..core.dtype import is_inexact
+from ..core.dtype import is_inexact, promote_types
 from ..core.errors import op
 from ..core.require import one_of
 from ..ops.primitives.factorizations import of_triangle
@@ -170,7 +170,7 @@ def solve(a: Tensor, b: Tensor, lower: bool = False, overwrite_a: bool = False,
     if right.dim() not in (1, 2) or right.shape[0] != matrix.shape[0]:
         raise ValueError(f"For 'solve', 'b' must have as many rows as 'a', but got shapes "
                          f"{a.shape} and {b.shape}.")
-    kind = torch.promote_types(matrix.dtype, right.dtype)
+    kind = promote_types(matrix.dtype, right.dtype)
     matrix, right = matrix.to(kind), right.to(kind)
     if assume_a != "pos":
         return wrap(torch.linalg.solve(matrix, right))

@@ -239,3 +239,20 @@ def test_normalizing_primitives():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+@pytest.mark.parametrize("total", [
+    lambda x: ops.sum(x, dtype=ms.complex64), lambda x: ops.prod(x, dtype=ms.complex64),
+    lambda x: ops.cumprod(x, 0, ms.complex64)[-1], lambda x: ops.cumsum(x, 0, ms.complex64)[-1]])
+def test_gradients_of_real_numbers_in_a_complex_type(total):
+    x = ms.Tensor([1.0, 2.0, 3.0])
+    wanted = ms.grad(lambda x: total(x.astype(ms.complex64)).real())(x)
+    np.testing.assert_allclose(ms.grad(lambda x: total(x).real())(x).asnumpy(), wanted.asnumpy())
+
+
+def test_types_that_only_numpy_promotes():
+    with pytest.raises(TypeError, match="For primitive\\[Lcm\\]"):
+        ops.Lcm()(ms.Tensor([7], ms.uint64), ms.Tensor([6], ms.int64))
+    found = ops.searchsorted(ms.Tensor([1, 3], ms.uint64), ms.Tensor([2], ms.int64))
+    assert found.tolist() == [1]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ...core.dtype import from_raw, to_raw
+from ...core.dtype import from_raw, promote_types, to_raw
 from ..primitive import Primitive
 
 _FILE = Path(__file__).parents[2] / "data" / "primitive_types.txt"
@@ -89,7 +89,7 @@ def _checked(name: str, call: Callable[..., Any], declared: Declared) -> Callabl
         if promoted is not None:
             known = [raw for raw in given if raw is not None]
             if known and len(known) == len(given) and (  # a number takes any type
-                    functools.reduce(torch.promote_types, known) not in promoted):
+                    functools.reduce(promote_types, known) not in promoted):
                 raise TypeError(_refused(name, 0, args[0], promoted))
         if alike and len({given[place] for place in alike if place < len(given)} - {None}) > 1:
             shown = ", ".join(f"{place}: Tensor[{args[place].dtype}]" for place in alike

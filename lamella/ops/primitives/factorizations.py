@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...core.dtype import to_raw
+from ...core.dtype import promote_types, to_raw
 from ...core.errors import op
 from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
@@ -135,7 +135,7 @@ def correlate_of(a: Tensor, v: Tensor, *, pad_mode: str) -> Tensor:
     if x.dim() != 1 or y.dim() != 1 or not x.numel() or not y.numel():
         raise ValueError(f"For 'Correlate', both inputs must have one dimension and an element, "
                          f"but got shapes {tuple(x.shape)} and {tuple(y.shape)}.")
-    kind = torch.promote_types(x.dtype, y.dtype)
+    kind = promote_types(x.dtype, y.dtype)
     if not kind.is_floating_point and not kind.is_complex:
         kind = torch.float64 if kind is torch.int64 else torch.float32
     x, y = x.to(kind), y.to(kind).conj()
