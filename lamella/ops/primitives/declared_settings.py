@@ -19,7 +19,7 @@ import torch
 from ..primitive import Primitive
 
 _FILE = Path(__file__).parents[2] / "data" / "primitive_settings.txt"
-_WORDS = {"int": "an int", "ints": "an int or a tuple of ints", "float": "a number"}
+_WORDS = {"int": "an int", "ints": "an int, or a tuple or list of ints", "float": "a number"}
 _RELATIONS: dict[str, tuple[Callable[[Any, float], bool], str]] = {
     ">=": (operator.ge, "at least"), "<=": (operator.le, "at most"), ">": (operator.gt, "above")}
 
@@ -28,7 +28,7 @@ class Setting(NamedTuple):
     """What one argument of a Primitive's constructor takes.
 
     Attributes:
-        kind: "int", "ints" (one or a tuple) or "float".
+        kind: "int", "ints" (one, or a tuple or list) or "float".
         bounds: relations that every number satisfies, such as (">=", 0.0).
         among: the only values, if there are but a few.
         or_none: whether it may be None.
@@ -48,7 +48,7 @@ class Setting(NamedTuple):
         """
         if value is None and self.or_none:
             return
-        values = value if self.kind == "ints" and isinstance(value, tuple) else (value,)
+        values = value if self.kind == "ints" and isinstance(value, (tuple, list)) else (value,)
         for one in values:
             if getattr(one, "_raw", None) is not None:
                 continue  # a Tensor's value isn't known while a graph is recorded

@@ -84,7 +84,8 @@ def test_a_step_becomes_machine_code_and_agrees_with_eager_calls(kept):
     (graph,) = compiled.graphs(x, y)
     entries = [f for f in kept.iterdir() if (f / "model.so").exists()]
     assert entries, "nothing was compiled"
-    assert {(f / "fastest").read_text() for f in entries} <= {"replay", "inductor"}
+    noted = [f / "fastest" for f in entries if (f / "fastest").exists()]  # none if it was unclear
+    assert {f.read_text() for f in noted} <= {"replay", "inductor"}
     for stage in graph.execution.plan.stages:  # whichever was faster: from here on, machine code
         if stage.native is not None:
             stage.run = stage.native.load() or pytest.fail("it can't be loaded")
