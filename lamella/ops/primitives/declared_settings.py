@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ..primitive import Primitive
+from .declared_types import classes_of
 
 _FILE = Path(__file__).parents[2] / "data" / "primitive_settings.txt"
 _WORDS = {"int": "an int", "ints": "an int, or a tuple or list of ints", "float": "a number"}
@@ -94,11 +95,8 @@ def declare(found: Mapping[str, Any]) -> None:
     Args:
         found: name -> class; other things, and classes of other tables, are left alone.
     """
-    for line in _FILE.read_text(encoding="utf-8").splitlines():
-        name, settings = read(line)
-        kind = found.get(name)
-        if isinstance(kind, type) and issubclass(kind, Primitive):
-            kind.__init__ = _checked(name, kind, kind.__init__, settings)
+    for name, settings, kind in classes_of(_FILE, read, found):
+        kind.__init__ = _checked(name, kind, kind.__init__, settings)
 
 
 def _checked(name: str, kind: type, make: Callable[..., Any], settings: dict[str, Setting]

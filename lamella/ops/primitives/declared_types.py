@@ -7,9 +7,9 @@ functions of `ops` compute with more types where they can.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
@@ -17,6 +17,7 @@ from ...core.dtype import from_raw, promote_types, to_raw
 from ..primitive import Primitive
 
 _FILE = Path(__file__).parents[2] / "data" / "primitive_types.txt"
+T = TypeVar("T")
 _GROUPS = {
     "int": "int32 int64",
     "signed": "int8 int16 int32 int64",
@@ -70,11 +71,18 @@ def declare(found: Mapping[str, Any]) -> None:
     Args:
         found: name -> class; other things, and classes of other tables, are left alone.
     """
-    for line in _FILE.read_text(encoding="utf-8").splitlines():
+    for name, declared, kind in classes_of(_FILE, read, found):
+        kind.__call__ = _checked(name, kind.__call__, declared)
+
+
+def classes_of(file: Path, read: Callable[[str], tuple[str, T]], found: Mapping[str, Any]
+               ) -> Iterator[tuple[str, T, Any]]:
+    """Each name of a file, what `read` makes of its line, and the Primitive class of that name."""
+    for line in file.read_text(encoding="utf-8").splitlines():
         name, declared = read(line)
         kind = found.get(name)
         if isinstance(kind, type) and issubclass(kind, Primitive):
-            kind.__call__ = _checked(name, kind.__call__, declared)
+            yield name, declared, kind
 
 
 def _checked(name: str, call: Callable[..., Any], declared: Declared) -> Callable[..., Any]:
