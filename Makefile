@@ -52,8 +52,7 @@ $(STAMP): $(DEMO_STAMP)
 demo: $(DEMO_STAMP)
 	$(BIN)/python examples/mnist_lenet.py
 
-# in somewhat more processes than there are cores (`tests/conftest.py`), since tests that start others wait for them;
-# WORKERS=0 runs them in this one
+# in as many processes as there are cores; WORKERS=0 runs them in this one
 test: setup
 	$(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
 

@@ -48,13 +48,6 @@ if DEVICE:
     torch.backends.cudnn.allow_tf32 = False  # results are compared with the CPU's
 
 
-def pytest_xdist_auto_num_workers(config):
-    """How many processes `-n auto` is: a third of the time some test waits for another process."""
-    here = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if here else os.cpu_count() or 1
-    return cores + max(1, cores // 4)
-
-
 def pytest_sessionstart(session):
     gc.disable()  # while tests are collected, which stay
 
