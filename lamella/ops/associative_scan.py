@@ -10,10 +10,9 @@ from typing import Any
 
 import torch
 
-from ..autodiff.tree import map_tensors, tensors
+from ..autodiff.tree import tensors
 from ..core.require import boolean, of_type
-from ..tensors.tensor import wrap
-from .loops import alike, check_function
+from .loops import alike, check_function, with_raws
 
 
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False,
@@ -67,7 +66,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         one, other = ([raw.movedim(0, axis) for raw in raws] for raws in (first, second))
         if reverse:
             one, other = other, one
-        found = fn(_like(elems, one), _like(elems, other))
+        found = fn(with_raws(elems, one), with_raws(elems, other))
         if not alike(found, elems):
             raise TypeError(f"For 'associative_scan', 'fn' must give a value of the structure of "
                             f"'elems', but got {found!r}.")
@@ -76,7 +75,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     out = _prefixes(paired, raws)
     if reverse:
         out = [raw.flip(0) for raw in out]
-    return _like(elems, [raw.movedim(0, axis) for raw in out])
+    return with_raws(elems, [raw.movedim(0, axis) for raw in out])
 
 
 def _prefixes(paired: Callable[[list[torch.Tensor], list[torch.Tensor]], list[torch.Tensor]],
@@ -99,8 +98,3 @@ def _prefixes(paired: Callable[[list[torch.Tensor], list[torch.Tensor]], list[to
 def _interleaved(even: torch.Tensor, odd: torch.Tensor) -> torch.Tensor:
     both = torch.stack([even[:len(odd)], odd], 1).flatten(0, 1)
     return torch.cat([both, even[len(odd):]]) if len(even) > len(odd) else both
-
-
-def _like(elems: Any, raws: list[torch.Tensor]) -> Any:
-    flat = iter(raws)
-    return map_tensors(lambda _: wrap(next(flat)), elems)

@@ -142,7 +142,7 @@ def chosen(holds: Tensor, then: Any, otherwise: Any) -> Any:
     """Of each example of a `vmap` one of two values of the same structure."""
     test = holds._raw.reshape(()) != 0
     pairs = zip(tensors(then), tensors(otherwise), strict=True)
-    return _with_raws(then, [torch.where(test, a._raw, b._raw) for a, b in pairs])
+    return with_raws(then, [torch.where(test, a._raw, b._raw) for a, b in pairs])
 
 
 def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
@@ -185,10 +185,10 @@ def scan(f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any = None,
         if found is not None:
             last, result, made = found
             made = [raw.flip(0) if reverse else raw for raw in made]
-            return last, _with_raws(result, made)
+            return last, with_raws(result, made)
     value, results = init, []
     for i in reversed(range(count)) if reverse else range(count):
-        value, result = f(value, _with_raws(xs, [raw[i] for raw in stacks]))
+        value, result = f(value, with_raws(xs, [raw[i] for raw in stacks]))
         if not _are_tensors(result):
             raise TypeError(f"For 'scan', the results of 'f' must be Tensors or None, "
                             f"but got {result!r}.")
@@ -209,7 +209,7 @@ def scanned(f: Callable[[Any, Any], Any], init: Any, elements: Sequence[Any]
             last, result, made = found
             rows = zip(*[raw.unbind() for raw in made], strict=True) if made else (
                 [()] * len(elements))
-            return last, [_with_raws(result, list(row)) for row in rows]
+            return last, [with_raws(result, list(row)) for row in rows]
     results = []
     for element in elements:
         init, result = f(init, element)
@@ -276,7 +276,7 @@ def _stacked(f: Any, init: Any, xs: Any, results: list[Any]) -> Any:
         _, result = f(init, map_tensors(lambda t: wrap(t._raw.new_zeros(t.shape[1:])), xs))
         return map_tensors(lambda t: wrap(t._raw.detach().new_zeros((0, *t.shape))), result)
     columns = zip(*[[t._raw for t in tensors(result)] for result in results], strict=True)
-    return _with_raws(results[0], [torch.stack(column) for column in columns])
+    return with_raws(results[0], [torch.stack(column) for column in columns])
 
 
 def _are_tensors(value: Any) -> bool:
@@ -288,7 +288,7 @@ def _are_tensors(value: Any) -> bool:
                for part in kind.parts(value))
 
 
-def _with_raws(like: Any, raws: list[torch.Tensor]) -> Any:
+def with_raws(like: Any, raws: list[torch.Tensor]) -> Any:
     """A structure with other raw tensors in place of its Tensors."""
     flat = iter(raws)
     return map_tensors(lambda _: wrap(next(flat)), like)
@@ -312,22 +312,22 @@ class _Recorded:
     def whiles(self, condition: Any, body: Any) -> tuple[Any] | None:
         """The last value of a `while_loop`; None if the program's own loop has to run."""
         def holds(raws: list[torch.Tensor]) -> torch.Tensor | None:
-            found = condition(_with_raws(self.init, raws))
+            found = condition(with_raws(self.init, raws))
             return found._raw if isinstance(found, Tensor) else None
 
         def step(raws: list[torch.Tensor], _: list[torch.Tensor]) -> Any:
-            found = body(_with_raws(self.init, raws))
+            found = body(with_raws(self.init, raws))
             return ([t._raw for t in tensors(found)], []) if alike(found, self.init) else None
 
         if not self.is_possible:
             return None
         ends = state.trace.loop(self.program, step, holds, self.raws, [], None)
-        return None if ends is None else (_with_raws(self.init, ends[0]),)
+        return None if ends is None else (with_raws(self.init, ends[0]),)
 
     def scans(self, f: Any, xs: Any, stacks: list[torch.Tensor], count: int) -> Any:
         """The last value, a result and the stacks of results; None as for `whiles`."""
         def step(raws: list[torch.Tensor], elements: list[torch.Tensor]) -> Any:
-            found, self.result = f(_with_raws(self.init, raws), _with_raws(xs, elements))
+            found, self.result = f(with_raws(self.init, raws), with_raws(xs, elements))
             if not alike(found, self.init) or not _are_tensors(self.result):
                 return None
             return [t._raw for t in tensors(found)], [t._raw for t in tensors(self.result)]
@@ -336,7 +336,7 @@ class _Recorded:
             return None
         ends = state.trace.loop(self.program, step, None, self.raws, stacks, count)
         return None if ends is None else (
-            _with_raws(self.init, ends[0]), self.result, ends[1])
+            with_raws(self.init, ends[0]), self.result, ends[1])
 
 
 def alike(value: Any, first: Any) -> bool:
