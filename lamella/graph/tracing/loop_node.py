@@ -235,8 +235,8 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any], pres
         stepped = count[0] > 0
         ends = [stepped if end is STEPPED else ~stepped if end is UNSTEPPED else end
                 for end in ends]
-    presence.found = {loop.counted + i: end for i, end in zip(named, ends, strict=True)}
-    by = {i: raw for i, raw, is_there in zip(
-        [*named, *its.of_elements], found, [*ends, *defined.kept], strict=False)
-        if is_there is not False}
+    there = dict(zip([*named, *its.of_elements], [*ends, *defined.kept], strict=True))
+    presence.found = {loop.counted + i: there.get(i, False) for i in range(len(own))}
+    by = {i: raw for (i, is_there), raw in zip(there.items(), found, strict=True)
+          if is_there is not False}
     return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
