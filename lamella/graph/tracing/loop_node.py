@@ -114,13 +114,8 @@ def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
 
 
 def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
-    """The loop as a node of the tape; only a backward pass finds what it has used."""
-    presence = Presence()
-    found: Any = Looped.apply(step._replace(presence=presence), *values)
-    loop, node = step.loop, next((raw.grad_fn for raw in found if raw.grad_fn is not None), None)
-    if node is not None:
-        note_uses(node, {i: presence.of(i) for i in range(int(loop.counted), len(values))})
-    return found
+    """The loop as a node of the tape, of which only a backward pass finds what it has used."""
+    return Looped.apply(step._replace(presence=Presence()), *values)
 
 
 def recorded(loop: Loop, values: Sequence[torch.Tensor]) -> Raws:
@@ -162,6 +157,8 @@ class Looped(TapeFunction):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.step = step = inputs[0]
+        if any(ctx.needs_input_grad):
+            note_uses(ctx, {i: step.presence.of(i) for i in range(len(inputs) - 1)})
         ctx.save_for_backward(*inputs[1:], *output[step.loop.carried:])
         ctx.save_for_forward(*inputs[1:], *output[step.loop.carried:])
         ctx.set_materialize_grads(False)
