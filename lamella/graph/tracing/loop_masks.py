@@ -4,13 +4,13 @@ Where an `if` in a loop takes one of two values, the tape gives the other one a 
 so does a loop that takes no step to what its steps would have taken. Eagerly these get none: what
 they were computed from isn't differentiated, which may give no number. So for each node of the tape
 it is found under which condition its result is used, and what leaves the nodes of one condition is
-masked by that.
+masked by that. What a loop has used is known once the backward pass has gone through it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -39,7 +39,7 @@ class Use(NamedTuple):
 
 
 class Presence:
-    """Which gradients a node of the tape has given in its last backward pass.
+    """Which gradients a node of the tape takes and gives in a backward pass.
 
     Attributes:
         found: whether that of an input is there, by the input's number. Others are.
@@ -47,10 +47,25 @@ class Presence:
 
     def __init__(self) -> None:
         self.found: Mapping[int, Truth] = {}
+        self._taken: Mapping[int, Flag | None] = {}
 
     def of(self, place: int) -> Use:
         """When the node uses an input."""
         return Use(lambda: self.found.get(place, True))
+
+    def takes(self, place: int) -> Truth:
+        """Whether the gradient of a result is there."""
+        flag = self._taken.get(place)
+        return True if flag is None else flag.now()
+
+    @contextmanager
+    def taking(self, flags: Mapping[int, Flag | None]) -> Iterator[None]:
+        """A block in whose backward pass these say whether the gradients of results are there."""
+        before, self._taken = self._taken, flags
+        try:
+            yield
+        finally:
+            self._taken = before
 
 
 class Masks:
@@ -58,15 +73,19 @@ class Masks:
 
     def __init__(self) -> None:
         self._uses: dict[Any, Mapping[int, Use]] = {}
+        self._presences: dict[Any, Presence] = {}
 
-    def note(self, node: Any, uses: Mapping[int, Use]) -> None:
+    def note(self, node: Any, uses: Mapping[int, Use], presence: Presence | None = None) -> None:
         """Note a node of the tape that may not use what it is given.
 
         Args:
             node: the node.
             uses: when it uses some of its inputs, by their numbers.
+            presence: which gradients it takes, to be told before it runs.
         """
         self._uses[node] = uses
+        if presence is not None:
+            self._presences[node] = presence
 
     @contextmanager
     def placed(self, outs: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor]
@@ -79,35 +98,40 @@ class Masks:
             outs: what is differentiated.
             inputs: by what.
         """
-        handles = self._masked(_nodes_of(outs), {raw.grad_fn for raw in inputs}, in_part())
-        try:
+        with ExitStack() as blocks:
+            self._place(blocks, [(raw.grad_fn, raw.output_nr) for raw in outs
+                                 if raw.grad_fn is not None], {raw.grad_fn for raw in inputs})
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
-    def _masked(self, roots: list[Any], ends: Collection[Any], marks: bool) -> list[Any]:
-        order, flags = _users_first(roots), _Flags()
+    def _place(self, blocks: ExitStack, roots: list[tuple[Any, int]], ends: Collection[Any]
+               ) -> None:
+        order, flags, marks = _users_first([root for root, _ in roots]), _Flags(), in_part()
         if self._uses.keys().isdisjoint(order):
-            return []
-        handles, spoilt = [], set()
-        found: dict[Any, list[Flag | None]] = {root: [None] for root in roots}
+            return
+        found: dict[Any, dict[int, list[Flag | None]]] = {}
+        for root, number in roots:
+            found.setdefault(root, {}).setdefault(number, []).append(None)
         used: dict[Any, Flag | None] = {}
         for node in order:
-            flag, uses = flags.any_of(found[node]), self._uses.get(node, {})
+            its = {number: flags.any_of(several) for number, several in found[node].items()}
+            flag, uses = flags.any_of(list(its.values())), self._uses.get(node, {})
             used[node] = flag
-            for place, (source, _) in enumerate(node.next_functions):
+            if node in self._presences and not marks:
+                blocks.enter_context(self._presences[node].taking(its))
+            for place, (source, number) in enumerate(node.next_functions):
                 if source is not None:
                     use = flags.of(uses[place]) if place in uses else None
-                    found.setdefault(source, []).append(flags.both(flag, use))
+                    found.setdefault(source, {}).setdefault(number, []).append(
+                        flags.both(flag, use))
+        spoilt = set()
         for node in order:
             flag, uses = used[node], self._uses.get(node, {}) if marks else {}
             spoils = flag is not None and (node in spoilt or node.name() not in _KEEP_ZEROS)
             masks: dict[int, Flag] = {}
             for place, (source, _) in enumerate(node.next_functions):
                 if source is not None and spoils:
-                    if (hasattr(source, "variable") or source in ends
-                            or used[source] is not flag):
+                    if (hasattr(source, "variable") or source in ends or used[source] is not flag
+                            or source in self._presences):
                         masks[place] = flag  # type: ignore[assignment]
                     else:
                         spoilt.add(source)
@@ -116,8 +140,8 @@ class Masks:
                 masks |= {place: flags.both(masks.get(place), flags.of(use))
                           for place, use in uses.items()}
             if masks or chooses:
-                handles.append(node.register_hook(self._masking(masks, uses if chooses else ())))
-        return handles
+                handle = node.register_hook(self._masking(masks, uses if chooses else ()))
+                blocks.callback(handle.remove)
 
     def _masking(self, masks: Mapping[int, Flag], choices: Collection[int]
                  ) -> Callable[..., tuple]:
@@ -160,11 +184,11 @@ def _mark(raw: torch.Tensor, name: str, value: Any) -> None:
         state.trace.recorder.mark(raw, name, value)
 
 
-def note_uses(node: Any, uses: Mapping[int, Use]) -> None:
+def note_uses(node: Any, uses: Mapping[int, Use], presence: Presence | None = None) -> None:
     """Note a node of this thread's tape; see `Masks.note`."""
     if state.masks is None:
         state.masks = Masks()
-    state.masks.note(node, uses)
+    state.masks.note(node, uses, presence)
 
 
 def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
@@ -189,10 +213,6 @@ def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
                 found.add(place)
                 left.append(place)
     return found
-
-
-def _nodes_of(raws: Iterable[torch.Tensor]) -> list[Any]:
-    return [raw.grad_fn for raw in raws if raw.grad_fn is not None]
 
 
 def _users_first(roots: list[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from ...core.dtype import is_inexact
 from ...core.state import state
 from ...core.tape import TapeFunction
 from ...core.wrappers import functorch
+from ..ir.lazy_module import KernelGraph
 from ..ir.loop import Loop
 from ..ir.loop_undefined import SOMETIMES, STEPPED, UNSTEPPED, without_undefined
 from .loop_batch import batched_of
@@ -158,7 +159,7 @@ class Looped(TapeFunction):
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.step = step = inputs[0]
         if any(ctx.needs_input_grad):
-            note_uses(ctx, {i: step.presence.of(i) for i in range(len(inputs) - 1)})
+            note_uses(ctx, {i: step.presence.of(i) for i in range(len(inputs) - 1)}, step.presence)
         ctx.save_for_backward(*inputs[1:], *output[step.loop.carried:])
         ctx.save_for_forward(*inputs[1:], *output[step.loop.carried:])
         ctx.set_materialize_grads(False)
@@ -213,16 +214,23 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any], pres
     named = [*step.inexact, *its.summed]
     carried = [*(starts[i] for i in step.inexact), *(absent(own[i]) for i in its.summed)]
     stacks = [*kept, *(own[i] for i in its.elements), *(starts[i] for i in its.started)]
-    there = [gradient is not None for gradient in gradients]
+    told = [gradient is not None and presence.takes(i) for i, gradient in enumerate(gradients)]
+    known = {place: truth for place, truth in enumerate(told) if isinstance(truth, torch.Tensor)}
+    names = {KernelGraph().create_node("placeholder", "there"): place for place in known}
+    there: list[Any] = list(told)
+    for name, place in names.items():
+        there[place] = name
     begun = [*(there[i] for i in step.inexact), *[False] * len(its.summed)]
     defined = without_undefined(
         step.backward, [*begun, *[None] * (len(kept) + len(its.elements)),
                         *(there[i] for i in its.started), *[None] * len(its.outside)],
         [place for place, i in enumerate(named) if is_part or own[i].grad_fn is not None])
-    flags = [torch.full((), begun[i], dtype=torch.bool, device=carried[i].device)
+    flags = [known[names[begun[i]]] if begun[i] in names else torch.full(
+                 (), begun[i], dtype=torch.bool, device=carried[i].device)
              for i in defined.sometimes]
     found = run_loop(defined.loop, [*count, *carried, *flags, *(stacks[i] for i in defined.stacks),
-                                    *(own[i] for i in its.outside)])
+                                    *(own[i] for i in its.outside),
+                                    *(known[names[name]] for name in defined.flags)])
     first, last = len(carried), len(carried) + len(flags)
     found, flags = [*found[:first], *found[last:]], found[first:last]
     ends: list[Any] = [True if end is SOMETIMES else end for end in defined.ends]
@@ -232,8 +240,8 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any], pres
         stepped = count[0] > 0
         ends = [stepped if end is STEPPED else ~stepped if end is UNSTEPPED else end
                 for end in ends]
-    there = dict(zip([*named, *its.of_elements], [*ends, *defined.kept], strict=True))
-    presence.found = {loop.counted + i: there.get(i, False) for i in range(len(own))}
-    by = {i: raw for (i, is_there), raw in zip(there.items(), found, strict=True)
+    gives = dict(zip([*named, *its.of_elements], [*ends, *defined.kept], strict=True))
+    presence.found = {loop.counted + i: gives.get(i, False) for i in range(len(own))}
+    by = {i: raw for (i, is_there), raw in zip(gives.items(), found, strict=True)
           if is_there is not False}
     return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
