@@ -34,19 +34,27 @@ __all__ = ["abs", "absolute", "add", "cbrt", "clip", "copysign", "divide", "divm
            "minimum", "mod", "multiply", "negative", "positive", "power", "reciprocal",
            "remainder", "sign", "sqrt", "square", "subtract", "true_divide"]
 
+
+def _quotient(where: str, **values: Any) -> list[Tensor]:
+    """Numbers to divide: two of whole numbers as float32, whatever type they meet in."""
+    a, b = as_tensors(where, **values)
+    if not (is_inexact(a._raw.dtype) or is_inexact(b._raw.dtype)):
+        return [cast(a, float32), cast(b, float32)]
+    return together(a, b)
+
+
 subtract = of_two(ops.sub, name="subtract")
 multiply = of_two(ops.mul, in_one_type, "multiply",
                   ", but a Tensor of rank 0 counts in the type of the result as any other")
-divide = of_two(ops.div, in_one_float, "divide", ": integers are divided as float32")
+divide = of_two(ops.div, _quotient, "divide", ": integers are divided as float32")
 power = of_two(ops.pow, in_one_type, name="power")
-hypot = of_two(ops.hypot, in_one_float, doc="; integers as float32")
 square = of_one(ops.square)
 
 
 def absolute(x: Any, dtype: Any = None) -> Tensor:
     """As `ops.abs`."""
     x = as_tensor(x, "absolute")
-    return typed(x if x.dtype is bool_ else ops.abs(x), dtype)
+    return typed(ops.abs(x) if x._raw.dtype.is_signed else x, dtype)
 
 
 abs = fabs = absolute
@@ -108,8 +116,10 @@ def _left_over(where: str, kernel: Any, x1: Any, x2: Any) -> Tensor:
 
 
 def divmod(x1: Any, x2: Any, dtype: Any = None) -> tuple[Tensor, Tensor]:
-    """(`floor_divide`, `remainder`) of the same two."""
-    return floor_divide(x1, x2, dtype), remainder(x1, x2, dtype)
+    """(`floor_divide`, `remainder`) of the same two; a number leaves a quotient its type."""
+    if isinstance(x1, Tensor) is isinstance(x2, Tensor):
+        return floor_divide(x1, x2, dtype), remainder(x1, x2, dtype)
+    return typed(ops.floor_divide(x1, x2), dtype), remainder(x1, x2, dtype)
 
 
 def float_power(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
@@ -185,22 +195,31 @@ def copysign(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     return typed(ops.where(b < 0, -size, size), dtype)
 
 
+def _real(where: str, x1: Any, x2: Any) -> list[Tensor]:
+    """Two arrays in one type, which isn't complex."""
+    a, b = together(*as_tensors(where, x1=x1, x2=x2))
+    if a._raw.is_complex():
+        raise TypeError(f"For '{where}', 'x1' and 'x2' must be real numbers, but got {a.dtype}.")
+    return [a, b]
+
+
 @op
 def gcd(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """As `ops.gcd`, also of booleans and of floating types (by Euclid's algorithm)."""
-    a, b = together(*as_tensors("gcd", x1=x1, x2=x2))
+    a, b = _real("gcd", x1, x2)
     if not a._raw.is_floating_point():
         return typed(cast(ops.gcd(cast(a, int64), cast(b, int64)), a.dtype), dtype)
     x, y = torch.broadcast_tensors(a._raw.abs(), b._raw.abs())
-    while bool((y != 0).any()):
+    while bool(((y != 0) & (y == y)).any()):  # what is nan stays so, and would never be 0
         x, y = torch.where(y == 0, x, y), torch.where(y == 0, 0, torch.fmod(x, y))
+    x = torch.where(y == y, x, y)
     return typed(wrap(x), dtype)
 
 
 @op
 def lcm(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """As `ops.lcm`, also of booleans and of floating types."""
-    a, b = together(*as_tensors("lcm", x1=x1, x2=x2))
+    a, b = _real("lcm", x1, x2)
     if not a._raw.is_floating_point():
         return typed(cast(ops.lcm(cast(a, int64), cast(b, int64)), a.dtype), dtype)
     common = gcd(a, b)._raw
@@ -219,8 +238,21 @@ def positive(a: Any, dtype: Any = None) -> Tensor:
 
 
 @op
+def hypot(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.hypot`; integers as float32. Of complex numbers the root of the sum of squares.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> print(np.hypot(np.array([3, 5]), np.array([4, 12])))
+        [ 5. 13.]
+    """
+    a, b = (t._raw for t in in_one_float("hypot", x1=x1, x2=x2))
+    return typed(wrap((a * a + b * b).sqrt() if a.is_complex() else torch.hypot(a, b)), dtype)
+
+
+@op
 def reciprocal(x: Any, dtype: Any = None) -> Tensor:
-    """1 / `x`; of integers without its fraction, in their type.
+    """1 / `x`; of integers without its fraction, in their type, and their largest of 0.
 
     Examples:
         >>> import lamella.numpy as np
@@ -231,12 +263,15 @@ def reciprocal(x: Any, dtype: Any = None) -> Tensor:
     if is_inexact(raw.dtype):
         return typed(wrap(torch.reciprocal(raw)), dtype)
     raw = raw.long() if raw.dtype is torch.bool else raw
-    whole = torch.div(1, raw, rounding_mode="trunc") if (raw != 0).all() else raw.double() ** -1
-    return typed(wrap(whole.to(raw.dtype)), dtype)
+    whole = (raw == 1).to(raw.dtype)
+    if raw.dtype.is_signed:
+        whole = torch.where(raw == -1, -1, whole)
+    most = torch.tensor(torch.iinfo(raw.dtype).max, dtype=raw.dtype, device=raw.device)
+    return typed(wrap(torch.where(raw == 0, most, whole)), dtype)
 
 
 def sign(x: Any, dtype: Any = None) -> Tensor:
-    """-1, 0 or 1; of integers as float32.
+    """-1, 0 or 1, and nan of nan; of integers as float32.
 
     Raises:
         TypeError: if `x` holds booleans.
@@ -244,7 +279,9 @@ def sign(x: Any, dtype: Any = None) -> Tensor:
     x = as_tensor(x, "sign")
     if x.dtype is bool_:
         raise TypeError("For 'sign', 'x' must be numbers, but got a Tensor of Bool.")
-    return typed(ops.sign(floating(x)), dtype)
+    x = floating(x)
+    found = ops.sign(x)
+    return typed(ops.where(x != x, x, found), dtype)
 
 
 def sqrt(x: Any, dtype: Any = None) -> Tensor:

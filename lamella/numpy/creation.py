@@ -21,6 +21,7 @@ from .types import (
     as_tensor,
     as_type,
     cast,
+    fits_int32,
     float16,
     float32,
     float64,
@@ -210,7 +211,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
         start: the first number; if `stop` is None, that, and the first is 0.
         stop: the end, which doesn't belong to it.
         step: the distance; default: 1.
-        dtype: the type; default: int32, or float32 if an argument is a float.
+        dtype: the type; default: float32 if an argument is a float, else int32, or int64 where
+            numbers don't fit that.
 
     Raises:
         ValueError: if there is no such number.
@@ -231,7 +233,12 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
         raise ValueError(f"For 'arange', there must be a number between 'start' and 'stop', but "
                          f"got start={start}, stop={stop}, step={step}.")
     whole = all(isinstance(v, int) for v in (first, end, distance))
-    kind = (int32 if whole else float32) if dtype is None else as_type(dtype, "arange")
+    if dtype is not None:
+        kind = as_type(dtype, "arange")
+    elif whole:
+        kind = int32 if fits_int32((first, first + (count - 1) * distance)) else int64
+    else:
+        kind = float32
     numbers = torch.arange(count, device=context.current_device(),
                            dtype=torch.int64 if whole else torch.float64) * distance + first
     return wrap(numbers.to(kind.raw))
@@ -327,8 +334,11 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     shape[along] = num
     part = torch.arange(num, dtype=torch.float64, device=a.device).reshape(shape) / max(gaps, 1)
     ratio = (b.double() / a.double()).unsqueeze(along)
-    return cast(wrap(a.double().unsqueeze(along) * ratio ** part),
-                float32 if dtype is None else as_type(dtype, "geomspace"))
+    found = wrap(a.double().unsqueeze(along) * ratio ** part)
+    kind = float32 if dtype is None else as_type(dtype, "geomspace")
+    if kind not in (float16, float32, float64):
+        found = cast(found, float32)  # so that 9.999999999 isn't 9
+    return cast(found, kind)
 
 
 def _size(shape: tuple[Any, ...], where: str) -> tuple[int, ...]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..core.dtype import Type
+from ..core.dtype import Type, is_inexact
+from ..core.errors import op
 from ..tensors.tensor import Tensor
 from .faces import in_one_float, of_one, of_two, real
 from .types import (
+    as_given,
     as_tensor,
+    bool_,
     cast,
     float32,
     float64,
     floating,
+    int64,
     pi,
     together,
     trigonometric,
@@ -36,7 +40,6 @@ log1p = of_one(ops.log1p, real)
 log2 = of_one(ops.log2, real)
 log10 = of_one(ops.log10, real)
 logaddexp = of_two(ops.logaddexp, in_one_float)
-logaddexp2 = of_two(ops.logaddexp2, in_one_float)
 floor = of_one(ops.floor, real)
 rint = of_one(ops.round, real, "rint", ": to the nearest integer, of two the even one")
 sin = of_one(ops.sin, trigonometric)
@@ -79,9 +82,31 @@ def _single(kind: Type) -> Type:
     return kind if kind is float64 else float32
 
 
+@op
+def logaddexp2(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
+    """As `ops.logaddexp2`, also of complex numbers.
+
+    Examples:
+        >>> import lamella.numpy as np
+        >>> print(np.logaddexp2(np.array([1.0, 3.0]), 3))
+        [3.321928 4.      ]
+    """
+    a, b = in_one_float("logaddexp2", x1=x1, x2=x2)
+    if not a._raw.is_complex():
+        return typed(ops.logaddexp2(a, b), dtype)
+    return typed(ops.log2(ops.exp2(a) + ops.exp2(b)), dtype)
+
+
 def fix(x: Any) -> Tensor:
-    """As `ops.trunc`; integers as float32."""
-    return ops.trunc(floating(as_tensor(x, "fix")))
+    """As `ops.trunc`; integers as float32.
+
+    Raises:
+        TypeError: if `x` holds complex numbers.
+    """
+    x = floating(as_tensor(x, "fix"))
+    if x._raw.is_complex():
+        raise TypeError(f"For 'fix', 'x' must be real numbers, but got a Tensor of {x.dtype}.")
+    return ops.trunc(x)
 
 
 def trunc(x: Any, dtype: Any = None) -> Tensor:
@@ -90,7 +115,7 @@ def trunc(x: Any, dtype: Any = None) -> Tensor:
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:
-    """As `ops.round`; `decimals` is 0 or more.
+    """As `ops.round`; `decimals` is 0 or more, and leaves integers as they are.
 
     Raises:
         TypeError: if `decimals` is no int.
@@ -100,10 +125,12 @@ def around(a: Any, decimals: int = 0) -> Tensor:
         raise TypeError(f"For 'around', 'decimals' must be an int, but got {decimals!r}.")
     if decimals < 0:
         raise ValueError(f"For 'around', 'decimals' must be 0 or more, but got {decimals}.")
-    a = as_tensor(a, "around", "a")
+    a = as_given(a, "around", "a")
     if decimals == 0:
         return ops.round(a)
-    return ops.round(floating(a) * 10**decimals) / 10**decimals
+    if not is_inexact(a._raw.dtype):
+        return cast(a, int64) if a.dtype is bool_ else a
+    return ops.round(a * 10**decimals) / 10**decimals
 
 
 def deg2rad(x: Any, dtype: Any = None) -> Tensor:

@@ -11,6 +11,7 @@ from .. import ops
 from ..core.require import of_type
 from ..tensors.tensor import Tensor
 from .faces import in_one_type, of_one, of_two
+from .shape import axes_in
 from .types import as_tensor, as_tensors, bool_, cast, int32, together, typed
 
 __all__ = ["array_equal", "array_equiv", "bitwise_and", "bitwise_not", "bitwise_or",
@@ -56,14 +57,14 @@ def isneginf(x: Any) -> Tensor:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether it is a number, a boolean or text of Python's.
+    """Whether it is a real number, a boolean or text of Python's.
 
     Examples:
         >>> import lamella.numpy as np
         >>> np.isscalar(3.1), np.isscalar([3.1]), np.isscalar(np.array(3.1))
         (True, False, False)
     """
-    return isinstance(element, (bool, int, float, complex, str))
+    return isinstance(element, (bool, int, float, str))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08,
@@ -100,6 +101,8 @@ def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     if not isinstance(keepdims, int):
         raise TypeError(f"For 'sometrue', 'keepdims' must be a bool, but got {keepdims!r}.")
     a = as_tensor(a, "sometrue", "a")
+    if isinstance(axis, (tuple, list)):
+        axes_in(axis, a.ndim, "sometrue")
     return ops.any(a if a.dtype is bool_ else ops.not_equal(a, 0), axis, bool(keepdims))
 
 

@@ -8,10 +8,11 @@ import torch
 
 from .. import ops
 from ..core import context
+from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..ops.arguments import as_shape
 from ..tensors.tensor import Tensor, wrap
-from .types import as_tensor, as_type, bool_, cast, float32, int32
+from .types import as_tensor, as_type, bool_, cast, float32, int32, int64
 
 __all__ = ["diag", "diag_indices", "diagflat", "diagonal", "trace", "tri", "tril", "tril_indices",
            "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "vander"]
@@ -52,9 +53,14 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    """The sum of a diagonal; of integers in int64, unless `dtype` is given."""
-    kept = ops.diagonal(as_tensor(a, "trace", "a"), offset, axis1, axis2)
-    return ops.sum(kept, -1, dtype=None if dtype is None else as_type(dtype, "trace"))
+    """The sum of a diagonal; unless `dtype` is given, of integers in int64, and of booleans whether
+    one is true."""
+    a = as_tensor(a, "trace", "a")
+    kept = ops.diagonal(a, offset, axis1, axis2)
+    if dtype is not None:
+        return ops.sum(kept, -1, dtype=as_type(dtype, "trace"))
+    found = ops.sum(kept if is_inexact(a._raw.dtype) else cast(kept, int64), -1)
+    return cast(found, bool_) if a.dtype is bool_ else found
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float32) -> Tensor:  # noqa: N803

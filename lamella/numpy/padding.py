@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..ops.arguments import as_ints
 from ..tensors.tensor import Tensor, wrap
@@ -127,7 +128,7 @@ def _of_statistic(raw: torch.Tensor, axis: int, before: int, after: int,
                   statistic: Callable[..., torch.Tensor], lengths: tuple[int, int]
                   ) -> tuple[torch.Tensor, torch.Tensor]:
     def end(width: int, part: torch.Tensor) -> torch.Tensor:
-        wide = part if part.is_floating_point() or statistic is not torch.mean else part.double()
+        wide = part if is_inexact(part.dtype) or statistic is not torch.mean else part.double()
         value = statistic(wide, axis, keepdim=True).to(raw.dtype)
         return value.expand(*raw.shape[:axis], width, *raw.shape[axis + 1:])
 

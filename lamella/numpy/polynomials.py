@@ -138,5 +138,5 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     for i in range(m):
         powers = as_tensor(list(range(p.size, 0, -1)), "polyint")
         p = true_divide(cast(p, int32) if p.dtype is bool_ else p, powers)
-        p = ops.cat((p, cast(ops.reshape(constants[i], (1,)), p.dtype)))
+        p = ops.cat(together(p, ops.reshape(constants[i], (1,))))
     return p

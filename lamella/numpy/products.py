@@ -19,6 +19,7 @@ from .types import (
     as_tensors,
     bool_,
     cast,
+    float16,
     float32,
     float64,
     floating,
@@ -203,7 +204,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     """As `ops.norm`, without the orders ``"nuc"``, 2 and -2 of matrices, which MindSpore lacks.
 
     Args:
-        x: any shape; float32 unless float64.
+        x: any shape; integers count as float32.
         ord: of vectors a number, inf or -inf; of matrices None, ``"fro"``, 1, -1, inf, -inf.
         axis: the axis of the vectors, or two of the matrices; without it `x` is a vector or a
             matrix, or any array for ``ord=None``, which is flattened.
@@ -222,7 +223,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         raise ValueError(f"For 'norm', 'ord' must be a number, None, 'fro' or 'nuc', "
                          f"but got {ord!r}.")
     x = as_tensor(x, "norm")
-    x = x if x.dtype is float64 else cast(x, float32)
+    half = x.dtype is float16
+    x = x if x.dtype is float64 or x._raw.is_complex() else cast(x, float32)
     rank = x.ndim
     if axis is None:
         x = ops.ravel(x) if ord is None else x
@@ -244,6 +246,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
         out = ops.matrix_norm(x, ord or "fro", axes, keepdims)
     else:
         raise ValueError(f"For 'norm', 'axis' must be one axis or two, but got {axis!r}.")
+    if half and (len(axes) == 2 or ord in (inf, -inf)):  # what has no power of a number
+        out = cast(out, float16)
     return ops.reshape(out, (1,) * (rank - out.ndim) + out.shape) if keepdims else out
 
 

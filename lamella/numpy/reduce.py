@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from ..core.dtype import uint8, uint16, uint32
+from ..core.dtype import is_inexact, uint8, uint16, uint32
 from ..tensors.tensor import Tensor
 from .shape import axes_in
 from .types import (
+    as_given,
     as_tensor,
     as_type,
     bool_,
@@ -39,7 +40,7 @@ def amax(a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None,
         axis: the axis or axes to reduce; None stands for all.
         keepdims: whether reduced axes stay, with length 1.
         initial: a number that takes part.
-        where: which elements take part; a Tensor of bool needs `initial`.
+        where: which elements take part: True, or booleans, which need `initial`.
 
     Raises:
         ValueError: if there is no such axis, one comes twice, or `where` comes without `initial`.
@@ -78,17 +79,18 @@ def _taking_part(name: str, extremum: Any, a: Any, initial: Any, where: Any) -> 
             raise TypeError(f"For '{name}', 'initial' must be a number, but got {initial!r}.")
         start = cast(as_tensor(initial, name, "initial"), a.dtype)
         a = extremum(a, start)
-    if isinstance(where, Tensor):
+    if where is not True:
         if initial is None:
-            raise ValueError(f"For '{name}', 'initial' must be given where 'where' is a Tensor, "
-                             f"but got None.")
-        a = ops.where(where, a, start)
+            raise ValueError(f"For '{name}', 'initial' must be given where 'where' leaves out "
+                             f"elements, but got None.")
+        a = ops.where(cast(as_tensor(where, name, "where"), bool_), a, start)
     return a
 
 
 def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The greatest element less the least one, over axes."""
     x = as_tensor(x, "ptp")
+    axis = _different(axis, x, "ptp")
     return ops.amax(x, axis, keepdims) - ops.amin(x, axis, keepdims)
 
 
@@ -99,7 +101,7 @@ def argmax(a: Any, axis: Any = None) -> Tensor:
 
 
 def argmin(a: Any, axis: Any = None) -> Tensor:
-    """As `ops.argmin`, in int32.
+    """As `ops.argmin`, in int32; of one number in int64.
 
     Examples:
         >>> import lamella as ms
@@ -107,7 +109,8 @@ def argmin(a: Any, axis: Any = None) -> Tensor:
         1
     """
     a = as_tensor(a, "argmin", "a")
-    return cast(ops.argmin(cast(a, int32) if a.dtype is bool_ else a, axis), int32)
+    found = ops.argmin(cast(a, int32) if a.dtype is bool_ else a, axis)
+    return cast(found, int32) if a.ndim else found
 
 
 def sum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
@@ -176,18 +179,20 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """
     a = as_tensor(a, "cumsum", "a")
     kind = summed_type(a) if dtype is None else as_type(dtype, "cumsum")
-    if kind is bool_:  # whether any has been true so far
-        return cast(cumsum(cast(a, bool_), axis, int32), bool_)
+    if kind is bool_:  # whether the sum isn't 0
+        return cast(cumsum(a, axis), bool_)
     return ops.cumsum(cast(ops.ravel(a) if axis is None else a, kind), axis or 0)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """As `ops.cumprod`; without `axis` of the flattened array, and of narrow types in 32 bits.
 
+    Products of floating-point numbers are computed in their type, and then have `dtype`.
+
     Raises:
         TypeError: if `axis` is neither an int nor None.
     """
-    a = as_tensor(a, "cumprod", "a")
+    a = as_given(a, "cumprod", "a")
     if axis is not None and not isinstance(axis, int):
         raise TypeError(f"For 'cumprod', 'axis' must be an int or None, but got {axis!r}.")
     kind = summed_type(a) if dtype is None else as_type(dtype, "cumprod")
@@ -196,6 +201,9 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     flat = ops.ravel(a) if axis is None else a
     if kind is uint32:
         return cast(ops.cumprod(cast(flat, int64), axis or 0), kind)
+    if is_inexact(a._raw.dtype) or kind is bool_:
+        flat = cast(flat, int32) if flat.dtype is bool_ else flat
+        return cast(ops.cumprod(flat, axis or 0), kind)
     return ops.cumprod(cast(flat, kind), axis or 0, dtype=kind)
 
 
@@ -236,6 +244,8 @@ def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
     axis = _different(axis, a, "nansum")
     if a.dtype is bool_:
         return typed(ops.any(a, axis, keepdims), dtype)
+    if not is_inexact(a._raw.dtype):
+        return typed(cast(ops.sum(cast(a, int64), axis, keepdims), a.dtype), dtype)
     return typed(ops.sum(_without_nan(a, 0), axis, keepdims, dtype=a.dtype), dtype)
 
 

@@ -246,7 +246,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
         a tuple with one Tensor an axis.
 
     Raises:
-        ValueError: if `order` is another.
+        ValueError: if `order` is another, or `shape` has no element.
 
     Examples:
         >>> import lamella.numpy as np
@@ -255,6 +255,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """
     one_of(order, ("C", "F"), "order", "unravel_index")
     lengths = as_ints(shape, "unravel_index")
+    if not lengths or min(lengths) < 1:
+        raise ValueError(f"For 'unravel_index', 'shape' must have lengths above 0, "
+                         f"but got {shape}.")
     steps = list(accumulate(lengths if order == "F" else lengths[::-1], mul))
     total = steps[-1]
     raw = as_tensor(indices, "unravel_index", "indices")._raw

@@ -11,13 +11,13 @@ from ..tensors.tensor import Tensor
 from .join import concatenate
 from .products import dot
 from .reduce import mean
-from .types import as_tensor, cast, float32, float64, typed
+from .types import as_tensor, bool_, cast, float32, float64, typed
 
 __all__ = ["average", "corrcoef", "cov"]
 
 
 def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = False) -> Any:
-    """The weighted mean over axes.
+    """The weighted mean over axes; of integers without a fraction.
 
     Args:
         x: any shape.
@@ -51,8 +51,13 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
             shape = [1] * x.ndim
             shape[axis] = -1
             weights = ops.reshape(weights, tuple(shape))
-        total = ops.sum(weights, axis)
-        out = ops.sum(x * weights, axis) / total
+        products = x * weights
+        total = cast(ops.sum(weights, axis), weights.dtype)
+        out = ops.sum(products, axis)
+        if is_inexact(products._raw.dtype) or products.dtype is bool_:
+            out = out / total
+        else:
+            out = cast(ops.div(out, total, rounding_mode="trunc"), products.dtype)
     if not returned:
         return out
     return out, total if total.shape == out.shape else ops.broadcast_to(total, out.shape)

@@ -71,17 +71,30 @@ def as_tensor(value: Any, where: str, name: str = "x") -> Tensor:
         return value
     if isinstance(value, (list, tuple)) and any(_holds_tensor(v) for v in value):
         parts = [as_tensor(v, where, name) for v in value]
-        kind = functools.reduce(promoted, [p.dtype for p in parts])
+        kind = _of_parts([p.dtype for p in parts])
         return ops.stack([cast(p, kind) for p in parts])
     if isinstance(value, (bool, int, float, list, tuple)):
         raw = _of_numbers(value, where, name)
-        if raw.dtype is torch.int64 and not _fits_int32(value):
+        if raw.dtype is torch.int64 and not fits_int32(value):
             return wrap(raw)
         return wrap(raw.to(_NARROWED.get(raw.dtype, raw.dtype)))
     if isinstance(value, (onp.ndarray, onp.generic)):
         return wrap(as_raw(value))
     raise TypeError(f"For '{where}', '{name}' must be a Tensor, a number, a list or a tuple, "
                     f"but got {value!r} of type {type(value).__name__}.")
+
+
+def as_given(value: Any, where: str, name: str = "x") -> Tensor:
+    """As `as_tensor`, but Python's integers are int64, as elsewhere in MindSpore."""
+    if isinstance(value, (int, list, tuple)) and not _holds_tensor(value):
+        return Tensor(value)
+    return as_tensor(value, where, name)
+
+
+def _of_parts(kinds: list[Type]) -> Type:
+    """The type of an array of parts: as `promoted`, but float16 doesn't hold wider integers."""
+    wide = float16 in kinds and {int16, int32, int64, uint16, uint32, uint64} & set(kinds)
+    return functools.reduce(promoted, kinds, float32) if wide else functools.reduce(promoted, kinds)
 
 
 def _of_numbers(value: Any, where: str, name: str) -> torch.Tensor:
@@ -96,10 +109,10 @@ def _of_numbers(value: Any, where: str, name: str) -> torch.Tensor:
         raise
 
 
-def _fits_int32(value: Any) -> bool:
+def fits_int32(value: Any) -> bool:
     """Whether integers fit int32; checked on Python's numbers, so that a graph needs no guard."""
     if isinstance(value, (list, tuple)):
-        return all(_fits_int32(v) for v in value)
+        return all(fits_int32(v) for v in value)
     return -2**31 <= value < 2**31
 
 
@@ -187,9 +200,8 @@ def trigonometric(x: Any, where: str) -> Tensor:
 
 
 def summed_type(x: Tensor) -> Type:
-    """The type that running sums and products of `x` have: int32 for narrower integers."""
-    return int32 if x._raw.dtype in (torch.bool, torch.int8, torch.int16, torch.uint8,
-                                     torch.uint16) else x.dtype
+    """The type that running sums and products of `x` have: int32 for narrower signed integers."""
+    return int32 if x._raw.dtype in (torch.bool, torch.int8, torch.int16, torch.uint8) else x.dtype
 
 
 def promote_types(type1: Any, type2: Any) -> Type:

@@ -185,7 +185,7 @@ MEANT: tuple[Meant, ...] = (
     Meant(
         "Tensor.std and var of integers take the deviations from the mean, not from the "
         "integer below it",
-        r"(Tensor|x)\.(std|var)\(.*(= int|= uint)",
+        r"(Tensor|x|mnp)\.(std|var)\(.*(= int|= uint)",
         "value dtype shape",
     ),
     Meant("any and all take every nonzero number as true", r"(any|all|Any|All)\(.*= (?!bool)"),
@@ -336,6 +336,57 @@ MEANT: tuple[Meant, ...] = (
         "functions and methods subtract booleans alike",
         r"(subtract|x\.sub\().*bool",
         "dtype value",
+    ),
+    # mindspore.numpy
+    Meant(
+        "complex numbers keep their imaginary part",
+        r"mnp\.(abs|fabs|copysign|sign|divide|flip\w*|rot90|pad|convolve|polymul|polyint|cross|select|"
+        r"asarray|reciprocal|rad2deg|subtract|interp|diff|ediff1d|histogram\w*|norm|cov|corrcoef|"
+        r"average|gradient|trapz|unwrap|digitize|searchsorted|var|std|nan\w+|ptp|count_nonzero|cumsum|"
+        r"cumprod|sum|mean|amax|amin|max|min)\(.*= complex",
+        "value dtype",
+    ),
+    Meant(
+        "complex numbers have no order and no whole part",
+        r"mnp\.(gcd|lcm|fix|trunc|f?mod|divmod|in1d|isin|setdiff1d|intersect1d|unique|histogram\w*|digitize|"
+        r"searchsorted|interp|argm\w+|amax|amin|max|min|ptp|sometrue|nan\w+|bincount|unwrap|norm|cov|"
+        r"corrcoef)\(.*= complex",
+        "refused",
+    ),
+    Meant(
+        "whole numbers keep their digits, where 2.10 computes in float32",
+        r"mnp\.(abs|fabs|sign|gcd|lcm|hypot|divmod|add|exp2|cumprod|cumsum|nan\w+|ptp|mean|diff|"
+        r"cov|corrcoef|trapz|gradient|unwrap|average|interp)\(.*= u?int",
+    ),
+    Meant("the cube root of 0 is 0, the sign of an infinity 1 or -1", r"mnp\.(cbrt|sign)\("),
+    Meant("the reciprocal of -0.0 is -inf", r"mnp\.reciprocal\(.*float"),
+    Meant("ihfftn is the inverse of hfftn", r"mnp\.fft\.ihfftn", "dtype"),
+    Meant("gcd and lcm of infinite numbers are nan, hypot of one is infinite",
+          r"mnp\.(gcd|lcm|hypot|divmod)\(.*\]!"),
+    Meant("booleans count as 0 and 1",
+          r"mnp\.(divmod|nan\w+|linspace|mod|fmod|average|corrcoef|cov)\(.*= bool"),
+    Meant("numbers that don't fit int32 are int64", r"2\*\*40|mnp\.select\(.*= int64", "dtype"),
+    Meant("the type that is asked for is given",
+          r"mnp\.(full|nan\w+|cumsum)\(.*(float16\)|dtype=)|arange\(True", "dtype"),
+    Meant("a deviation of more degrees of freedom than numbers is infinite", r"mnp\.std\(x, 0, 3"),
+    Meant("correlate and geomspace don't truncate", r"mnp\.(correlate\(\[|geomspace\(-1, 100)"),
+    Meant("tanh to float32's accuracy", r"mnp\.tanh\(x, mnp.int32"),
+    Meant(
+        "pads, axes, indices and sizes that don't exist are refused",
+        r"mnp\.(pad\(x, -1|stack\(\(x, x\), 3|take_along_axis|unravel_index|tensordot\(x, w, 2)"
+        r"|axis=True",
+        "refused",
+    ),
+    Meant(
+        "a wrong argument is a ValueError or a TypeError, not an error of what is computed with it",
+        r"mnp\.",
+        NEW,
+        errors=r"(ZeroDivision|Index|Runtime)Error > (Value|Type)Error",
+    ),
+    Meant(
+        "documented kinds of exceptions in mindspore.numpy",
+        r"mnp\.(diag|flipud|diff|ediff1d|take|select|result_type|fft\.\w+)\(",
+        NEW,
     ),
     Meant("numbers are not accepted as Tensors", r"\(\)\(2\.5\)", "refused"),
     Meant("Tensors are compared with complex numbers by value", r"1j", "structure"),

