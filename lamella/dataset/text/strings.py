@@ -172,7 +172,8 @@ class ToNumber(TextTensorOperation):
             raise TypeError(f"{no_data_type('data_type', data_type)} For 'ToNumber', 'data_type' "
                             f"must be a data type, but got {data_type!r}.")
         self.data_type = data_type
-        self._kind = np.dtype(str if data_type is types.string else dtype_to_nptype(data_type))
+        self._kind: np.dtype[Any] = np.dtype(
+            str if data_type is types.string else dtype_to_nptype(data_type))
         if self._kind.kind not in "iuf":
             raise TypeError(f"data_type: {data_type} is not numeric data type. For 'ToNumber', "
                             f"'data_type' must be one of numbers.")
