@@ -52,7 +52,7 @@ def _same(form: Any, other: Any) -> bool:
     """Whether two structures nest alike, with leaves, and with None, in the same places."""
     kind = kind_of(form)
     if kind is None or kind_of(other) is None:
-        return form is other  # both leaves, or both None
+        return type(form) is type(other)  # both leaves, or both None
     return agree(form, other) and all(
         _same(*parts) for parts in zip(kind.parts(form), aligned(form, other), strict=True))
 
