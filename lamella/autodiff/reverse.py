@@ -132,7 +132,7 @@ def get_grad(gradients: Any, identifier: Any) -> Tensor:
     def search(tree: Any) -> Tensor | None:
         if isinstance(tree, (tuple, list)):
             if len(tree) == 2 and isinstance(tree[0], (int, str)):
-                return tree[1] if tree[0] == wanted and type(tree[0]) is type(wanted) else None
+                return tree[1] if type(tree[0]) is type(wanted) and tree[0] == wanted else None
             for branch in tree:
                 found = search(branch)
                 if found is not None:

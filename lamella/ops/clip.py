@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -44,6 +45,9 @@ def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     raws = [raw if raw.is_floating_point() else raw.float() for raw in raws]
     if spreading().is_spread(raws):
         return _norm_over_stages([raw for raw in raws if not raw.is_meta], order)
+    if (order < 0 or order == math.inf) and not all(raw.numel() for raw in raws):
+        raise ValueError(f"For the norm of order {order}, which is the least or the largest "
+                         f"magnitude, each Tensor must have elements.")
     if _one_by_one(raws):
         norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
     else:

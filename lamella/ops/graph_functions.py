@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from ..autodiff.recompute import recompute
@@ -31,7 +31,7 @@ def zip_operation(*iterables: Iterable[Any]) -> tuple[tuple[Any, ...], ...]:
         ((1, 'a'), (2, 'b'))
     """
     for one in iterables:
-        of_type(one, Iterable, "iterables", "zip_operation")
+        _iterable(one, "zip_operation")
     return tuple(zip(*iterables, strict=False))
 
 
@@ -53,9 +53,15 @@ def iter_converter(xs: Any) -> Any:
         return tuple(xs)
     if isinstance(xs, (tuple, list, str)) or isinstance(xs, Tensor) and xs.ndim:
         return xs
-    if not isinstance(xs, Iterable) or isinstance(xs, Tensor):
-        raise TypeError(f"For 'iter_converter', there is no loop over {type(xs).__name__!r}.")
-    return tuple(xs)
+    return tuple(_iterable(xs, "iter_converter"))
+
+
+def _iterable(value: Any, owner: str) -> Iterable[Any]:
+    """A value that a loop can go through; tensors and arrays of rank 0 can't."""
+    if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        rank = " of rank 0" if isinstance(value, Iterable) else ""
+        raise TypeError(f"For '{owner}', there is no loop over {type(value).__name__!r}{rank}.")
+    return value
 
 
 def ms_hasnext(xs: Any) -> bool:
@@ -162,7 +168,12 @@ class PyExecute(Primitive):
         if len(keys) != len(values):
             raise ValueError(f"For 'PyExecute', there must be as many 'values' as 'keys', but got "
                              f"{len(values)} and {len(keys)}.")
-        return eval(script, {}, dict(zip(keys, values, strict=True)))
+        try:
+            code = compile(script, "<PyExecute>", "eval")
+        except SyntaxError as error:
+            raise SyntaxError(f"For 'PyExecute', 'script' must be an expression of Python's, but "
+                              f"got {script!r}: {error.msg}.") from None
+        return eval(code, {}, dict(zip(keys, values, strict=True)))
 
 
 class UpdateState(Primitive):
@@ -223,14 +234,15 @@ def environ_set(env: dict[int, Any], key: int, value: Any) -> dict[int, Any]:
         value: the value.
 
     Raises:
-        TypeError: if `env` is no dict.
+        TypeError: if `env` is no dict, or `key` can't be one of a dict.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_set(ms.ops.environ_create(), 1, "a")
         {1: 'a'}
     """
-    return {**of_type(env, dict, "env", "environ_set"), key: value}
+    return {**of_type(env, dict, "env", "environ_set"),
+            of_type(key, Hashable, "key", "environ_set"): value}
 
 
 def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
@@ -242,14 +254,15 @@ def environ_get(env: dict[int, Any], key: int, default: Any) -> Any:
         default: the other.
 
     Raises:
-        TypeError: if `env` is no dict.
+        TypeError: if `env` is no dict, or `key` can't be one of a dict.
 
     Examples:
         >>> import lamella as ms
         >>> ms.ops.environ_get({1: "a"}, 2, "none")
         'none'
     """
-    return of_type(env, dict, "env", "environ_get").get(key, default)
+    return of_type(env, dict, "env", "environ_get").get(
+        of_type(key, Hashable, "key", "environ_get"), default)
 
 
 def environ_add(left: dict[int, Any], right: dict[int, Any]) -> dict[int, Any]:
@@ -279,7 +292,7 @@ def env_get(env: dict[int, Any], parameter: Any) -> Any:
         parameter: the Parameter.
 
     Raises:
-        TypeError: if `env` is no dict.
+        TypeError: if `env` is no dict, or `key` can't be one of a dict.
 
     Examples:
         >>> import lamella as ms

@@ -359,7 +359,8 @@ def _tensor_trace(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1,
     whole = not is_inexact(own) and own not in (torch.bool, torch.uint64)
     kind = kind_or(dtype, torch.int64 if whole else own, "trace")
     offset = as_int(offset, "Tensor.trace", "offset")
-    return wrap(torch.diagonal(self._raw, offset, axis1, axis2).sum(-1, dtype=kind))
+    # cast first: PyTorch's gradient of a real sum in a complex type raises (2.13)
+    return wrap(torch.diagonal(self._raw, offset, axis1, axis2).to(kind).sum(-1, dtype=kind))
 
 
 def _tensor_triangular_solve(self: Tensor, A: Tensor, upper: bool = True,  # noqa: N803

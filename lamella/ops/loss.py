@@ -90,8 +90,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
             return nll_loss(wrap(torch.log_softmax(raw, int(raw.dim() > 1))), target, weight,
                             ignore_index, reduction)
     return wrap(F.cross_entropy(raw, classes, None if weight is None else weight._raw,
-                                ignore_index=ignore_index, reduction=reduction,
-                                label_smoothing=label_smoothing))
+                                ignore_index=-100 if classes.is_floating_point() else ignore_index,
+                                reduction=reduction, label_smoothing=label_smoothing))
 
 
 @documented_like(cross_entropy)

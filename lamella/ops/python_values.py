@@ -63,6 +63,8 @@ def _augmented(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any
         except TypeError as error:
             raise TypeError(f"For '{name}', x and y of the types {type(x).__name__} and "
                             f"{type(y).__name__} don't go together.") from error
+        except ValueError as error:  # of NumPy's arrays, say, whose shapes don't broadcast
+            raise ValueError(f"For '{name}', x and y don't go together: {error}.") from error
 
     augmented.__name__ = augmented.__qualname__ = name
     augmented.__doc__ = f"The result of `{operation.__name__}`; the first argument stays."
@@ -307,7 +309,7 @@ def broadcast_gradient_args(x_shape: Sequence[int], y_shape: Sequence[int]
 
 def switch(condition: Any, then: Any, otherwise: Any) -> Any:
     """One of two values by a condition."""
-    if math.prod(getattr(condition, "shape", ())) != 1:
+    if not isinstance(condition, type) and math.prod(getattr(condition, "shape", ())) != 1:
         raise ValueError(f"For 'switch', 'condition' must have one element, but got the shape "
                          f"{tuple(condition.shape)}.")
     return then if condition else otherwise

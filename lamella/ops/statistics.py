@@ -308,6 +308,8 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None,
     with _quiet():
         raw = floating(input._raw)
         raw = raw.float() if raw.dtype in (torch.float16, torch.bfloat16) else raw
+        if raw.dim() == 0:
+            raw = raw.clone()  # else PyTorch changes a view of the argument in place
         return wrap(torch.cov(raw, correction=correction, fweights=given[0],
                               aweights=given[1]))
 

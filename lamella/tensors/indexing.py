@@ -354,7 +354,7 @@ def _part(part: Any, device: torch.device) -> Any:
         raw = as_raw(part)
         if raw.numel() == 0 and not isinstance(part, np.ndarray):
             raw = raw.long()
-        if raw.dim() == 0:
+        if raw.dim() == 0 and not is_inexact(raw.dtype):
             return raw.item()
     if raw.dtype is torch.bool:
         raw = raw if raw.dim() else bool(raw)

@@ -80,6 +80,8 @@ def power(a: Any, b: Any) -> torch.Tensor:
             and is_inexact(a.dtype)):
         if type(b) is int and b < 0 and not is_inexact(a.dtype):
             return integer_power(a, b)
+        if type(a) is bool and isinstance(b, torch.Tensor) and is_inexact(b.dtype):
+            a = int(a)  # PyTorch can't differentiate with a bool as the base (2.13)
         return a ** b
     return _power_of_any_order(a, b)
 

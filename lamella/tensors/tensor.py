@@ -345,7 +345,7 @@ class Tensor(TensorMethods):
         number = self._one("int")
         try:
             return int(number)
-        except (TypeError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise type(error)(f"For 'int', {number!r} is not an integer.") from None
 
     def __float__(self) -> float:

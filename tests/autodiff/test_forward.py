@@ -43,6 +43,25 @@ def test_what_comes_back(call, expected):
     assert arrays(call()) == expected
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_arguments_whose_elements_share_memory(compiled):
+    x = Tensor([[1.0], [2.0]]).broadcast_to((2, 3))
+    v = Tensor(np.arange(6.0).reshape(2, 3), ms.float32)
+
+    def found(x, v):
+        by_x = ms.grad(lambda x: (x ** 3).sum())
+        return (*ms.jvp(lambda x: (x ** 3).sum(), (x,), (v,)), ms.jvp(by_x, (x,), (v,))[1],
+                ms.jet(lambda x: x * x, x, ops.stack([v, v]))[1])
+
+    value, tangent, second, series = (ms.jit(found) if compiled else found)(x, v)
+    a, b = x.asnumpy(), v.asnumpy()
+    assert (float(value), float(tangent)) == (27.0, (3 * a ** 2 * b).sum())
+    np.testing.assert_allclose(second.asnumpy(), 6 * a * b)
+    np.testing.assert_allclose(series.asnumpy(), [2 * a * b, 2 * b * b + 2 * a * b])
+    each = ms.vmap(lambda x, v: ms.jvp(lambda x: x ** 3, x.broadcast_to((3,)), v)[1])(x[:, 0], v)
+    np.testing.assert_allclose(each.asnumpy(), 3 * a ** 2 * b)
+
+
 def test_integers_keep_their_type():
     value, tangent = ms.jvp(square, Tensor([1, 2], ms.int32), Tensor([1, 2], ms.int32))
     assert value.dtype is ms.int32 and tangent.dtype is ms.int32

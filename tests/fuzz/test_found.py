@@ -46,13 +46,22 @@ CALLS = {
     "Cell": lambda: nn.Cell(flags=np.zeros(3)),
     "cov": lambda: Tensor([], "uint32").cov(fweights=Tensor([], "int8")),
     "GRU": lambda: nn.GRU(10, 16)(ops.ones((0, 3, 10))),
+    "PyExecute of no expression": lambda: ops.PyExecute()("", (), ()),
+    "environ_get by a dict": lambda: ops.environ_get({1: 2}, {}, 3),
+    "environ_set by a dict": lambda: ops.environ_set({1: 2}, {}, 3),
+    "zip_operation of a number": lambda: ops.zip_operation(torch.tensor(1.0)),
+    "iter_converter of an array": lambda: ops.iter_converter(np.array(1.0)),
+    "augassign_sub": lambda: ops.augassign_sub(np.ones(2), np.ones(3)),
+    "int": lambda: int(Tensor(float("nan"))),
+    "Tensor.__getitem__ by a number": lambda: X[np.array(1.0)],
+    "the norm of no elements": lambda: ops.clip_by_norm(ops.zeros((0, 2)), 1.0, -2.0),
     "pad": lambda: nn.ReplicationPad3d(-100)(ops.ones((1, 2, 2, 3, 4))),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_the_error_names_the_function(name):
-    with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+    with pytest.raises((TypeError, ValueError, RuntimeError, SyntaxError, IndexError)) as caught:
         CALLS[name]()
     text = str(caught.value)
     assert text.startswith("For '") and "can't be normalized" not in text
@@ -67,3 +76,20 @@ def test_rounding_by_a_bool_and_gathering_numbers():
     assert out.asnumpy().tolist() == [3.0]
     mint.distributed.all_gather_into_tensor(empty, ops.ones((4, 0)))
     assert empty.shape == (4, 0)
+
+
+def test_a_class_is_true():
+    assert ops.switch(Tensor, 1, 2) == 1
+
+
+def test_derivatives_where_pytorch_has_none():
+    x = Tensor([[2.0, 1.0], [0.0, 3.0]])
+    by_x = ms.grad(lambda x: ops.real(x.trace(dtype=ms.complex64)))(x)
+    assert by_x.asnumpy().tolist() == [[1, 0], [0, 1]]
+    assert ms.grad(lambda x: ops.pow(True, x).sum())(x).asnumpy().tolist() == [[0, 0], [0, 0]]
+    assert float(ms.grad(lambda x: x.cov(fweights=Tensor(3)))(Tensor(1.0))) == 0
+
+
+def test_identifiers_of_gradients_are_compared_by_type():
+    with pytest.raises(RuntimeError, match="get_grad"):
+        ms.get_grad((4, X), torch.ones(3))

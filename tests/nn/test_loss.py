@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 import lamella as ms
-from lamella import nn
+from lamella import Tensor, mint, nn, ops
 
 RNG = np.random.default_rng(0)
 X, Y = (RNG.standard_normal((4, 3)).astype(np.float32) for _ in range(2))
@@ -135,3 +135,14 @@ def test_squares_by_one_kernel(reduction, reduce):
     curvature = ms.grad(lambda x: ms.grad(lambda x: loss(x, y).sum())(x).sum())(x)
     np.testing.assert_allclose(curvature.asnumpy(), 2 / X.size if reduction == "mean" else 2.0,
                                rtol=1e-6)
+
+
+@pytest.mark.parametrize("ignored", [-100, 0, 5])
+def test_no_probability_is_ignored(ignored):
+    # as MindSpore 2.10 computes it: 1.3295248, whatever the ignored class is
+    scores = Tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+    wanted = Tensor([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+    losses = (ops.cross_entropy(scores, wanted, ignore_index=ignored),
+              nn.CrossEntropyLoss(ignore_index=ignored)(scores, wanted),
+              mint.nn.functional.cross_entropy(scores, wanted, ignore_index=ignored))
+    np.testing.assert_allclose([float(loss) for loss in losses], 1.3295248, rtol=1e-6)

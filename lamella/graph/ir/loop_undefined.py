@@ -5,13 +5,15 @@ derivative is infinite, such as that of a root at 0, the product of both is no n
 be given a tensor for each gradient. So its body is made again: what is computed of a gradient that
 is never there is left out. Some gradients are there in some steps alone, as that of a value which
 each step computes anew: only the last step's is read after the loop. With such a one the loop
-carries whether it is there, and where it meets others it is masked by that.
+carries whether it is there, and where it meets others it is masked by that. Whether it is there
+after the last step of the backward pass is a result of the loop: what is computed before the loop
+is masked by it in turn.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -25,6 +27,10 @@ from .operations import sweep
 
 aten = torch.ops.aten
 SOMETIMES = "sometimes"
+STEPPED, UNSTEPPED = "stepped", "unstepped"  # there if the loop takes a step; if it takes none
+# marks in a node's `meta`: of a kernel `where`, which argument is a gradient, there if that is
+# taken; of zeros, that they stand for a gradient that isn't there
+MASKS, ABSENT = "masks", "absent"
 # whether a gradient is there: True, False, SOMETIMES or the node that says so; None for what is
 # computed of no gradient
 Status = Any
@@ -43,38 +49,59 @@ class Defined(NamedTuple):
         sometimes: the numbers of the carried gradients that are there in some steps.
         stacks: the numbers of the stacks that it takes.
         flags: nodes that it takes after the other values: whether inputs are there.
-        results: for each result of the first loop whether it is there.
-        ended: for each of its carried values whether it is there after a step.
+        ends: for each carried value whether it is there after the loop: True, False, SOMETIMES,
+            STEPPED or UNSTEPPED.
+        kept: for each stack that it gives whether it is there.
     """
 
     loop: Loop
     sometimes: list[int]
     stacks: list[int]
     flags: list[Node]
-    results: list[Status]
-    ended: list[Status]
+    ends: list[Any]
+    kept: list[bool]
 
 
-def without_undefined(loop: Loop, given: Sequence[Status]) -> Defined:
+def without_undefined(loop: Loop, given: Sequence[Status], asked: Collection[int] | None = None
+                      ) -> Defined:
     """A loop of a backward pass without the gradients that aren't there.
 
     Args:
         loop: the loop, of a known number of steps.
         given: for each carried value, stack and value from outside whether it is there.
+        asked: the carried values of which it matters whether they are there after the loop; None:
+            all.
     """
     kinds = [SOMETIMES if isinstance(status, Node) else status for status in given[:loop.carried]]
     taken = [any(user.target is not aten.zeros_like.default for user in node.users)
              for node in placeholders(loop.body)]
+    sums = [i for i in _sums(loop) if given[i] is False]
     while True:
         body = _Body(loop, kinds, given)
         joined = [_joined(*pair) for pair in zip(kinds, body.results, taken, strict=False)]
+        for i in sums:  # while it isn't there, the result is what a step adds
+            joined[i] = False
         if joined == kinds:
             break
         kinds = joined
-    if not body.masks:  # what isn't there is 0, and stays that
-        kinds = [True if kind is SOMETIMES else kind for kind in kinds]
+    if sums:
+        for i in sums:
+            kinds[i] = SOMETIMES if isinstance(body.results[i], Node) else body.results[i]
         body = _Body(loop, kinds, given)
+    asked = range(loop.carried) if asked is None else asked
+    if not body.masks and all(kinds[i] is not SOMETIMES for i in asked):
+        kinds = [True if kind is SOMETIMES else kind for kind in kinds]
+        body = _Body(loop, kinds, given)  # what isn't there is 0, and stays that
     return body.made()
+
+
+def _sums(loop: Loop) -> list[int]:
+    """The numbers of the carried values to which the steps only add something."""
+    outs: Any = loop.body.graph.output_node().args[0]
+    return [i for i, (node, out) in enumerate(zip(placeholders(loop.body), outs[:loop.carried],
+                                                  strict=False))
+            if list(node.users) == [out] and out.target is aten.add.Tensor and not out.kwargs
+            and out.args[0] is node]
 
 
 def _joined(before: Status, now: Status, is_taken: bool) -> Status:
@@ -86,6 +113,8 @@ def _joined(before: Status, now: Status, is_taken: bool) -> Status:
     if before is None and now is None:
         return None
     before, now = (True if status is None else status for status in (before, now))
+    if before is SOMETIMES or isinstance(now, Node):
+        return SOMETIMES
     return before if before is now else SOMETIMES if is_taken else True
 
 
@@ -94,17 +123,17 @@ class _Body:
 
     Attributes:
         results: for each result of the first body whether it is there.
-        masks: how many values are masked.
+        masks: how many values are masked since inputs may not be there.
     """
 
     def __init__(self, loop: Loop, kinds: list[Status], given: Sequence[Status]):
-        self.loop, self.kinds, self.graph = loop, kinds, KernelGraph()
+        self.loop, self.kinds, self.given, self.graph = loop, kinds, given, KernelGraph()
         self.masks = 0
         self._status: dict[Node, Status] = {}
         self._clean: set[Node] = set()  # 0 where they aren't there
         self._copies: dict[Node, Node] = {}
         self._inner: dict[Node, tuple[Loop, int, list[Status]]] = {}
-        self._or: dict[tuple[Node, Node], Node] = {}
+        self._truths = _Truths(self._call)
         self.sometimes = [i for i, kind in enumerate(kinds) if kind is SOMETIMES]
         self.flags = list(dict.fromkeys(s for s in given[loop.carried:] if isinstance(s, Node)))
         old, first = placeholders(loop.body), loop.carried
@@ -136,11 +165,18 @@ class _Body:
         made = Loop(LazyModule(loop.body, self.graph), loop.carried + len(self.sometimes),
                     len(stacks), loop.kept, None, loop.steps, loop.backward, loop.counts,
                     loop.counted)
-        results = [*self.kinds, *self.results[loop.carried:]]
-        for i in self.unchanged:
-            results[i] = False
-        return Defined(made, self.sometimes, stacks, self.flags, results + [None] * loop.counts,
-                       self.results[:loop.carried])
+        return Defined(made, self.sometimes, stacks, self.flags,
+                       [self._end(i) for i in range(loop.carried)],
+                       [status is not False for status in self.results[loop.carried:]])
+
+    def _end(self, i: int) -> Any:
+        """Whether a carried value is there after the loop."""
+        if self.kinds[i] is SOMETIMES:
+            return SOMETIMES
+        before, now = (status is not False for status in (self.given[i], self.results[i]))
+        if before is now or self.loop.steps is not None:
+            return now if self.loop.steps != 0 else before
+        return STEPPED if now else UNSTEPPED
 
     def _input(self, node: Node | None = None) -> Node:
         made = self.graph.create_node("placeholder", f"input_{len(self.graph.nodes)}")
@@ -153,14 +189,11 @@ class _Body:
     def _finish(self, outs: Sequence[Node], inputs: list[Node], known: dict[int, Node]) -> None:
         carried, ends, flags = self.loop.carried, [], []
         self.results: list[Status] = []
-        self.unchanged: list[int] = []
         for i, old in enumerate(outs):
             node = self._copies[old]
             status = self._status[node]
             if i < carried and node.target is aten.zeros_like.default and node.args[0] is inputs[i]:
                 status = False if self.kinds[i] is not None else None
-            elif i < carried and node is inputs[i] and old.op != "placeholder":
-                self.unchanged.append(i)  # a sum to which nothing is added
             if status is False:
                 node = self._zeros(node)
             elif isinstance(status, Node):
@@ -169,8 +202,6 @@ class _Body:
                 flags.append(status if isinstance(status, Node) else self._call(
                     aten.zeros_like.default if status is False else aten.ones_like.default,
                     known[i]))
-            if isinstance(status, Node):
-                status = SOMETIMES if i < carried else True
             self.results.append(status)
             ends.append(node)
         self.graph.output([*ends[:carried], *flags, *ends[carried:]])
@@ -186,21 +217,44 @@ class _Body:
         if node.target is operator.getitem and given[0] in self._inner:
             return self._part(node, given[0])
         found = {self._status[source] for source in given} - {None}
+        if ABSENT in node.meta:
+            return self._copied(node, False)
+        if MASKS in node.meta and found:
+            return self._mask(node)
         inner = loop_of(node)
-        if inner is not None and found - {True} and inner.condition is None:
+        if inner is not None and found and inner.condition is None:
             return self._loop(node, inner)
         if node.target is aten.add.Tensor and len(given) == 2 and not node.kwargs and found:
             return self._sum(node, *given)
         if len(found) <= 1:
-            made = self.graph.node_copy(node, self._copies.__getitem__)
-            self._status[made] = next(iter(found), None)
+            made = self._copied(node, next(iter(found), None))
             if node.target in _KEEP_ZEROS and given and given[0] in self._clean:
                 self._clean.add(made)
             return made
         masked = {source: self._masked(self._copies[source]) for source in node.all_input_nodes}
         made = self.graph.node_copy(node, masked.__getitem__)
-        self._status[made] = self._any([self._status[source] for source in given
-                                        if self._status[source] is not None])
+        self._status[made] = self._truths.any_of([
+            self._status[source] for source in given if self._status[source] is not None])
+        return made
+
+    def _copied(self, node: Node, status: Status) -> Node:
+        made = self.graph.node_copy(node, self._copies.__getitem__)
+        self._status[made] = status
+        return made
+
+    def _mask(self, node: Node) -> Node:
+        """A gradient that is masked already, which is there if it was before, and is taken."""
+        place: int = node.meta[MASKS]
+        flag, gradient = (self._copies[node.args[i]] for i in (0, place))  # type: ignore[index]
+        before = self._status[gradient]
+        status = self._truths.both(before, flag, place == 1)
+        if status is False:
+            return self._zeros(gradient)
+        if isinstance(before, Node) and gradient not in self._clean:
+            self.masks += 1
+            return self._where(status, gradient)
+        made = self._copied(node, status)
+        self._clean.add(made)
         return made
 
     def _sum(self, node: Node, first: Node, second: Node) -> Node:
@@ -218,14 +272,16 @@ class _Body:
             self._masked(first), self._masked(second)]
         made = self.graph.call_function(aten.add.Tensor, tuple(pair))
         made.meta = dict(node.meta)
-        self._status[made] = self._any(statuses)
+        self._status[made] = self._truths.any_of(statuses)
         if {first, second} <= self._clean:
             self._clean.add(made)
         return made
 
     def _zeros(self, node: Node) -> Node:
-        return node if node.target is aten.zeros_like.default else self._call(
+        made = node if node.target is aten.zeros_like.default else self._call(
             aten.zeros_like.default, node)
+        made.meta[ABSENT], self._status[made] = True, False
+        return made
 
     def _masked(self, node: Node) -> Node:
         """A gradient that is 0 where it isn't there."""
@@ -235,28 +291,22 @@ class _Body:
         if not isinstance(status, Node) or node in self._clean:
             return node
         self.masks += 1
-        return self._call(aten.where.self, status, node, self._call(aten.zeros_like.default, node))
+        return self._where(status, node)
 
-    def _any(self, statuses: Sequence[Status]) -> Status:
-        """Whether any of them is there."""
-        if any(status is True or status is None for status in statuses):
-            return True
-        nodes = list(dict.fromkeys(status for status in statuses if status is not False))
-        if not nodes:
-            return False
-        found = nodes[0]
-        for node in nodes[1:]:
-            key = (found, node)
-            if key not in self._or:
-                self._or[key] = self._call(aten.bitwise_or.Tensor, *key)
-            found = self._or[key]
-        return found
+    def _where(self, status: Node, node: Node) -> Node:
+        made = self._call(aten.where.self, status, node, self._call(aten.zeros_like.default, node))
+        made.meta[MASKS], self._status[made] = 1, status
+        self._clean.add(made)
+        return made
 
     def _loop(self, node: Node, inner: Loop) -> Node:
         """A loop in the body, which has to leave out the same."""
         values = [self._copies[source] for source in node.args[0]]  # type: ignore[union-attr]
         start, last = int(inner.counted), inner.counted + inner.carried
         given = [self._status[value] for value in values[start:]]
+        if all(status in (True, None) or status is False and ABSENT in value.meta
+               for status, value in zip(given, values[start:], strict=True)):
+            return self._copied(node, True)  # it was made so
         found = without_undefined(inner, given)
         self.masks += any(isinstance(status, Node) for status in given)
         starts = [status if isinstance(status, Node) else self._call(
@@ -270,9 +320,13 @@ class _Body:
             *(values[last + i] for i in found.stacks), *values[last + inner.stacks:],
             *found.flags])
         made.meta = dict(node.meta)
-        results = list(found.results)
+        results = [*found.ends, *found.kept, *[None] * inner.counts]
         for place, i in enumerate(found.sometimes):
             results[i] = self._call(operator.getitem, made, inner.carried + place)
+        for i, end in enumerate(results):
+            if end in (STEPPED, UNSTEPPED):
+                results[i] = self._truths.both(True, self._call(
+                    aten.gt.Scalar, values[0], 0), end is STEPPED)
         self._inner[made] = (inner, len(found.sometimes), results)
         return made
 
@@ -282,7 +336,67 @@ class _Body:
         made = self._call(operator.getitem, source, place + added * (place >= inner.carried))
         made.meta = dict(node.meta)
         self._status[made] = results[place]
+        self._clean.add(made)
         return made
+
+
+class _Truths:
+    """Whether gradients are there, as nodes of a body: what holds together, and either of that."""
+
+    def __init__(self, call: Callable[..., Node]):
+        self._call, self._known = call, {}
+        self._terms: dict[Node, frozenset[tuple[Node, bool]]] = {}
+
+    def both(self, status: Status, flag: Node, holds: bool) -> Status:
+        """Whether a gradient is there and a truth value holds, or doesn't hold."""
+        if status is False:
+            return False
+        terms = self._of(status)
+        if (flag, not holds) in terms:
+            return False
+        found = terms | {(flag, holds)}
+        if found == terms:
+            return status
+        if found not in self._known:
+            own = flag if holds else self._made(aten.bitwise_not.default, flag)
+            node = own if not terms else self._made(aten.bitwise_and.Tensor, status, own)
+            self._known[found], self._terms[node] = node, found
+        return self._known[found]
+
+    def any_of(self, statuses: Sequence[Status]) -> Status:
+        """Whether any of them is there."""
+        if any(status is True or status is None for status in statuses):
+            return True
+        left = list(dict.fromkeys(status for status in statuses if status is not False))
+        if not left:
+            return False
+        found = left[0]
+        for node in left[1:]:
+            terms, others = self._of(found), self._of(node)
+            differ = terms ^ others
+            if terms <= others:
+                continue
+            if others < terms:
+                found = node
+            elif len(differ) == 2 and len({flag for flag, _ in differ}) == 1:  # in both ways
+                found = True
+                for flag, holds in sorted(terms & others, key=lambda term: term[0].name):
+                    found = self.both(found, flag, holds)
+                if found is True:
+                    return True
+            else:
+                found = self._made(aten.bitwise_or.Tensor, found, node)
+        return found
+
+    def _of(self, status: Status) -> frozenset[tuple[Node, bool]]:
+        return frozenset() if status in (True, None) else self._terms.get(
+            status, frozenset({(status, True)}))
+
+    def _made(self, target: Any, *nodes: Node) -> Node:
+        key = (target, *nodes)
+        if key not in self._known:
+            self._known[key] = self._call(target, *nodes)
+        return self._known[key]
 
 
 def _device(node: Node) -> torch.device:

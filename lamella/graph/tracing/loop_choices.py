@@ -84,7 +84,7 @@ def _where(test: torch.Tensor, then: torch.Tensor, otherwise: torch.Tensor) -> t
         recorder = state.trace.recorder
         if type(recorder) is not BodyRecorder or recorder.level is not None:
             raise Unlike  # it has no backward pass of its own, in which gradients can be masked
-        note_uses(found.grad_fn, {0: Use(test, 0), 1: Use(test, 1)})
+        note_uses(found.grad_fn, {0: Use(test), 1: Use(test, 1)})
     return found
 
 

@@ -4,37 +4,68 @@ Where an `if` in a loop takes one of two values, the tape gives the other one a 
 so does a loop that takes no step to what its steps would have taken. Eagerly these get none: what
 they were computed from isn't differentiated, which may give no number. So for each node of the tape
 it is found under which condition its result is used, and what leaves the nodes of one condition is
-masked by that.
+masked by that. What a loop has used is known once the backward pass has gone through it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from torch._functorch.utils import unwrap_dead_wrappers
 
 from ...core.state import state
+from ..ir.loop_undefined import ABSENT, MASKS
 
 # nodes that give gradients of 0 for those of 0, whatever they have kept
 _KEEP_ZEROS = {f"{name}Backward{number}" for number in (0, 1) for name in (
     "Add", "Alias", "Cat", "Clone", "Expand", "Neg", "Permute", "Select", "Slice", "Squeeze",
-    "Stack", "Sub", "Sum", "T", "ToCopy", "Transpose", "UnsafeView", "Unsqueeze", "View")}
-Flag = torch.Tensor | None  # whether something is used; None: in any case
+    "Stack", "Sub", "Sum", "T", "ToCopy", "Transpose", "UnsafeView", "Unsqueeze", "View", "Where")}
+Truth = bool | torch.Tensor  # of one element
 
 
 class Use(NamedTuple):
     """When a node of the tape uses one of its inputs: if a test holds, or if it doesn't.
 
     Attributes:
-        test: a truth value.
+        test: a truth value, or what gives it once a backward pass has gone through the node.
         way: 0 or 1.
     """
 
-    test: torch.Tensor
-    way: int
+    test: torch.Tensor | Callable[[], Truth]
+    way: int = 0
+
+
+class Presence:
+    """Which gradients a node of the tape takes and gives in a backward pass.
+
+    Attributes:
+        found: whether that of an input is there, by the input's number. Others are.
+    """
+
+    def __init__(self) -> None:
+        self.found: Mapping[int, Truth] = {}
+        self._taken: Mapping[int, Flag | None] = {}
+
+    def of(self, place: int) -> Use:
+        """When the node uses an input."""
+        return Use(lambda: self.found.get(place, True))
+
+    def takes(self, place: int) -> Truth:
+        """Whether the gradient of a result is there."""
+        flag = self._taken.get(place)
+        return True if flag is None else flag.now()
+
+    @contextmanager
+    def taking(self, flags: Mapping[int, Flag | None]) -> Iterator[None]:
+        """A block in whose backward pass these say whether the gradients of results are there."""
+        before, self._taken = self._taken, flags
+        try:
+            yield
+        finally:
+            self._taken = before
 
 
 class Masks:
@@ -42,92 +73,122 @@ class Masks:
 
     def __init__(self) -> None:
         self._uses: dict[Any, Mapping[int, Use]] = {}
+        self._presences: dict[Any, Presence] = {}
 
-    def note(self, node: Any, uses: Mapping[int, Use]) -> None:
+    def note(self, node: Any, uses: Mapping[int, Use], presence: Presence | None = None) -> None:
         """Note a node of the tape that may not use what it is given.
 
         Args:
             node: the node.
             uses: when it uses some of its inputs, by their numbers.
+            presence: which gradients it takes, to be told before it runs.
         """
         self._uses[node] = uses
-
-    def conditions(self, outs: Sequence[torch.Tensor], inputs: Iterable[torch.Tensor]
-                   ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """The inputs, leaves of the tape, that outputs may not use, and whether they do."""
-        own = {id(raw) for raw in inputs} - {id(raw) for raw in outs}
-        used = self._used(_nodes_of(outs))
-        found = [(getattr(node, "variable", None), flag) for node, flag in used.items()
-                 if flag is not None]
-        return [(raw, flag) for raw, flag in found if raw is not None and id(raw) in own]
+        if presence is not None:
+            self._presences[node] = presence
 
     @contextmanager
     def placed(self, outs: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor]
                ) -> Iterator[None]:
         """A block in whose backward passes gradients are masked.
 
+        In the step of a loop, the graph says of each gradient whether it is there.
+
         Args:
             outs: what is differentiated.
             inputs: by what.
         """
-        handles = self._masked(_nodes_of(outs), {raw.grad_fn for raw in inputs})
-        try:
+        with ExitStack() as blocks:
+            self._place(blocks, [(raw.grad_fn, raw.output_nr) for raw in outs
+                                 if raw.grad_fn is not None], {raw.grad_fn for raw in inputs})
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
-    def _used(self, roots: list[Any]) -> dict[Any, Flag]:
-        """For each node, users first, whether its result is used; nothing if that is known."""
-        order, flags = _users_first(roots), _Flags()
+    def _place(self, blocks: ExitStack, roots: list[tuple[Any, int]], ends: Collection[Any]
+               ) -> None:
+        order, flags, marks = _users_first([root for root, _ in roots]), _Flags(), in_part()
         if self._uses.keys().isdisjoint(order):
-            return {}
-        used: dict[Any, Flag] = {}
-        found: dict[Any, list[Flag]] = {root: [None] for root in roots}
+            return
+        found: dict[Any, dict[int, list[Flag | None]]] = {}
+        for root, number in roots:
+            found.setdefault(root, {}).setdefault(number, []).append(None)
+        used: dict[Any, Flag | None] = {}
         for node in order:
-            flag = used[node] = flags.any_of(found[node])
-            uses = self._uses.get(node, {})
-            for place, (source, _) in enumerate(node.next_functions):
+            its = {number: flags.any_of(several) for number, several in found[node].items()}
+            flag, uses = flags.any_of(list(its.values())), self._uses.get(node, {})
+            used[node] = flag
+            if node in self._presences and not marks:
+                blocks.enter_context(self._presences[node].taking(its))
+            for place, (source, number) in enumerate(node.next_functions):
                 if source is not None:
-                    use = uses.get(place)
-                    found.setdefault(source, []).append(flag if use is None else flags.both(
-                        flag, flags.way(flags.now(use.test), use.way)))
-        return used
+                    use = flags.of(uses[place]) if place in uses else None
+                    found.setdefault(source, {}).setdefault(number, []).append(
+                        flags.both(flag, use))
+        spoilt = set()
+        for node in order:
+            flag, uses = used[node], self._uses.get(node, {}) if marks else {}
+            spoils = flag is not None and (node in spoilt or node.name() not in _KEEP_ZEROS)
+            masks: dict[int, Flag] = {}
+            for place, (source, _) in enumerate(node.next_functions):
+                if source is not None and spoils:
+                    if (hasattr(source, "variable") or source in ends or used[source] is not flag
+                            or source in self._presences):
+                        masks[place] = flag  # type: ignore[assignment]
+                    else:
+                        spoilt.add(source)
+            chooses = uses and node.name() == "WhereBackward0"
+            if not chooses:
+                masks |= {place: flags.both(masks.get(place), flags.of(use))
+                          for place, use in uses.items()}
+            if masks or chooses:
+                handle = node.register_hook(self._masking(masks, uses if chooses else ()))
+                blocks.callback(handle.remove)
 
-    def _masked(self, roots: list[Any], ends: Collection[Any]) -> list[Any]:
-        handles, spoilt = [], set()
-        used = self._used(roots)
-        for node, flag in used.items():
-            if flag is None or not (node in spoilt or node.name() not in _KEEP_ZEROS):
-                continue
-            sources = [source for source, _ in node.next_functions]
-            leaves = [source is not None and (
-                          hasattr(source, "variable") or source in ends or used[source] is not flag)
-                      for source in sources]
-            if any(leaves):
-                handles.append(node.register_hook(self._masking(flag, leaves)))
-            spoilt.update(source for source, its in zip(sources, leaves, strict=True) if not its)
-        return handles
-
-    def _masking(self, flag: torch.Tensor, leaves: list[bool]) -> Callable[..., tuple]:
+    def _masking(self, masks: Mapping[int, Flag], choices: Collection[int]
+                 ) -> Callable[..., tuple]:
         def mask(gradients: tuple, _: Any) -> tuple:
-            return tuple([self._where(flag, g) if g is not None and its else g
-                          for g, its in zip(gradients, leaves, strict=True)])
+            for place in choices:  # they are masked as they are
+                if gradients[place] is not None:
+                    _mark(gradients[place], MASKS, 1 + place)
+            return tuple([g if g is None or place not in masks
+                          else self._where(masks[place].now(), g)
+                          for place, g in enumerate(gradients)])
 
         return mask
 
-    def _where(self, flag: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    def _where(self, flag: Truth, gradient: torch.Tensor) -> torch.Tensor:
+        if flag is True:
+            return gradient
+        if flag is False:
+            return absent(gradient)
         found = torch.where(flag, gradient, 0)
+        _mark(found, MASKS, 1)
         if found.grad_fn is not None:  # of a derivative that is differentiated again
-            self.note(found.grad_fn, {0: Use(flag, 0)})
+            self.note(found.grad_fn, {0: Use(flag)})
         return found
 
 
-def note_uses(node: Any, uses: Mapping[int, Use]) -> None:
+def in_part() -> bool:
+    """Whether the step of a loop is being recorded."""
+    return state.trace is not None and state.trace.recorder.is_part
+
+
+def absent(like: torch.Tensor) -> torch.Tensor:
+    """The zeros in place of a gradient that isn't there."""
+    found = torch.zeros_like(like)
+    _mark(found, ABSENT, True)
+    return found
+
+
+def _mark(raw: torch.Tensor, name: str, value: Any) -> None:
+    if state.trace is not None:
+        state.trace.recorder.mark(raw, name, value)
+
+
+def note_uses(node: Any, uses: Mapping[int, Use], presence: Presence | None = None) -> None:
     """Note a node of this thread's tape; see `Masks.note`."""
     if state.masks is None:
         state.masks = Masks()
-    state.masks.note(node, uses)
+    state.masks.note(node, uses, presence)
 
 
 def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
@@ -154,10 +215,6 @@ def differentiated(outs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
     return found
 
 
-def _nodes_of(raws: Iterable[torch.Tensor]) -> list[Any]:
-    return [raw.grad_fn for raw in raws if raw.grad_fn is not None]
-
-
 def _users_first(roots: list[Any]) -> list[Any]:
     """The nodes of a tape, each after those that use it."""
     seen, finished = set(), []
@@ -173,47 +230,76 @@ def _users_first(roots: list[Any]) -> list[Any]:
     return finished[::-1]
 
 
+class Flag:
+    """Whether something is used, which may be known in the backward pass only."""
+
+    def __init__(self, find: Callable[[], Truth]):
+        self._find: Callable[[], Truth] | None = find
+        self._found: Truth = True
+
+    def now(self) -> Truth:
+        """The truth value."""
+        if self._find is not None:
+            self._found, self._find = self._find(), None
+        return self._found
+
+
 class _Flags:
-    """Truth values of one element; equal ones are the same object."""
+    """Flags of one backward pass; equal ones are the same object. None: used in any case."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, torch.Tensor] = {}
-        self._opposite: dict[int, int] = {}
-        self._now: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._known: dict[Any, Flag] = {}
+        self._opposite: dict[Flag, Flag] = {}
 
-    def now(self, test: torch.Tensor) -> torch.Tensor:
-        """A test without the transformations that have ended since."""
-        if id(test) not in self._now:
-            self._now[id(test)] = test, unwrap_dead_wrappers((test,))[0]
-        return self._now[id(test)][1]
-
-    def way(self, test: torch.Tensor, place: int) -> torch.Tensor:
-        """Whether the first or the second way is taken."""
-        if not place:
+    def of(self, use: Use) -> Flag:
+        """Whether a node uses an input."""
+        test = self._made(use.test, lambda: _now(use.test))
+        if not use.way:
             return test
-        other = self._made(("not", id(test)), lambda: ~test)
-        self._opposite[id(test)], self._opposite[id(other)] = id(other), id(test)
+        other = self._made(("not", test), lambda: _opposite(test.now()))
+        self._opposite[test], self._opposite[other] = other, test
         return other
 
-    def both(self, flag: Flag, other: torch.Tensor) -> torch.Tensor:
+    def both(self, flag: Flag | None, other: Flag | None) -> Any:
         """Whether both hold."""
-        return other if flag is None or flag is other else self._made(
-            ("and", id(flag), id(other)), lambda: flag & other)
+        if flag is None or other is None or flag is other:
+            return other if flag is None else flag
+        return self._made(("and", flag, other), lambda: _both(flag.now(), other.now()))
 
-    def any_of(self, flags: Sequence[Flag]) -> Flag:
+    def any_of(self, flags: Sequence[Flag | None]) -> Flag | None:
         """Whether any holds."""
-        own = {id(flag): flag for flag in flags}
-        if None in flags or any(self._opposite.get(key) in own for key in own):
+        own = [flag for flag in dict.fromkeys(flags) if flag is not None]
+        if None in flags or any(self._opposite.get(flag) in own for flag in own):
             return None
-        keys = sorted(own)
-        found = own[keys[0]]
-        for key in keys[1:]:
-            before, also = found, own[key]
-            assert before is not None and also is not None
-            found = self._made(("or", id(before), id(also)), lambda a=before, b=also: a | b)
+        found = own[0]
+        for also in own[1:]:
+            found = self._made(("or", found, also), lambda a=found, b=also: _either(
+                a.now(), b.now()))
         return found
 
-    def _made(self, key: Any, make: Callable[[], torch.Tensor]) -> torch.Tensor:
+    def _made(self, key: Any, find: Callable[[], Truth]) -> Flag:
         if key not in self._known:
-            self._known[key] = make()
+            self._known[key] = Flag(find)
         return self._known[key]
+
+
+def _now(test: torch.Tensor | Callable[[], Truth]) -> Truth:
+    """A test without the transformations that have ended since."""
+    found = test if isinstance(test, torch.Tensor) else test()
+    return found if isinstance(found, bool) else unwrap_dead_wrappers((found,))[0]
+
+
+def _opposite(test: Truth) -> Truth:
+    return not test if isinstance(test, bool) else ~test
+
+
+def _both(first: Truth, second: Truth) -> Truth:
+    if isinstance(first, bool):
+        return second if first else False
+    return (first if second else False) if isinstance(second, bool) else first & second
+
+
+def _either(first: Truth, second: Truth) -> Truth:
+    if isinstance(first, bool):
+        return True if first else second
+    return (True if second else first) if isinstance(second, bool) else first | second

@@ -14,10 +14,11 @@ from ...core.dtype import is_inexact
 from ...core.state import state
 from ...core.tape import TapeFunction
 from ...core.wrappers import functorch
+from ..ir.lazy_module import KernelGraph
 from ..ir.loop import Loop
-from ..ir.loop_undefined import without_undefined
+from ..ir.loop_undefined import SOMETIMES, STEPPED, UNSTEPPED, without_undefined
 from .loop_batch import batched_of
-from .loop_masks import Use, note_uses
+from .loop_masks import Presence, absent, in_part, note_uses
 from .loop_part import Call, Part, Raws, Unlike
 from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
 
@@ -109,31 +110,13 @@ def _derive(trace: Any, inputs: Raws, call: Call) -> None:
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
     """Run a loop that has its backward pass: its results but what is kept for that."""
-    found, carried = _applied(step, with_unused(step, values)), step.loop.carried
-    return [*found[:carried - step.more], *found[carried:carried + step.results],
-            *([found[-1]] if counts else [])]
-
-
-def with_unused(step: Step, values: Raws) -> Raws:
-    """What a loop is called with, and that no step has used anything yet."""
-    last = step.loop.counted + step.loop.carried - step.more
-    return [*values[:last], *[torch.zeros((), dtype=torch.bool, device=values[0].device)
-                              for _ in range(step.more)], *values[last:]]
+    found = _applied(step, values)
+    return [*found[:step.loop.carried + step.results], *([found[-1]] if counts else [])]
 
 
 def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
-    """The loop as a node of the tape, which may take no step, and then uses nothing."""
-    found: Any = Looped.apply(step, *values)
-    loop, node = step.loop, next((raw.grad_fn for raw in found if raw.grad_fn is not None), None)
-    if node is not None and (loop.counted or loop.counts):
-        taken = (values[0] if loop.counted else found[-1]) > 0
-        first = int(loop.counted)
-        note_uses(node, {
-            **{i: Use(taken, 0) for i in range(first + loop.carried, len(values))},
-            **{first + i: Use(found[place] if i >= loop.carried else found[place] | ~taken, 0)
-               for i, place in step.uses.items()},
-            **{first + i: Use(taken, 1) for i in step.replaced}})
-    return found
+    """The loop as a node of the tape, of which only a backward pass finds what it has used."""
+    return Looped.apply(step._replace(presence=Presence()), *values)
 
 
 def recorded(loop: Loop, values: Sequence[torch.Tensor]) -> Raws:
@@ -175,6 +158,8 @@ class Looped(TapeFunction):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
         ctx.step = step = inputs[0]
+        if any(ctx.needs_input_grad):
+            note_uses(ctx, {i: step.presence.of(i) for i in range(len(inputs) - 1)}, step.presence)
         ctx.save_for_backward(*inputs[1:], *output[step.loop.carried:])
         ctx.save_for_forward(*inputs[1:], *output[step.loop.carried:])
         ctx.set_materialize_grads(False)
@@ -188,17 +173,9 @@ class Looped(TapeFunction):
         values, made = _parted(ctx.saved_tensors, made)
         if step.backward is None or any(
                 g is not None for g in gradients[step.loop.carried + step.results:]):
-            first = step.loop.carried
             step = reverse_of(state.trace, step.loop, values, run_loop)
-            values = with_unused(step, values)
-            found = _applied(step, values)
-            made = list(found[step.loop.carried:])
-            more = step.more
-            pulled = _pulled(step, values, made,
-                             [*gradients[:first], *[None] * more, *gradients[first:]])
-            first += step.loop.counted
-            return (None, *pulled[:first], *pulled[first + more:])
-        return (None, *_pulled(step, values, made, gradients))
+            made = list(_applied(step, values)[step.loop.carried:])
+        return (None, *_pulled(step, values, made, gradients, ctx.step.presence))
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -223,41 +200,48 @@ def _parted(saved: Sequence[torch.Tensor], made: int) -> tuple[Raws, Raws]:
     return list(saved[:cut]), list(saved[cut:])
 
 
-def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any]) -> list[Any]:
-    """The gradients by the values, from those of the results."""
+def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any], presence: Presence
+            ) -> list[Any]:
+    """The gradients by the values, from those of the results, and which of them are there."""
     loop, its = step.loop, step.halves
     assert its is not None and step.backward is not None
-    own = values[loop.counted:]
+    own, is_part = values[loop.counted:], in_part()
     likes = [*own[:loop.carried], *made[:step.results]]
-    starts = [torch.zeros_like(like) if gradient is None else gradient.contiguous()
+    starts = [absent(like) if gradient is None else gradient.contiguous()
               for gradient, like in zip(gradients, likes, strict=False)]
     count = [values[0]] if loop.counted else [made[-1]] if loop.counts else []
     kept = made[step.results:step.results + len(its.kept)]
-    carried = [*(starts[i] for i in step.inexact), *(torch.zeros_like(own[i]) for i in its.summed)]
+    named = [*step.inexact, *its.summed]
+    carried = [*(starts[i] for i in step.inexact), *(absent(own[i]) for i in its.summed)]
     stacks = [*kept, *(own[i] for i in its.elements), *(starts[i] for i in its.started)]
-    there = [gradient is not None for gradient in gradients]
-    defined = without_undefined(step.backward, [
-        *(there[i] for i in step.inexact), *[True] * len(its.summed),
-        *[None] * (len(kept) + len(its.elements)),
-        *(there[i] for i in its.started), *[None] * len(its.outside)])
-    # the values it began with that its steps replaced have no gradient, unless it took none
-    replaced = {i for i, ended in zip(step.inexact, defined.ended, strict=False)
-                if there[i] and ended is False and i not in step.replaced}
-    if not (count and any(own[i].grad_fn is not None for i in replaced) and _may_guard()
-            and state.trace.guard(count[0] > 0)):
-        replaced = set()
-    flags = [torch.full((), there[step.inexact[i]], dtype=torch.bool, device=carried[i].device)
+    told = [gradient is not None and presence.takes(i) for i, gradient in enumerate(gradients)]
+    known = {place: truth for place, truth in enumerate(told) if isinstance(truth, torch.Tensor)}
+    names = {KernelGraph().create_node("placeholder", "there"): place for place in known}
+    there: list[Any] = list(told)
+    for name, place in names.items():
+        there[place] = name
+    begun = [*(there[i] for i in step.inexact), *[False] * len(its.summed)]
+    defined = without_undefined(
+        step.backward, [*begun, *[None] * (len(kept) + len(its.elements)),
+                        *(there[i] for i in its.started), *[None] * len(its.outside)],
+        [place for place, i in enumerate(named) if is_part or own[i].grad_fn is not None])
+    flags = [known[names[begun[i]]] if begun[i] in names else torch.full(
+                 (), begun[i], dtype=torch.bool, device=carried[i].device)
              for i in defined.sometimes]
     found = run_loop(defined.loop, [*count, *carried, *flags, *(stacks[i] for i in defined.stacks),
-                                    *(own[i] for i in its.outside)])
-    found = [*found[:len(carried)], *found[len(carried) + len(flags):]]
-    by = {i: raw for i, raw, is_there in zip(
-        [*step.inexact, *its.summed, *its.of_elements], found, defined.results, strict=False)
-        if is_there is not False and i not in replaced}
+                                    *(own[i] for i in its.outside),
+                                    *(known[names[name]] for name in defined.flags)])
+    first, last = len(carried), len(carried) + len(flags)
+    found, flags = [*found[:first], *found[last:]], found[first:last]
+    ends: list[Any] = [True if end is SOMETIMES else end for end in defined.ends]
+    for i, flag in zip(defined.sometimes, flags, strict=True):
+        ends[i] = flag
+    if STEPPED in ends or UNSTEPPED in ends:
+        stepped = count[0] > 0
+        ends = [stepped if end is STEPPED else ~stepped if end is UNSTEPPED else end
+                for end in ends]
+    gives = dict(zip([*named, *its.of_elements], [*ends, *defined.kept], strict=True))
+    presence.found = {loop.counted + i: gives.get(i, False) for i in range(len(own))}
+    by = {i: raw for (i, is_there), raw in zip(gives.items(), found, strict=True)
+          if is_there is not False}
     return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
-
-
-def _may_guard() -> bool:
-    """Whether the graph may depend on a number of steps: outside of steps and transformations."""
-    trace = state.trace
-    return trace is not None and not trace.run_dry and not batching() and state.level is None

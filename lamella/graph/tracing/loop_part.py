@@ -48,6 +48,8 @@ class BodyRecorder(Recorder):
         is_differentiable: whether all of its kernels are PyTorch's own.
     """
 
+    is_part = True
+
     def __init__(self, inputs: Raws, around: Recorder):
         super().__init__(inputs)
         self._around = around
@@ -116,26 +118,17 @@ class Part:
         wanted: for each input whether the tape records what depends on it; None: on none.
         pulls: whether its backward pass is recorded, too.
         unread: the numbers of the carried values that nothing reads after the loop.
-        counts: whether it is to be known if steps have used a tensor from outside, or the carried
-            value of this number that the loop begins with.
-        first: how many inputs aren't from outside; None: all.
 
     Attributes:
         aliases: what stands for the inputs.
         outs: what it gives: carried values, then `results` others; `ends` off the tape.
         recorder: of its kernels.
         sees_more: whether its backward pass would go on through what it was given from outside.
-        uses: the carried values and tensors from outside that a step may not use, each with what
-            stands for a further carried value: whether the first step, or any, has used it.
-        more: what stands for further carried values.
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,
-                 pulls: bool = False, unread: Collection[int] = (),
-                 counts: Callable[[torch.Tensor | int], bool] = lambda _: False,
-                 first: int | None = None):
+                 pulls: bool = False, unread: Collection[int] = ()):
         self.trace, self.pulls, self._unread = trace, pulls, unread
-        self._counts, self._first = counts, len(inputs) if first is None else first
         with trace.recorder.pause(), untransformed():
             self.aliases = [raw.detach().contiguous() for raw in inputs]
             for raw, is_wanted in zip(self.aliases, wanted or (), strict=False):
@@ -150,8 +143,6 @@ class Part:
         self.wanted: Raws = []
         self.passes: dict[Node, int] = {}
         self.sees_more = False
-        self.uses: list[tuple[torch.Tensor, torch.Tensor]] = []
-        self.more: Raws = []
 
     def run(self, reach: Reachable, call: Call,
             inside: Callable[[], AbstractContextManager] = nullcontext) -> None:
@@ -206,7 +197,7 @@ class Part:
             self.results = len(found[1])
             self.ends = [raw.detach() for raw in self.outs]
             if self.pulls:
-                self._pull(len(found[0]))
+                self._pull()
         except CannotTrace as reason:
             if reason.cause is not Cause.DRY:
                 raise
@@ -215,7 +206,7 @@ class Part:
             return False
         return True
 
-    def _pull(self, carried: int) -> None:
+    def _pull(self) -> None:
         """Record the backward pass, from any gradients of the results."""
         recorder, nodes = self.recorder, self.recorder.graph.nodes
         self.sees_more = any(raw.grad_fn is not None for raw in recorder.constants)
@@ -223,9 +214,6 @@ class Part:
             raise Unlike
         with recorder.pause():
             used = differentiated(self.outs, self.aliases, self._unread)
-        if state.masks is not None:
-            count = self._carry_uses(carried, used)
-            used = {i if i < carried else i + count for i in used}
         last = next(iter(reversed(nodes)))
         with recorder.pause():
             self.starts = [torch.ones_like(raw).detach() if raw.requires_grad and i in used
@@ -240,39 +228,6 @@ class Part:
             if node is last:
                 break
             self.passes[node] = 0
-
-    def _carry_uses(self, carried: int, used: Collection[int]) -> int:
-        """Have a further value carried for each tensor that a step may not use.
-
-        One that the loop begins with is used by the first step, or never.
-        """
-        own = [raw for i, raw in enumerate(self.aliases[:carried])
-               if raw.requires_grad and self._counts(i)]
-        outside = [raw for raw in (*self.aliases[self._first:], *self.recorder.constants)
-                   if raw.requires_grad and self._counts(raw)]
-        found = state.masks.conditions([self.outs[i] for i in used], [*own, *outside])
-        known, nows, begun = set(map(id, own)), [], None
-        for raw, flag in found:
-            if id(raw) in known:
-                begun = self._begins_false(flag) if begun is None else begun
-                flag = flag & ~begun
-            before = self._begins_false(flag)
-            self.uses.append((raw, before))
-            nows.append(before | flag)
-        if begun is not None:
-            nows.insert([raw is begun for raw in self.more].index(True), torch.ones_like(begun))
-        self.outs[carried:carried] = nows
-        self.ends[carried:carried] = nows
-        return len(nows)
-
-    def _begins_false(self, like: torch.Tensor) -> torch.Tensor:
-        with self.recorder.pause():
-            self.more.append(torch.zeros((), dtype=torch.bool, device=like.device))
-        return self.more[-1]
-
-    def ordered(self, carried: int, others: Raws) -> Raws:
-        """What stands for the inputs, carried values first, and then for other values."""
-        return [*self.aliases[:carried], *self.more, *self.aliases[carried:], *others]
 
     def with_inputs(self, order: Raws) -> GraphModule:
         """The graph of it, with inputs in this order."""

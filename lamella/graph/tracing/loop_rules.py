@@ -7,8 +7,7 @@ first one's kernels, so that each of these loops can be transformed again.
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -20,9 +19,12 @@ from torch.fx.node import map_arg
 from ...autodiff.engine import make_dual
 from ...autodiff.forward import DifferentiableTangents
 from ...core.dtype import is_inexact
+from ...core.state import state
 from ...core.wrappers import functorch
 from ..ir.loop import Loop, loop_of
 from ..ir.loop_halves import Halves, Joint, NoHalves, halves, placeholders, with_inputs
+from ..ir.loop_undefined import ABSENT, MASKS
+from .loop_masks import Presence, Use, note_uses
 from .loop_part import Part, Raws, Unlike, derivatives_follow, untransformed
 
 Run = Callable[[Loop, Raws], Raws]
@@ -38,10 +40,7 @@ class Step(NamedTuple):
         halves: where that takes its inputs.
         inexact: the numbers of the carried values that may have a gradient.
         fixed: the numbers of the results through which no derivative flows.
-        replaced: the numbers of the carried values by which no step has a derivative.
-        uses: for some carried values and inputs from outside, by their numbers, that of the
-            carried value which says whether a step has used it.
-        more: how many further carried values there are for that, which begin as False.
+        presence: which gradients it has given.
     """
 
     loop: Loop
@@ -50,9 +49,7 @@ class Step(NamedTuple):
     halves: Halves | None = None
     inexact: Sequence[int] = ()
     fixed: frozenset[int] = frozenset()
-    replaced: Sequence[int] = ()
-    uses: Mapping[int, int] = types.MappingProxyType({})
-    more: int = 0
+    presence: Presence | None = None
 
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
@@ -78,20 +75,7 @@ def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
                 len(its.kept) + len(its.elements) + len(its.started),
                 [empty_like(inputs[i]) for i in its.of_elements], None, steps,
                 backward=not backward, counted=steps is None)
-    return Step(loop, len(kept), back, its, joint.inexact,
-                replaced=[i for i in joint.inexact if i not in joint.gradients])
-
-
-def with_uses(part: Part, order: Raws, step: Step) -> Step:
-    """The loop of a recorded step, with what says which tensors steps have used.
-
-    Args:
-        part: the step.
-        order: its inputs.
-    """
-    places = {id(raw): i for i, raw in enumerate(order)}
-    return step._replace(more=len(part.more), uses={
-        places[id(raw)]: places[id(before)] for raw, before in part.uses})
+    return Step(loop, len(kept), back, its, joint.inexact)
 
 
 def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run) -> Step:
@@ -108,28 +92,17 @@ def reverse_of(trace: Any, loop: Loop, values: Sequence[torch.Tensor], run: Run)
     """
     given = list(values[loop.counted:])
     wanted = [i < loop.carried or raw.requires_grad for i, raw in enumerate(given)]
-    part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True,
-                counts=lambda _: True, first=loop.carried + loop.stacks)
+    part = Part(trace, examples_of(trace, loop.carried, loop.stacks, given), wanted, pulls=True)
     part.derive(lambda raws: split(computed(loop.body, raws, run), loop.carried))
-    order, carried = part.ordered(loop.carried, []), loop.carried + len(part.more)
-    step = with_uses(part, order, pair(
-        part.joint(order, carried, loop.stacks), order, loop.kept,
-        _with_more(loop, len(part.more)), loop.steps, loop.backward, loop.counted))
+    order = part.aliases
+    step = pair(part.joint(order, loop.carried, loop.stacks), order, loop.kept, loop.condition,
+                loop.steps, loop.backward, loop.counted)
     if not derivatives_follow():
         return step
     again = Part(trace, order, [raw.requires_grad for raw in order])
-    again.derive(lambda raws: split(computed(step.loop.body, raws, run), carried))
+    again.derive(lambda raws: split(computed(step.loop.body, raws, run), loop.carried))
     return step._replace(fixed=frozenset(
-        i for i, raw in enumerate(again.outs) if i >= carried and not raw.requires_grad))
-
-
-def _with_more(loop: Loop, more: int) -> GraphModule | None:
-    """The condition of a loop that carries more values, after its own."""
-    if loop.condition is None or not more:
-        return loop.condition
-    own = placeholders(loop.condition)
-    return with_inputs(loop.condition, [*own[:loop.carried], *[None] * more, *own[loop.carried:]],
-                       loop.condition.graph.output_node().args[0])  # type: ignore[arg-type]
+        i for i, raw in enumerate(again.outs) if i >= loop.carried and not raw.requires_grad))
 
 
 class Pushed(NamedTuple):
@@ -248,9 +221,20 @@ def computed(graph: GraphModule, raws: Sequence[torch.Tensor], run: Run) -> Raws
             loop = loop_of(node)
             known[node] = node.target(*args, **kwargs) if loop is None else run(
                 loop, list(args[0]))
+            if MASKS in node.meta:
+                _mask_again(known[node], args[0], node.meta[MASKS])
+            elif ABSENT in node.meta:
+                state.trace.recorder.mark(known[node], ABSENT, True)
         else:  # a random generator
             raise Unlike
     raise Unlike
+
+
+def _mask_again(found: torch.Tensor, flag: torch.Tensor, place: int) -> None:
+    """Note what a kernel masks, which holds for its derivative and for further loops, too."""
+    state.trace.recorder.mark(found, MASKS, place)
+    if found.grad_fn is not None:
+        note_uses(found.grad_fn, {place - 1: Use(flag, place - 1)})
 
 
 def split(raws: Raws, carried: int) -> tuple[Raws, Raws]:

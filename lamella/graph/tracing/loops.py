@@ -29,7 +29,7 @@ from ..guards.search import reachable_from
 from ..ir.loop import Loop
 from .loop_node import check_derivatives, recorded, run_loop, run_step, run_transformed
 from .loop_part import BodyRecorder, Part, Raws, Unlike, untransformed
-from .loop_rules import Step, empty_like, examples_of, pair, with_elements, with_uses
+from .loop_rules import Step, empty_like, examples_of, pair, with_elements
 from .loop_watch import Ends, Watch
 from .recorder import Recorder
 
@@ -181,13 +181,10 @@ def _recorded(trace: Any, reach: Reachable, given: Given, taped: bool) -> tuple[
     def call(raws: Raws) -> tuple[Raws, Raws] | None:
         return given.step(raws[:count], raws[count:])
 
-    ends, is_inner = Ends(), type(trace.recorder) is BodyRecorder
+    ends = Ends()
 
     def part() -> Part:
-        return Part(trace, inputs, [taped] * len(inputs), taped, given.unread,
-                    lambda raw: is_inner or (
-                        given.carried[raw].grad_fn is not None if isinstance(raw, int)
-                        else ends.original(raw) is not raw))
+        return Part(trace, inputs, [taped] * len(inputs), taped, given.unread)
 
     made = part()
     try:
@@ -248,18 +245,17 @@ def _plain(given: Given, made: Part, check: Part | None) -> tuple[Step, Raws]:
 def _pair(given: Given, made: Part, check: Part | None) -> tuple[Step, Raws]:
     """As `_plain`, with the backward pass."""
     outside, condition = _outside(made, check)
-    order, count = made.ordered(len(given.carried), outside), len(given.carried) + len(made.more)
-    return with_uses(made, order, pair(
-        made.joint(order, count, len(given.stacks)), order,
-        [empty_like(raw) for raw in made.outs[count:]], condition, given.steps)), outside
+    order, count = [*made.aliases, *outside], len(given.carried)
+    return pair(made.joint(order, count, len(given.stacks)), order,
+                [empty_like(raw) for raw in made.outs[count:]], condition, given.steps), outside
 
 
 def _outside(made: Part, check: Part | None) -> tuple[Raws, Any]:
     """What a step takes from outside, and the condition as a graph that takes it."""
-    starts = {id(raw) for raw in (*made.starts, *made.more) if raw is not None}
+    starts = {id(raw) for raw in made.starts if raw is not None}
     outside = [raw for raw in made.recorder.constants if id(raw) not in starts]
     if check is None:
         return outside, None
     known = set(map(id, outside))
     outside += [raw for raw in check.recorder.constants if id(raw) not in known]
-    return outside, check.with_inputs([*check.aliases, *made.more, *outside])
+    return outside, check.with_inputs([*check.aliases, *outside])

@@ -58,6 +58,7 @@ class Recorder(DispatchMode):
     """
 
     defers = False
+    is_part = False  # whether it records a part of a run
     level: Any = None  # as those of `loop_part.BodyRecorder`
     watch: Any = None
     is_strict = False
@@ -302,6 +303,12 @@ class Recorder(DispatchMode):
     def stands_for(self, raw: torch.Tensor, known: torch.Tensor) -> None:
         """Note that a tensor is another name of one that is known."""
         self._give(raw, self._node_of(known))
+
+    def mark(self, raw: torch.Tensor, name: str, value: Any) -> None:
+        """Note something of the node of a value, if it has one."""
+        known = self._nodes.get(id(raw))
+        if known is not None and known[0]() is raw:
+            known[1].meta[name] = value
 
     def nodes_of(self, raws: Iterable[torch.Tensor]) -> list[Node]:
         """The nodes of some tensors."""

@@ -153,7 +153,7 @@ def trace_of(input: Tensor, offset: int = 0, axis1: int = 1, axis2: int = 0,
              dtype: Any = None) -> Tensor:
     """The sums along a diagonal over two dimensions; sums of integers are int64."""
     raw = torch.diagonal(input._raw, offset, axis1, axis2)
-    return wrap(raw.sum(-1, dtype=None if dtype is None else to_raw(dtype)))
+    return wrap(raw.sum(-1) if dtype is None else raw.to(kind := to_raw(dtype)).sum(-1, dtype=kind))
 
 
 @op

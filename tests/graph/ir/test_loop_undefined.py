@@ -314,3 +314,96 @@ def test_what_no_step_takes_from_outside_has_no_gradient(fn, order):
         numbers.append(bool(np.isfinite(wanted).all()))
     assert any(numbers) and compiled.statistics.replays
     assert order == 2 or compiled.statistics.traces <= 3
+
+
+def that_passes_a_root_on(a):
+    """The second step uses what it begins with, the third what that was made of."""
+    x, y, z, t = a, root(a - a), a.sum(), 0 * a.sum()
+    while t < 3:
+        x, z, y, t = x * 0.9 + 0.1 * z, y, x.mean(), t + a.max()
+    return x.sum()
+
+
+def of_while_loop_that_passes_it_on(a):
+    def step(state):
+        x, y, z, t = state
+        return x * 0.9 + 0.1 * z, x.mean(), y, t + a.max()
+
+    first = (a, root(a - a), a.sum(), 0 * a.sum())
+    return ops.WhileLoop()(lambda s: s[3] < 3, step, first)[0].sum()
+
+
+def that_passes_it_on_to_no_way(a):
+    x, y, z, t = a, root(a - a), a.sum(), 0 * a.sum()
+    while t < 3:
+        if x.sum() < 0:
+            x = x + z
+        x, z, t = x * 0.9, y * 2, t + a.max()
+    return x.sum()
+
+
+def that_passes_what_is_outside_on(a):
+    w = root(a - a)
+    x, z, t = a, a.sum(), 0 * a.sum()
+    while t < 3:
+        if a.max() < 3:
+            x = x + z
+        x, z, t = x * 0.9, w * x.sum(), t + a.max()
+    return x.sum()
+
+
+def of_a_loop_that_passes_it_on(a):
+    w = root(a - a)
+    x, t = a, 0 * a.sum()
+    while t < 3:
+        z, y, s = a.sum(), w, 0 * a.sum()
+        while s < 2:
+            x, z, y, s = x * 0.9 + 0.1 * z, y, x.mean(), s + a.max()
+        t = t + a.max()
+    return x.sum()
+
+
+def around_a_loop_that_passes_it_on(a):
+    x, y, z, t = a, root(a - a), a.sum(), 0 * a.sum()
+    while t < 3:
+        s = 0 * a.sum()
+        while s < 2:
+            x, s = x * 0.9 + 0.1 * z, s + a.max()
+        z, y, t = y, x.mean(), t + a.max()
+    return x.sum()
+
+
+def after_a_loop_that_passes_it_on(a):
+    """The first step is recorded by itself, and its root is used by the third one."""
+    q, p = a.mean(), a.sum()
+    x, y, z, w, t = p, p, p, p * 0.5, 0 * p
+    while t < 3:
+        x, w = w * 0.3, z
+        y = 0.5 * x
+        s = 0 * t
+        while s < 2:
+            z, y, s = root(q - q), y * 0.2, s + a.max()
+        t = t + a.max()
+    return x + y
+
+
+@finds_loops
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("fn", [
+    that_passes_a_root_on, of_while_loop_that_passes_it_on, that_passes_it_on_to_no_way,
+    that_passes_what_is_outside_on, of_a_loop_that_passes_it_on, around_a_loop_that_passes_it_on,
+    after_a_loop_that_passes_it_on], ids=lambda fn: fn.__name__)
+def test_what_steps_pass_on_but_never_use_has_no_gradient(fn, order):
+    """With few steps, a chain of carried values ends before the root of 0 is used."""
+    derivative = ms.grad(fn)
+    if order == 2:
+        first_order = derivative
+        derivative = ms.grad(lambda a: (first_order(a) ** 2).sum())
+    compiled, numbers = Compiled(derivative), []
+    for scale in (0.4, 1.6, 3.2, 0.6, 1.7, 3.1):  # five steps or more, two, or one
+        a = Tensor(np.array([1, 0.7, 0.5, 0.2], np.float32) * scale)
+        wanted, found = derivative(a).asnumpy(), compiled(a).asnumpy()
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+        numbers.append(bool(np.isfinite(wanted).all()))
+    assert numbers[2] and numbers[5] and compiled.statistics.replays
+    assert order == 2 or compiled.statistics.traces <= 3
