@@ -8,15 +8,18 @@ differentiable itself, so derivatives of any order and in both modes follow.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from ..core.cuts import program_frame
 from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .custom import in_structure, with_values
+from .forward import push as forward_push
 from .level import batching, watched
 from .node import Rule, attach
 from .pullback import vjp
@@ -25,6 +28,8 @@ from .rules import rule_name
 from .stop import no_grad
 from .tree import check_no_hidden, differentiable, map_tensors, same_structure, tensors
 from .vmap import vmap
+
+Directions = Sequence[torch.Tensor | None]
 
 _DIRECT = 512  # unknowns up to which "auto" forms the matrix
 _RESTART = 64  # vectors of GMRES before it starts anew
@@ -88,7 +93,18 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, *args: Any, solver: 
                                       map_tensors(lambda t: -t, u))
         return (u, *by_args), by_weights
 
-    return with_rule(solve, pull, (b, *args), known, f"solution of {rule_name(matvec)}")
+    def push(x: Any, given: tuple, tangents: Directions) -> Any:
+        b, *args = given
+        count = sum(1 for _ in tensors(b))
+        right = in_structure(b, [torch.zeros_like(t._raw) if way is None else way
+                                 for t, way in zip(tensors(b), tangents[:count], strict=True)])
+        if any(way is not None for way in tangents[count:]):
+            right = _difference(right, _moved(lambda *a: matvec(x, *a), tuple(args), known,
+                                              tangents[count:]))
+        return custom_linear_solve(matvec, right, *args, solver=solver, symmetric=symmetric,
+                                   weights=known or None)
+
+    return with_rule(solve, pull, (b, *args), known, f"solution of {rule_name(matvec)}", push)
 
 
 def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = None, *,
@@ -147,21 +163,33 @@ def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = No
                                 symmetric=symmetric, weights=known or None)
         return pulled(lambda *a: equation(x, *a), given, known, map_tensors(lambda t: -t, u))
 
+    def linear(v: Any, x: Any, *args: Any) -> Any:
+        return forward_push(lambda x: equation(x, *args), (x,), [t._raw for t in tensors(v)])[1]
+
+    def push(x: Any, given: tuple, tangents: Directions) -> Any:
+        image = _moved(lambda *a: equation(x, *a), given, known, tangents)
+        return custom_linear_solve(linear, map_tensors(lambda t: -t, image), x, *given,
+                                   solver=solver, symmetric=symmetric, weights=known or None)
+
     def solution(*args: Any) -> Any:
         return with_rule(solve, pull, args, known,
-                          f"solution of {rule_name(residual or fixed_point)}")  # type: ignore
+                         f"solution of {rule_name(residual or fixed_point)}",  # type: ignore
+                         push)
 
     return solution
 
 
 def with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
-               weights: tuple[Parameter, ...], label: str) -> Any:
-    """What `run` gives for arguments, with a gradient by these and by weights.
+              weights: tuple[Parameter, ...], label: str,
+              push: Callable[..., Any] | None = None) -> Any:
+    """What `run` gives for arguments, with derivatives by these and by weights.
 
     Args:
         run: isn't differentiated.
         pull: from the result, the arguments and the result's gradient to a tuple of gradients, and
             those of the weights.
+        push: from the result, the arguments and the raw tangents of the Tensors in these and of the
+            weights (None for zero) to the tangent of the result; default: the transpose of `pull`.
     """
     raws = [t._raw for t in tensors(args)]
     inputs = [*raws, *(w._raw for w in weights)]
@@ -179,8 +207,26 @@ def with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
                   for part in _gradients(arg, gradient)]
         return [*leaves, *(g._raw for g in by_weights)]
 
-    tied = iter(attach(Rule(label, rule), [t._raw for t in tensors(out)], inputs))
+    def forward(given: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
+        assert push is not None
+        with with_values(weights, given[len(raws):]):
+            tangent = push(in_structure(out, found), in_structure(args, given[:len(raws)]),
+                           tangents)
+        return [t._raw for t in tensors(tangent)]
+
+    tied = iter(attach(Rule(label, rule, forward if push else None),
+                       [t._raw for t in tensors(out)], inputs))
     return map_tensors(lambda _: wrap(next(tied)), out)
+
+
+def _moved(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...],
+           tangents: Directions) -> Any:
+    """The tangent of a function's result, along raw tangents of its arguments and of weights."""
+    def of_all(args: tuple, values: tuple[Tensor, ...]) -> Any:
+        with with_values(weights, [value._raw for value in values]):
+            return fn(*args)
+
+    return forward_push(of_all, (args, tuple([wrap(w._raw) for w in weights])), tangents)[1]
 
 
 def _gradients(argument: Any, gradient: Any) -> list[torch.Tensor | None]:
@@ -278,6 +324,8 @@ def _cg(apply: Apply, b: torch.Tensor) -> torch.Tensor:
         x, rest = x + step * along, rest - step * image
         before, square = square, rest.dot(rest)
         along = rest + _ratio(square, before) * along
+    else:
+        _check_end("cg", rest, b)
     return x
 
 
@@ -289,23 +337,49 @@ def _gmres(apply: Apply, b: torch.Tensor) -> torch.Tensor:
         rest = b - apply(x)
         if _is_small(rest, b):
             break
-        x = x + _krylov(apply, rest, count)
+        x = x + _krylov(apply, rest, b, count)
+    else:
+        _check_end("gmres", b - apply(x), b)
     return x
 
 
-def _krylov(apply: Apply, rest: torch.Tensor, count: int) -> torch.Tensor:
-    """The best step for a residual among combinations of its first images."""
-    basis, images = [_ratio(rest, rest.norm())], []
-    for _ in range(count):
-        image = apply(basis[-1])
-        images.append(image)
-        new = image
+def _check_end(solver: str, rest: torch.Tensor, b: torch.Tensor) -> None:
+    """Warn of a solver that has stopped far from the solution; not asked in a batch or a graph."""
+    if batching() or state.trace is not None:
+        return
+    left, whole = float(rest.norm()), float(b.norm())
+    if not left <= 1e-3 * whole:
+        frame = program_frame(direct=False)
+        place = ("lamella", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        warnings.warn_explicit(
+            f"For 'custom_linear_solve', the solver '{solver}' has stopped where the residual has "
+            f"the norm {left:.3g}, and 'b' {whole:.3g}: use 'direct' or a solver of your own.",
+            RuntimeWarning, *place)
+
+
+def _krylov(apply: Apply, rest: torch.Tensor, b: torch.Tensor, count: int) -> torch.Tensor:
+    """The best step for a residual among combinations of its images, with a basis of these.
+
+    The basis is Arnoldi's. Whether fewer vectors do is asked after each eighth.
+    """
+    size = rest.norm()
+    basis, columns = [_ratio(rest, size)], []
+    asks = not batching() and state.trace is None
+    for made in range(1, count + 1):
+        new, parts = apply(basis[-1]), torch.zeros_like(size)
+        whole = new.norm()
         for _ in range(2):  # twice is enough for orthogonal vectors
             old = torch.stack(basis)
-            new = new - old.mT @ (old @ new)
-        if not batching() and state.trace is None and new.norm() <= 1e-7 * image.norm():
-            break
+            part = old @ new
+            new, parts = new - old.mT @ part, parts + part
+        columns.append(torch.cat([parts, new.norm().unsqueeze(0), parts.new_zeros(count - made)]))
+        ends = asks and bool(new.norm() <= 1e-7 * whole)
+        if ends or made == count or asks and made % 8 == 0:
+            # what the operator does, in the basis
+            within = torch.stack(columns, 1)[:made + 1]
+            wanted = torch.cat([size.unsqueeze(0), size.new_zeros(made)])
+            weights = torch.linalg.pinv(within) @ wanted
+            if ends or _is_small(wanted - within @ weights, b):
+                break
         basis.append(_ratio(new, new.norm()))
-    columns = torch.stack(images, 1)
-    step = torch.linalg.pinv(columns) @ rest
-    return torch.stack(basis[:len(images)], 1) @ step
+    return torch.stack(basis[:len(columns)], 1) @ weights

@@ -50,6 +50,42 @@ def test_a_linear_system_has_the_derivatives_of_the_inverse(solver):
     close(ms.hessian(lambda b: value(solve)(a, b))(b), ms.hessian(lambda b: value(dense)(a, b))(b))
 
 
+def test_gmres_of_a_matrix_that_is_not_normal():
+    n = 300
+    a = Tensor(np.diag(np.linspace(1, 30, n)) + 0.3 * array(n, n))
+    b, along = Tensor(array(n, seed=1)), Tensor(array(n, seed=2))
+    counts = []
+
+    def times(x, a):
+        counts.append(1)
+        return a @ x
+
+    def solve(b, a):
+        return ms.custom_linear_solve(times, b, a, solver="gmres")
+
+    close(solve(b, a), np.linalg.solve(a.asnumpy(), b.asnumpy()), 1e-8)
+    once = len(counts)
+    close(ms.jvp(lambda b: solve(b, a), b, along)[1], dense(a, along), 1e-8)
+    assert len(counts) < 4 * once  # the derivative is one more solution
+    ahead = Tensor(array(n, n, seed=3))
+    close(ms.jvp(lambda a: solve(b, a), a, ahead)[1], -dense(a, ahead @ dense(a, b)), 1e-6)
+    easy = Tensor(matrix(100) / 100)
+    counts.clear()
+    close(solve(b[:100], easy), np.linalg.solve(easy.asnumpy(), b[:100].asnumpy()), 1e-8)
+    assert len(counts) < 64  # not a whole round of vectors
+
+
+def test_a_solver_that_stops_too_early_says_so():
+    n = 40
+    shift = Tensor(np.roll(np.eye(n), 1, 0))  # residuals stay as they are until the last vector
+    one = Tensor(np.eye(n)[0])
+    close(ms.custom_linear_solve(lambda x: shift @ x, one, solver="gmres"), np.eye(n)[-1])
+    with pytest.warns(RuntimeWarning, match="'cg' has stopped where the residual has the norm"
+                      ) as found:
+        ms.custom_linear_solve(lambda x: shift @ x, one, solver="cg")
+    assert found[0].filename == __file__
+
+
 def test_second_derivatives_by_the_matrix():
     a, b = Tensor(matrix(3)), Tensor(array(3, seed=1))
 
