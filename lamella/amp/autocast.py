@@ -53,6 +53,9 @@ _SENSITIVE = frozenset(
     "renorm prod softmax log_softmax cumprod cumsum sum logsumexp".split())
 
 
+_LOW = (torch.float16, torch.bfloat16)
+
+
 class AmpLevel(enum.IntEnum):
     """Levels of mixed precision, as MindSpore's C++ module names them."""
 
@@ -206,9 +209,9 @@ class _SensitiveInFloat32(TorchFunctionMode):
 
 
 def _raised(value: Any) -> Any:
-    if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16):
+    if isinstance(value, torch.Tensor) and value.dtype in _LOW:
         return value.float()
-    return value
+    return torch.float32 if isinstance(value, torch.dtype) and value in _LOW else value
 
 
 class _Autocast:

@@ -107,6 +107,12 @@ def derivatives_nest() -> bool:
     return level is not None and (level.forward or level.outer is not None and level.outer.reverse)
 
 
+def in_forward_mode() -> bool:
+    """Whether a forward-mode derivative is being computed, around others or in them."""
+    level = current()
+    return level is not None and (level.forward or level.transposing)
+
+
 def batching() -> bool:
     """Whether this runs inside a `vmap`, where raw tensors may be batched."""
     return torch._C._are_functorch_transforms_active()
@@ -114,8 +120,7 @@ def batching() -> bool:
 
 def lifted() -> bool:
     """Whether a user's rule must support more than the plain tape."""
-    level = state.level
-    return (level is not None and (level.forward or level.transposing)) or batching()
+    return in_forward_mode() or batching()
 
 
 def recording(outer: Level | None) -> bool:

@@ -30,7 +30,7 @@ class Structure:
         self._form, self.num_leaves = form, count
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Structure) and structures.same_structure(self._form, other._form)
+        return isinstance(other, Structure) and _same(self._form, other._form)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -46,6 +46,15 @@ class _Leaf:
 
 
 _LEAF = _Leaf()
+
+
+def _same(form: Any, other: Any) -> bool:
+    """Whether two structures nest alike, with leaves, and with None, in the same places."""
+    kind = kind_of(form)
+    if kind is None or kind_of(other) is None:
+        return type(form) is type(other)  # both leaves, or both None
+    return agree(form, other) and all(
+        _same(*parts) for parts in zip(kind.parts(form), aligned(form, other), strict=True))
 
 
 def flatten(tree: Any) -> tuple[list[Any], Structure]:

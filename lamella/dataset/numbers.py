@@ -84,6 +84,33 @@ class Mt19937:
         self._spare.append(float(x * factor))
         return float(y * factor * np.float32(deviation) + np.float32(mean))
 
+    def gamma(self, alpha: float) -> float:
+        """``std::gamma_distribution<float>(alpha, 1)``, made for one number.
+
+        Marsaglia and Tsang 2000. What the normal distribution in it has to spare goes with it.
+        """
+        one, kept = np.float32(1), self._spare
+        self._spare = []
+        d = np.float32(alpha + 1 if alpha < 1 else alpha) - one / np.float32(3)
+        c = one / np.sqrt(np.float32(9) * d)
+        while True:
+            x = np.float32(self.normal(0, 1))
+            v = one + c * x
+            if v <= 0:
+                continue
+            v, u = v * v * v, self.float32(0, 1)
+            with np.errstate(divide="ignore"):  # of 0, which is minus infinity
+                if u <= 1 - 0.0331 * float(x)**4 or np.log(u) <= 0.5 * x * x + d * (
+                        one - v + np.log(v)):
+                    break
+        self._spare = kept
+        found = d * v
+        if alpha < 1:
+            while not (u := self.float32(0, 1)):
+                pass
+            found *= np.float32(u) ** (one / np.float32(alpha))
+        return float(found)
+
     def shuffle(self, items: list[Any]) -> None:
         """``std::shuffle``, in place."""
         items[:] = [items[place] for place in self.permutation(len(items)).tolist()]

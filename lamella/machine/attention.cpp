@@ -14,7 +14,7 @@
 #include <Python.h>
 #include <torch/library.h>
 
-#ifdef __AVX512BF16__
+#ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
@@ -56,21 +56,31 @@ inline Floats plus_products(Floats sum, Words a, Words b) {
 #endif
 }
 
-// The exponential function, as that of one number but for what is below 1e-38: that is 0.
-inline Floats exponentials(Floats x) {
-  const Floats low = Floats{} - 88.1f, high = Floats{} + 88.8f, magic = Floats{} + 12582912.f;
+// Powers of two: 0 below 2^-126, infinity from 2^128 on.
+inline Floats powers_of_two(Floats x) {
+#ifdef __AVX512F__
+  const __m512 y = _mm512_max_ps(_mm512_set1_ps(-127.f), std::bit_cast<__m512>(x));  // NaN stays
+  const Floats n = std::bit_cast<Floats>(_mm512_roundscale_ps(y, _MM_FROUND_TO_NEAREST_INT));
+  const Floats r = std::bit_cast<Floats>(y) - n;
+#else
+  const Floats low = Floats{} - 127.f, high = Floats{} + 128.f, magic = Floats{} + 12582912.f;
   Floats y = x < low ? low : x;  // NaN stays NaN
   y = y > high ? high : y;
-  const Floats shifted = y * 1.44269504f + magic, n = shifted - magic;
-  const Floats r = (y - n * 0.693359375f) + n * 2.12194440e-4f;
-  Floats p = r * 1.9875691500e-4f + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + (r + 1.f);
+  const Floats shifted = y + magic, n = shifted - magic, r = y - n;
+#endif
+  Floats p = r * 1.535336188e-4f + 1.339887440e-3f;
+  p = p * r + 9.618437357e-3f;
+  p = p * r + 5.550332471e-2f;
+  p = p * r + 2.402264791e-1f;
+  p = p * r + 6.931472028e-1f;
+  p = p * r + 1.f;
+#ifdef __AVX512F__
+  return std::bit_cast<Floats>(
+      _mm512_scalef_ps(std::bit_cast<__m512>(p), std::bit_cast<__m512>(n)));
+#else
   const Ints power = ((Ints)shifted - (Ints)magic + 127) << 23;  // 0 is 0, 255 infinity
   return p * (Floats)power;
+#endif
 }
 
 inline Halves narrowed(Floats x) {
@@ -83,17 +93,24 @@ inline Halves narrowed(Floats x) {
 #endif
 }
 
-// What `join` makes of all numbers of a vector.
+// Words of which each holds two numbers: those of one vector low, of another one high.
+inline Words in_pairs(Halves low, Halves high) {
+  return __builtin_convertvector(low, Words) | __builtin_convertvector(high, Words) << 16;
+}
+
+// What `join` makes of all numbers of a vector: of its halves, and of theirs.
 template <typename F>
 inline float joined(Floats x, F join) {
-  float numbers[LANES];
-  std::memcpy(numbers, &x, sizeof numbers);
-#pragma GCC unroll 4
-  for (int half = LANES / 2; half; half /= 2)
-#pragma GCC unroll 8
-    for (int v = 0; v < half; ++v) numbers[v] = join(numbers[v], numbers[v + half]);
-  return numbers[0];
+  const auto eight = join(__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7),
+                          __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15));
+  const auto four = join(__builtin_shufflevector(eight, eight, 0, 1, 2, 3),
+                         __builtin_shufflevector(eight, eight, 4, 5, 6, 7));
+  return join(join(four[0], four[2]), join(four[1], four[3]));
 }
+
+constexpr auto GREATER = [](auto a, auto b) { return a > b ? a : b; };
+constexpr auto SUM = [](auto a, auto b) { return a + b; };
+constexpr float LOG2_E = 1.44269504f;
 
 template <typename V>
 inline void write(void* to, V numbers) {
@@ -156,33 +173,51 @@ struct Head {
   // Rows as they are, padded: a word is of columns.
   void in_rows(std::vector<uint32_t>& to) const {
     const int64_t size = padded(width) / PAIR<T>;
-    to.assign(padded(length) * size, 0);
-    for (int64_t r = 0; r < length; ++r) std::memcpy(to.data() + r * size, row(r), width * sizeof(T));
-  }
-
-  // A word is of rows: of one, or of two.
-  void in_columns(std::vector<uint32_t>& to) const {
-    if constexpr (PAIR<T> == 1) return in_rows(to);
-    const int64_t size = padded(width);
-    to.assign(padded(length) / 2 * size, 0);
+    to.resize(padded(length) * size);
+    std::fill(to.begin() + length * size, to.end(), 0);
     for (int64_t r = 0; r < length; ++r) {
-      const auto* from = reinterpret_cast<const Bits*>(row(r));
-      uint32_t* line = to.data() + r / 2 * size;
-      const int high = r % 2 * 16;
-#pragma omp simd
-      for (int64_t c = 0; c < width; ++c) line[c] |= uint32_t(from[c]) << high;
+      uint32_t* line = to.data() + r * size;
+      __builtin_prefetch(row(r) + width);  // the next head, whose row lies there as a rule
+      if (width < padded(width)) {
+        std::fill(line, line + size, 0);
+        std::memcpy(line, row(r), width * sizeof(T));
+      } else {
+        for (int64_t k = 0; k < size; k += LANES)
+          write(line + k, read<Words>(reinterpret_cast<const char*>(row(r)) + k * sizeof(uint32_t)));
+      }
     }
   }
 };
 
 inline at::Tensor in_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contiguous(); }
 
+inline Floats widened(const float* from) { return read<Floats>(from); }
+inline Floats widened(const Bits* from) {
+  return (Floats)(__builtin_convertvector(read<Halves>(from), Words) << 16);
+}
+
 template <typename T>
 inline float inner_product(const T* a, const T* b, int64_t width) {
-  float total = 0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t c = 0; c < width; ++c) total += wide(a[c]) * wide(b[c]);
+  Floats sum{};
+  int64_t c = 0;
+  for (; c + LANES <= width; c += LANES) sum += widened(a + c) * widened(b + c);
+  float total = joined(sum, SUM);
+  for (; c < width; ++c) total += wide(a[c]) * wide(b[c]);
   return total;
+}
+
+// Of padded rows, in which a word is of columns: one is of rows then, of one or of two.
+template <typename T>
+void in_columns(const std::vector<uint32_t>& from, int64_t size, std::vector<uint32_t>& to) {
+  to.resize(from.size());
+  if constexpr (PAIR<T> == 1) {
+    std::copy(from.begin(), from.end(), to.begin());
+  } else {
+    const auto* low = reinterpret_cast<const Bits*>(from.data());
+    for (size_t i = 0; i < to.size(); i += size, low += 2 * size)
+      for (int64_t c = 0; c < size; c += LANES)
+        write(to.data() + i + c, in_pairs(read<Halves>(low + c), read<Halves>(low + size + c)));
+  }
 }
 
 // The transpose of rows of words.
@@ -195,10 +230,16 @@ void transposed(const std::vector<uint32_t>& from, int64_t rows, int64_t words,
 
 // What a thread computes with.
 struct Scratch {
-  std::vector<uint32_t> q, g, k, v, k_across, v_across, k_columns, q_columns, g_columns;
+  std::vector<uint32_t> q, g, k, v, k_across, v_across;
+  std::vector<uint32_t> q_columns, g_columns, k_columns, v_columns;
   std::vector<float> scores, by, of_q, of_k, of_v;
   std::vector<uint32_t> gradients, weight_columns, gradient_columns;  // a word is of rows
 };
+
+// How many keys a query sees; one that isn't there sees none.
+inline int32_t keys_seen(int64_t row, int64_t queries, int64_t keys, bool is_causal) {
+  return int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
+}
 
 // Of STEP rows of scores and of gradients by the weights, from `first` on: the weights, and the
 // gradients by what the scores are scaled from.
@@ -206,39 +247,64 @@ template <typename T>
 void weights_and_gradients(Scratch& s, const float* sums, const float* inner, int64_t first,
                            int64_t queries, int64_t keys, int64_t columns, int64_t width,
                            bool is_causal, float scale) {
-  for (int64_t r = 0; r < STEP; ++r) {
+  constexpr int64_t N = PAIR<T>;  // rows at once
+  for (int64_t r = 0; r < STEP; r += N) {
     const int64_t row = first + r;
-    const auto seen = int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
-    const float sum = row < queries ? sums[row] : 0.f, own = row < queries ? inner[row] : 0.f;
-    const float *from = s.scores.data() + r * width, *by = s.by.data() + r * width;
-    uint32_t* weights = s.weight_columns.data() + r / PAIR<T> * width;
-    uint32_t* gradients = s.gradient_columns.data() + r / PAIR<T> * width;
-    Bits* lines = reinterpret_cast<Bits*>(s.gradients.data()) + r * width;
-    const bool is_second = r % PAIR<T>;  // whose numbers are the upper halves of words
-    for (int64_t j = 0; j < columns; j += LANES) {
-      const Floats p = exponentials(read<Floats>(from + j) * scale - sum);
-      const Floats d = p * (read<Floats>(by + j) - own) * scale;
-      const auto is_seen = COUNTED + int32_t(j) < Ints{} + seen;
-      const Floats weight = is_seen ? p : Floats{}, gradient = is_seen ? d : Floats{};
-      if constexpr (PAIR<T> == 1) {
-        write(weights + j, weight), write(gradients + j, gradient);
-      } else {
-        const Halves w = narrowed(weight), g = narrowed(gradient);
-        Words both = __builtin_convertvector(w, Words), own_both = __builtin_convertvector(g, Words);
-        if (is_second) {
-          both = both << 16 | read<Words>(weights + j);
-          own_both = own_both << 16 | read<Words>(gradients + j);
-        }
-        write(weights + j, both), write(gradients + j, own_both), write(lines + j, g);
-      }
+    int32_t seen[N];
+    float sum[N], own[N];
+    for (int64_t i = 0; i < N; ++i) {
+      seen[i] = keys_seen(row + i, queries, keys, is_causal);
+      sum[i] = row + i < queries ? sums[row + i] * LOG2_E : 0.f;
+      own[i] = row + i < queries ? inner[row + i] : 0.f;
     }
+    const float *from = s.scores.data() + r * width, *by = s.by.data() + r * width;
+    uint32_t* weights = s.weight_columns.data() + r / N * width;
+    uint32_t* gradients = s.gradient_columns.data() + r / N * width;
+    Bits* lines = reinterpret_cast<Bits*>(s.gradients.data()) + r * width;
+    const auto piece = [&](int64_t j, bool is_whole) {
+      Floats p[N], d[N];
+#pragma GCC unroll 2
+      for (int64_t i = 0; i < N; ++i) {
+        p[i] = powers_of_two(read<Floats>(from + i * width + j) * (scale * LOG2_E) - sum[i]);
+        d[i] = p[i] * scale * (read<Floats>(by + i * width + j) - own[i]);
+        if (!is_whole) {
+          const auto is_seen = COUNTED + int32_t(j) < Ints{} + seen[i];
+          p[i] = is_seen ? p[i] : Floats{}, d[i] = is_seen ? d[i] : Floats{};
+        }
+      }
+      if constexpr (N == 1) {
+        write(weights + j, p[0]), write(gradients + j, d[0]);
+      } else {
+        const Halves low = narrowed(d[0]), high = narrowed(d[1]);
+        write(weights + j, in_pairs(narrowed(p[0]), narrowed(p[1])));
+        write(gradients + j, in_pairs(low, high));
+        write(lines + j, low), write(lines + width + j, high);
+      }
+    };
+    const int64_t whole = std::min(seen[0], seen[N - 1]) / LANES * LANES;
+    for (int64_t j = 0; j < whole; j += LANES) piece(j, true);
+    for (int64_t j = whole; j < columns; j += LANES) piece(j, false);
   }
 }
 
 template <typename T>
-void store(const float* from, int64_t step, T* to, int64_t down, int64_t rows, int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) to[r * down + c] = narrow<T>(from[r * step + c]);
+inline void write_narrow(T* to, Floats numbers) {
+  if constexpr (PAIR<T> == 1) write(to, numbers);
+  else write(to, narrowed(numbers));
+}
+
+// Rows of results, each times a number of its own.
+template <typename T>
+void store(const float* from, int64_t step, T* to, int64_t down, int64_t rows, int64_t columns,
+           const float* times = nullptr) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* line = from + r * step;
+    const float factor = times ? times[r] : 1.f;
+    int64_t c = 0;
+    for (; c + LANES <= columns; c += LANES)
+      write_narrow(to + r * down + c, read<Floats>(line + c) * factor);
+    for (; c < columns; ++c) to[r * down + c] = narrow<T>(line[c] * factor);
+  }
 }
 
 // The gradients of one head, stored at places whose rows are `down` apart.
@@ -249,7 +315,8 @@ void of_head(Scratch& s, const Head<T>& g, const Head<T>& q, const Head<T>& k, c
   const int64_t queries = q.length, keys = k.length, width = q.width;
   const int64_t wide_keys = padded(keys), size = padded(width), words = size / PAIR<T>;
   q.in_rows(s.q), g.in_rows(s.g), k.in_rows(s.k), v.in_rows(s.v);
-  k.in_columns(s.k_columns), q.in_columns(s.q_columns), g.in_columns(s.g_columns);
+  in_columns<T>(s.k, size, s.k_columns), in_columns<T>(s.q, size, s.q_columns);
+  in_columns<T>(s.g, size, s.g_columns);
   transposed(s.k, wide_keys, words, s.k_across), transposed(s.v, wide_keys, words, s.v_across);
   std::vector<float> inner(queries);
   for (int64_t r = 0; r < queries; ++r) inner[r] = inner_product(g.row(r), out.row(r), width);
@@ -281,31 +348,31 @@ void of_head(Scratch& s, const Head<T>& g, const Head<T>& q, const Head<T>& k, c
 
 // The weights of STEP rows of scores, from `first` on, not yet divided by their sums.
 template <typename T>
-void weights_of(Scratch& s, float* sums, float* logarithms, int64_t step, int64_t first,
+void weights_of(Scratch& s, float* inverses, float* logarithms, int64_t step, int64_t first,
                 int64_t queries, int64_t keys, int64_t columns, int64_t width, bool is_causal,
                 float scale) {
   for (int64_t r = 0; r < STEP; ++r) {
     const int64_t row = first + r;
-    const auto seen = int32_t(row >= queries ? 0 : is_causal ? std::min(keys, row + 1) : keys);
+    const int32_t seen = keys_seen(row, queries, keys, is_causal);
+    const int64_t whole = seen / LANES * LANES;
     const float* from = s.scores.data() + r * width;
     T* to = reinterpret_cast<T*>(s.gradients.data()) + r * width;
     Floats most = Floats{} + LEAST, total{};
-    for (int64_t j = 0; j < columns; j += LANES) {
-      const Floats scores = read<Floats>(from + j);
-      most = COUNTED + int32_t(j) < Ints{} + seen && scores > most ? scores : most;
-    }
-    const float largest =
-        scale * joined(most, [](float a, float b) { return a > b ? a : b; });
-    for (int64_t j = 0; j < columns; j += LANES) {
-      const Floats all = exponentials(read<Floats>(from + j) * scale - largest);
-      const Floats p = COUNTED + int32_t(j) < Ints{} + seen ? all : Floats{};
-      if constexpr (PAIR<T> == 1) write(to + j, p);
-      else write(to + j, narrowed(p));
+    for (int64_t j = 0; j < whole; j += LANES) most = GREATER(read<Floats>(from + j), most);
+    for (int64_t j = whole; j < seen; j += LANES)
+      most = COUNTED + int32_t(j) < Ints{} + seen ? GREATER(read<Floats>(from + j), most) : most;
+    const float largest = joined(most, GREATER) * (scale * LOG2_E);
+    const auto piece = [&](int64_t j, bool is_whole) {
+      Floats p = powers_of_two(read<Floats>(from + j) * (scale * LOG2_E) - largest);
+      if (!is_whole) p = COUNTED + int32_t(j) < Ints{} + seen ? p : Floats{};
+      write_narrow(to + j, p);
       total += p;
-    }
-    const float sum = joined(total, [](float a, float b) { return a + b; });
-    sums[r] = sum;
-    if (row < queries) logarithms[row * step] = largest + std::log(sum);
+    };
+    for (int64_t j = 0; j < whole; j += LANES) piece(j, true);
+    for (int64_t j = whole; j < columns; j += LANES) piece(j, false);
+    const float sum = joined(total, SUM);
+    inverses[r] = 1 / sum;
+    if (row < queries) logarithms[row * step] = largest / LOG2_E + std::log(sum);
   }
 }
 
@@ -314,23 +381,21 @@ template <typename T>
 void of_head(Scratch& s, const Head<T>& q, const Head<T>& k, const Head<T>& v, bool is_causal,
              float scale, T* out, int64_t down, float* logarithms, int64_t step) {
   const int64_t wide_keys = padded(k.length), size = padded(q.width), words = size / PAIR<T>;
-  q.in_rows(s.q), k.in_rows(s.k), v.in_columns(s.v);
+  q.in_rows(s.q), k.in_rows(s.k), v.in_rows(s.v), in_columns<T>(s.v, size, s.v_columns);
   transposed(s.k, wide_keys, words, s.k_across);
   s.scores.resize(STEP * wide_keys), s.gradients.resize(STEP * wide_keys / PAIR<T>);
   s.of_q.resize(STEP * size);
   for (int64_t i = 0; i < q.length; i += STEP) {
     const int64_t columns = is_causal ? std::min(wide_keys, i + STEP) : wide_keys;
-    float sums[STEP];
+    float inverses[STEP];
     product<T>({s.q.data() + i * words, words, 1}, s.k_across.data(), wide_keys, s.scores.data(),
                STEP, columns, words, false);
-    weights_of<T>(s, sums, logarithms, step, i, q.length, k.length, columns, wide_keys, is_causal,
-                  scale);
-    product<T>({s.gradients.data(), wide_keys / PAIR<T>, 1}, s.v.data(), size, s.of_q.data(), STEP,
-               size, columns / PAIR<T>, false);
-    const int64_t rows = std::min(STEP, q.length - i);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < size; ++c) s.of_q[r * size + c] /= sums[r];
-    store(s.of_q.data(), size, out + i * down, down, rows, q.width);
+    weights_of<T>(s, inverses, logarithms, step, i, q.length, k.length, columns, wide_keys,
+                  is_causal, scale);
+    product<T>({s.gradients.data(), wide_keys / PAIR<T>, 1}, s.v_columns.data(), size,
+               s.of_q.data(), STEP, size, columns / PAIR<T>, false);
+    store(s.of_q.data(), size, out + i * down, down, std::min(STEP, q.length - i), q.width,
+          inverses);
   }
 }
 

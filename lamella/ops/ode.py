@@ -9,7 +9,7 @@ import torch
 
 from ..autodiff.custom import in_structure
 from ..autodiff.equations import pulled, with_rule
-from ..autodiff.level import batching
+from ..autodiff.level import batching, in_forward_mode
 from ..autodiff.reverse import checked_weights
 from ..autodiff.tree import check_no_hidden, differentiable, map_tensors, same_structure, tensors
 from ..core.require import of_type, positive_float, positive_int
@@ -55,7 +55,8 @@ def odeint(func: Callable[..., Any], y0: Any, t: Tensor, *args: Any, rtol: float
         max_steps: how many steps to try in all.
         adjoint: whether derivatives are by the adjoint equation, solved backwards in time (Chen et
             al., "Neural ordinary differential equations", 2018): its memory doesn't grow with the
-            steps. Otherwise they are those of the steps taken, exactly.
+            steps. Otherwise they are those of the steps taken, exactly; those in forward mode
+            (`jvp`, `jacfwd`, `hessian`) always are.
         weights: with `adjoint`, Parameters that `func` uses, to differentiate by as well. Without,
             gradients by all Parameters pass.
 
@@ -103,7 +104,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Tensor, *args: Any, rtol: float
     def pull(ys: Any, given: tuple, gradient: Any) -> tuple[Any, ...]:
         return _pulled_back(func, ys, given, gradient, known, options)
 
-    if not adjoint:
+    if not adjoint or in_forward_mode():  # which has no need of the adjoint equation
         return solve(y0, times, *args)
     return with_rule(solve, pull, (y0, times, *args), known, "odeint")
 

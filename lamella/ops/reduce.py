@@ -133,7 +133,8 @@ def prod(input: Tensor, axis: Any = None, keep_dims: bool = False, dtype: Any = 
     kind = to_raw(dtype, "prod") if dtype is not None else _prod_type(raw, axis)
     flag(keep_dims, "prod", "keep_dims")
     factors = raw.long() if kind in SIGNED else raw.to(kind)
-    return wrap(_prod(factors, axes(axis, raw), keep_dims).to(kind))
+    out = _prod(factors, axes(axis, raw), keep_dims)
+    return wrap(out if dtype is None and is_inexact(kind) else out.to(kind))
 
 
 @documented_like(mean)

@@ -164,23 +164,26 @@ def _mixed(*seeds: int) -> int:
 
 
 def fresh_generator(owner: Any, seed: int, seed2: int = 0) -> torch.Generator:
-    """A new generator for an operator object that keeps a stream of its own."""
+    """A new generator for an operator object that keeps a stream of its own.
+
+    The global seed has no part in it, as in MindSpore.
+    """
     with _lock:
-        made = _generator(seed, seed2)
+        made = restart(_generator(), seed, seed2)
     if state.trace is not None:
         state.trace.note_generator(owner, made, seed, seed2)
     return made
 
 
-def _generator(seed: int, seed2: int) -> torch.Generator:
+def _generator() -> torch.Generator:
     made = _Stream(device=context.current_device())
     _own[next(_numbers)] = made
-    return restart(made, seed, seed2)
+    return made
 
 
 def restart(made: torch.Generator, seed: int, seed2: int) -> torch.Generator:
     """Put a generator where one made with these seeds begins; returns it."""
-    return made.manual_seed(_mixed(_settings.unwatched("seed") or 0, seed, seed2))
+    return made.manual_seed(_mixed(0, seed, seed2))
 
 
 def kept() -> Callable[[], None]:
@@ -262,7 +265,8 @@ def generator(seed: int | None = None, seed2: int = 0) -> torch.Generator:
     with _lock:
         found = _streams.get(key)
         if found is None:
-            found = _streams[key] = _generator(seed, seed2)
+            found = _streams[key] = _generator().manual_seed(
+                _mixed(_settings.unwatched("seed") or 0, seed, seed2))
     return found
 
 

@@ -388,6 +388,31 @@ MEANT: tuple[Meant, ...] = (
         r"mnp\.(diag|flipud|diff|ediff1d|take|select|result_type|fft\.\w+)\(",
         NEW,
     ),
+    # random numbers
+    Meant(
+        "every draw repeats after set_seed, and the next one differs",
+        r"set_seed\(7\)\na = "
+        r"(P\.|nn\.Dropout2d|ops\.(bernoulli|dropout\dd|random_categorical|randperm))",
+    ),
+    Meant("settings that make no sense are refused when the object is made",
+          r"init\.initializer\(", "refused " + NEW),
+    Meant("VarianceScaling draws from the distribution that its documentation names",
+          r"init\.VarianceScaling\(\)"),
+    Meant("a seed is an int, not a bool", r"manual_seed\(True\)|^ms.initial_seed",
+          "refused value"),
+    Meant("the state of a Generator is PyTorch's", r"Generator\(\)\.get_state"),
+    # mixed precision
+    Meant("a loss scale is a number of 1 or more", r"FixedLossScaleManager\(float", "refused"),
+    Meant("what ran before has no part in a result: 2.10 takes scales and types of earlier calls",
+          r"LossScaler\([^)]*\)\.(un)?scale\(|precision\(lambda x: (x \* 2|ops\.(add|mul)\()",
+          "value dtype"),
+    Meant("layers of float16 to its accuracy", r"nn\.LayerNorm[^;]*'O3', ms.float16"),
+    Meant("at level auto a bias is added in the low precision",
+          r"(nn\.LayerNorm|nn\.Dense\(4, 4\)\)\n)[^;]*'auto'|ops\.(add(mm|bmm)|baddbmm)\(.*'auto'",
+          "value dtype structure"),
+    Meant("at level auto losses and products of vectors are of float32, and what else is computed "
+          "from float16 keeps it",
+          r"ops\.(huber_loss|l1_loss|mse_loss|tensor_dot|var|cdist)\(.*'auto'", "dtype"),
     Meant("numbers are not accepted as Tensors", r"\(\)\(2\.5\)", "refused"),
     Meant("Tensors are compared with complex numbers by value", r"1j", "structure"),
 )

@@ -49,8 +49,20 @@ def see(x: Any) -> None:
     SEEN.append(x.dtype)
 
 
+def halved(tensors: Any) -> Any:
+    """Tensors in float16, in which both frameworks compute alike."""
+    if isinstance(tensors, (tuple, list)):
+        return [halved(t) for t in tensors]
+    return (tensors.value() if isinstance(tensors, ms.Parameter) else tensors).astype(ms.float16)
+
+
+def result_of(net: Any, x: Any) -> list[Any]:
+    """The type of the result, and what it is about."""
+    y = net(x)
+    return [y.dtype, y.astype(ms.float16)]
+
+
 def types_of(net: Any, x: Any) -> list[Any]:
     """The type of the result, what it is about, and the types in between."""
     SEEN.clear()
-    y = net(x)
-    return [y.dtype, y.astype(ms.float16), [str(t).lower().split(".")[-1] for t in SEEN]]
+    return [*result_of(net, x), [str(t).lower().split(".")[-1] for t in SEEN]]

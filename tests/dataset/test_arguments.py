@@ -181,3 +181,77 @@ def test_a_row_of_the_table_is_checked_as_it_says():
 def test_words_of_parts_and_of_inputs(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: audio.InverseMelScale(20, 8, f_min=8000.0), ValueError, "less than 'f_max', 8000"),
+    (lambda: audio.Spectrogram(1), ValueError, "'hop_length' must be an int of 1 or more"),
+    (lambda: audio.MFCC(16000, 129), ValueError, "at most 'n_mels', 128, but got 129"),
+    (lambda: audio.MFCC(dct_type=3), ValueError, "dct_type"),
+    (lambda: audio.LFCC(dct_type=3), ValueError, "dct_type"),
+    (lambda: audio.LFilter([1.0], [1.0, 2.0]), ValueError, "as many 'a_coeffs' as 'b_coeffs'"),
+    (lambda: audio.PhaseVocoder(1.0, np.ones((3, 2))), ValueError, r"the shape \(freq, 1\)"),
+    (lambda: audio.PitchShift(0, 1), ValueError, "'sample_rate' must be an int of 1 or more"),
+    (lambda: audio.PitchShift(8000, 1, 0), ValueError, r"Input bins_per_octave.*0\) and \(0, "),
+    (lambda: audio.InverseMelScale(20, 8, sgdargs=1), TypeError, "Argument sgdargs|must be a dict"),
+    (lambda: audio.GriffinLim(momentum=1.0), RuntimeError, "momentum equal to or greater than 1"),
+    (lambda: audio.SlidingWindowCmn(0), ValueError, "'cmn_window' must be an int of 1 or more"),
+    (lambda: audio.Vol(-1.0), ValueError, "'gain' must be 0 or more"),
+    (lambda: audio.Vol(0.0, audio.GainType.POWER), ValueError, "'gain' must be above 0"),
+    (lambda: audio.Phaser(8000, delay_ms=0.0)(np.ones(9)), RuntimeError, "shorter than a sample"),
+    (lambda: audio.Gain()(np.array(["a"])), RuntimeError, "numbers|type"),
+    (lambda: vision.RandomSelectSubpolicy([]), ValueError, "policy can not be empty"),
+    (lambda: vision.RandomSelectSubpolicy([[]]), ValueError, r"policy\[0\] can not be empty"),
+    (lambda: vision.RandomSelectSubpolicy([1]), TypeError, "must be a list of"),
+    (lambda: vision.RandomSelectSubpolicy([[(len,)]]), TypeError, r"list of \(operation, chance\)"),
+    (lambda: vision.RandomSelectSubpolicy([[(len, 1.5)]]), ValueError, "'chance' must be in"),
+    (lambda: vision.RandomErasing(value="x"), ValueError, "'value' must be a number, three, or 'r"),
+    (lambda: vision.BoundingBoxAugment(len), TypeError, "'transform' must be an operation"),
+    (lambda: vision.UniformAugment([len], 2), ValueError, "number of operations, 1, but got 2"),
+    (lambda: vision.UniformAugment([1], 1), TypeError, "must be an operation|callable"),
+    (lambda: vision.LinearTransformation(np.ones((2, 3)), np.ones(3)), ValueError, "square"),
+    (lambda: vision.LinearTransformation(np.eye(3), np.ones(2)), ValueError, "vector length 2"),
+    (lambda: vision.TenCrop(3, None), TypeError, "'use_vertical_flip' must be a bool"),
+    (lambda: vision.SlicePatches(slice_mode=None), TypeError, "'slice_mode' must be a SliceMode"),
+    (lambda: vision.RandomResizedCrop(3, scale=None), TypeError, "'scale' must be two numbers"),
+    (lambda: vision.RandomResizedCrop(3, max_attempts=None), TypeError, "'max_attempts' must be"),
+    (lambda: vision.RandomColor(None), TypeError, "'degrees' must be two numbers"),
+    (lambda: vision.RandomPosterize(None), TypeError, "'bits' must be two numbers"),
+    (lambda: vision.AdjustGamma(1.0, None), TypeError, "'gain' must be a number"),
+    (lambda: transforms.PadEnd([0]), ValueError, "sizes must be positive, but got 0"),
+    (lambda: transforms.PadEnd([True]), TypeError, "not an integer"),
+    (lambda: transforms.PadEnd([3], "x")(np.ones(2)), RuntimeError, "numeric and string"),
+    (lambda: transforms.PadEnd([3])(np.ones((2, 2))), RuntimeError, "1 dimensions, but the input"),
+    (lambda: transforms.Concatenate(append=np.ones((1, 1))), ValueError, "'append' must have one"),
+    (lambda: transforms.Concatenate(append=np.ones(1))(np.ones(1, int)), RuntimeError, "differ"),
+    (lambda: transforms.Concatenate()(np.ones((1, 1))), RuntimeError, "only 1D input"),
+    (lambda: transforms.Mask(transforms.Relational.EQ, 1, 3), TypeError, "'dtype' must be a data"),
+    (lambda: transforms.Mask(transforms.Relational.EQ, "a")(np.ones(1)), RuntimeError, "not match"),
+    (lambda: transforms.Fill("a")(np.ones(1)), RuntimeError, "types do not match"),
+    (lambda: transforms.TypeCast("int32")(np.array(["a"])), RuntimeError, "can't be cast to int32"),
+    (lambda: transforms.Slice("a"), TypeError, "each of 'slices' must be an int"),
+    (lambda: transforms.Slice(0, 0)(np.ones(2)), RuntimeError, "2 slices, but the input has 1"),
+    (lambda: transforms.Slice(slice(1))(np.array(1)), RuntimeError, "the input has rank 0"),
+    (lambda: transforms.Slice([0, 2])(np.ones(2)), RuntimeError, r"in \[-2, 2\) in dimension 0.*2"),
+    (lambda: transforms.Unique()(np.array(["a"])), RuntimeError, "must be numbers"),
+])
+def test_what_operations_check_themselves(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+@pytest.mark.parametrize("kind, given, error, words", [
+    (vision.CutOut, -1, ValueError, r"interval of \[1, 16777216\]"),
+    (vision.Posterize, "a", TypeError, "Argument bits with value a is not of type"),
+    (audio.LowpassBiquad, 0, ValueError, "Input sample_rate is not within"),
+    (transforms.OneHot, 0, ValueError, "must be greater than 0"),
+    (text.Truncate, 1.5, TypeError, "Argument max_seq_len with value 1.5"),
+])
+def test_a_program_s_subclass_is_checked_too(kind, given, error, words):
+    class Mine(kind):
+        def __init__(self, first):
+            super().__init__(first, *([900.0] if kind is audio.LowpassBiquad else []))
+
+    assert isinstance(Mine(3), kind)
+    with pytest.raises(error, match=words):
+        Mine(given)

@@ -53,7 +53,7 @@ def in_float32(gradient, q, k, v, out, sums, is_causal, scale):
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("sizes", [
     (1, 1, 1, 1, 1), (2, 3, 5, 5, 4), (1, 2, 33, 33, 20), (2, 2, 17, 40, 8), (2, 2, 40, 17, 8),
-    (2, 8, 128, 128, 32), (1, 3, 1100, 1100, 16)])
+    (2, 8, 128, 128, 32), (1, 2, 37, 45, 32), (1, 2, 45, 37, 64), (1, 3, 1100, 1100, 16)])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
 def test_all_is_as_close_as_that_of_pytorch(kernel, sizes, is_causal, dtype):
     arguments = given(*sizes, is_causal, dtype)

@@ -215,3 +215,23 @@ def test_numbers_of_samples():
         draw(Tensor([[0.5, 0.5]]), Tensor(2), Tensor(5))
     with pytest.raises(ValueError, match="'numsamples' must be 0 or more, but got -1"):
         ops.MultinomialWithReplacement(-1, True)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: ops.StandardNormal(5, 6)((9,)), lambda: ops.UniformReal(seed=5)((9,)),
+    lambda: ops.Dropout(0.5, 5, 6)(ops.ones(64))[0], lambda: ops.RandomShuffle(5)(ops.arange(40)),
+    lambda: ops.Multinomial(5, 6)(ops.ones(50), 40)])
+def test_seeds_of_a_primitive_stand_for_themselves(make) -> None:
+    found = []
+    for seed in (1, 2):
+        ms.set_seed(seed)
+        found.append(make().tolist())
+    assert found[0] == found[1]
+
+
+def test_seeds_of_dropout_are_a_stream() -> None:
+    drop = ops.Dropout(0.5, 3)
+    a, b = drop(ops.ones(64))[0], drop(ops.ones(64))[0]
+    assert a.tolist() != b.tolist()
+    compiled = ms.jit(lambda x: ops.Dropout(0.5, 3)(x)[0])
+    assert [compiled(ops.ones(64)).tolist() for _ in range(3)] == [a.tolist()] * 3

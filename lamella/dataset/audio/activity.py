@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..checks import integer, number
+from ..checks import number
 from .operation import AudioOperation
 
 
@@ -50,28 +50,24 @@ class Vad(AudioOperation):
                  measure_duration: float | None = None, measure_smooth_time: float = 0.4,
                  hp_filter_freq: float = 50.0, lp_filter_freq: float = 6000.0,
                  hp_lifter_freq: float = 150.0, lp_lifter_freq: float = 2000.0):
-        self.sample_rate = integer(self, "sample_rate", sample_rate, 1)
-        self.trigger_level = number(self, "trigger_level", trigger_level)
-        self.trigger_time = number(self, "trigger_time", trigger_time, 0)
-        self.search_time = number(self, "search_time", search_time, 0)
-        self.allowed_gap = number(self, "allowed_gap", allowed_gap, 0)
-        self.pre_trigger_time = number(self, "pre_trigger_time", pre_trigger_time, 0)
-        self.boot_time = number(self, "boot_time", boot_time, 0)
-        self.noise_up_time = number(self, "noise_up_time", noise_up_time, 0)
-        self.noise_down_time = number(self, "noise_down_time", noise_down_time, 0)
-        if noise_up_time < noise_down_time:
-            raise ValueError(f"For 'Vad', 'noise_up_time' must not be less than 'noise_down_time', "
-                             f"but got {noise_up_time} and {noise_down_time}.")
-        self.noise_reduction_amount = number(self, "noise_reduction_amount",
-                                             noise_reduction_amount, 0)
-        self.measure_freq = number(self, "measure_freq", measure_freq, 0, above=True)
+        self.sample_rate = sample_rate
+        self.trigger_level = trigger_level
+        self.trigger_time = trigger_time
+        self.search_time = search_time
+        self.allowed_gap = allowed_gap
+        self.pre_trigger_time = pre_trigger_time
+        self.boot_time = boot_time
+        self.noise_up_time = noise_up_time
+        self.noise_down_time = noise_down_time
+        self.noise_reduction_amount = noise_reduction_amount
+        self.measure_freq = measure_freq
         self.measure_duration = number(self, "measure_duration", measure_duration or
                                        2 / measure_freq, 0)
-        self.measure_smooth_time = number(self, "measure_smooth_time", measure_smooth_time, 0)
-        self.hp_filter_freq = number(self, "hp_filter_freq", hp_filter_freq, 0, above=True)
-        self.lp_filter_freq = number(self, "lp_filter_freq", lp_filter_freq, 0, above=True)
-        self.hp_lifter_freq = number(self, "hp_lifter_freq", hp_lifter_freq, 0, above=True)
-        self.lp_lifter_freq = number(self, "lp_lifter_freq", lp_lifter_freq, 0, above=True)
+        self.measure_smooth_time = measure_smooth_time
+        self.hp_filter_freq = hp_filter_freq
+        self.lp_filter_freq = lp_filter_freq
+        self.hp_lifter_freq = hp_lifter_freq
+        self.lp_lifter_freq = lp_lifter_freq
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         channels = signal.reshape(-1, signal.shape[-1])

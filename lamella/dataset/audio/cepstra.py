@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import choice, integer
+from ..checks import integer
 from .enums import NormMode
 from .operation import AudioOperation
 from .spectra import AmplitudeToDB, MelSpectrogram, Spectrogram, linear_fbanks
@@ -53,7 +53,7 @@ class MFCC(AudioOperation):
         if integer(self, "n_mfcc", n_mfcc, 1) > mels:
             raise ValueError(f"For 'MFCC', 'n_mfcc' must be at most 'n_mels', {mels}, but got "
                              f"{n_mfcc}.")
-        self._dct = create_dct(n_mfcc, mels, choice(self, "norm", norm, NormMode))
+        self._dct = create_dct(n_mfcc, mels, norm)
         self.log_mels, self._decibels = log_mels, AmplitudeToDB()
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -88,8 +88,7 @@ class LFCC(AudioOperation):
         top = float(sample_rate // 2) if f_max is None else f_max
         self._banks = linear_fbanks(self._spectrum.n_fft // 2 + 1, f_min, top, n_filter,
                                     sample_rate)
-        self._dct = create_dct(integer(self, "n_lfcc", n_lfcc, 1), n_filter,
-                               choice(self, "norm", norm, NormMode))
+        self._dct = create_dct(n_lfcc, n_filter, norm)
         self.log_lf, self._decibels = log_lf, AmplitudeToDB()
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, choice, integer, number
+from ..checks import integer, number
 from ..transforms.operation import Streams, Values
 from .enums import BorderType, FadeShape, GainType
 from .filters import filtered
@@ -22,7 +22,7 @@ class Gain(AudioOperation):
     """
 
     def __init__(self, gain_db: float = 1.0):
-        self.gain_db = number(self, "gain_db", gain_db)
+        self.gain_db = gain_db
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         return signal * 10 ** (self.gain_db / 20)
@@ -37,7 +37,7 @@ class Vol(AudioOperation):
     """
 
     def __init__(self, gain: float, gain_type: GainType = GainType.AMPLITUDE):
-        self.gain_type = choice(self, "gain_type", gain_type, GainType)
+        self.gain_type = gain_type
         low = None if gain_type is GainType.DB else 0
         self.gain = number(self, "gain", gain, low, above=gain_type is GainType.POWER)
 
@@ -56,9 +56,8 @@ class DCShift(AudioOperation):
     """
 
     def __init__(self, shift: float, limiter_gain: float | None = None):
-        self.shift = number(self, "shift", shift, -2, 2)
-        self.limiter_gain = shift if limiter_gain is None else number(
-            self, "limiter_gain", limiter_gain)
+        self.shift = shift
+        self.limiter_gain = shift if limiter_gain is None else limiter_gain
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         limit = 1 - (abs(self.shift) - self.limiter_gain)
@@ -83,7 +82,7 @@ class Contrast(AudioOperation):
     """
 
     def __init__(self, enhancement_amount: float = 75.0):
-        self.enhancement_amount = number(self, "enhancement_amount", enhancement_amount, 0, 100)
+        self.enhancement_amount = enhancement_amount
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         turned = signal * (math.pi / 2)
@@ -99,8 +98,8 @@ class Overdrive(AudioOperation):
     """
 
     def __init__(self, gain: float = 20.0, color: float = 20.0):
-        self.gain = number(self, "gain", gain, 0, 100)
-        self.color = number(self, "color", color, 0, 100)
+        self.gain = gain
+        self.color = color
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         pushed = signal * 10 ** (self.gain / 20) + self.color / 200
@@ -120,9 +119,9 @@ class Fade(AudioOperation):
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
                  fade_shape: FadeShape = FadeShape.LINEAR):
-        self.fade_in_len = integer(self, "fade_in_len", fade_in_len, 0)
-        self.fade_out_len = integer(self, "fade_out_len", fade_out_len, 0)
-        self.fade_shape = choice(self, "fade_shape", fade_shape, FadeShape)
+        self.fade_in_len = fade_in_len
+        self.fade_out_len = fade_out_len
+        self.fade_shape = fade_shape
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         length = signal.shape[-1]
@@ -155,8 +154,7 @@ class MuLawEncoding(AudioOperation):
     """
 
     def __init__(self, quantization_channels: int = 256):
-        self.quantization_channels = integer(self, "quantization_channels",
-                                             quantization_channels, 1)
+        self.quantization_channels = quantization_channels
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The encoded sound."""
@@ -174,8 +172,7 @@ class MuLawDecoding(AudioOperation):
     """
 
     def __init__(self, quantization_channels: int = 256):
-        self.quantization_channels = integer(self, "quantization_channels",
-                                             quantization_channels, 1)
+        self.quantization_channels = quantization_channels
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         mu = self.quantization_channels - 1.0
@@ -194,8 +191,8 @@ class ComputeDeltas(AudioOperation):
     _rank = 2
 
     def __init__(self, win_length: int = 5, pad_mode: BorderType = BorderType.EDGE):
-        self.win_length = integer(self, "win_length", win_length, 3)
-        self.pad_mode = choice(self, "pad_mode", pad_mode, BorderType)
+        self.win_length = win_length
+        self.pad_mode = pad_mode
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         reach = (self.win_length - 1) // 2
@@ -221,7 +218,7 @@ class SlidingWindowCmn(AudioOperation):
     def __init__(self, cmn_window: int = 600, min_cmn_window: int = 100, center: bool = False,
                  norm_vars: bool = False):
         self.cmn_window = integer(self, "cmn_window", cmn_window, 1)
-        self.min_cmn_window = integer(self, "min_cmn_window", min_cmn_window, 0)
+        self.min_cmn_window = min_cmn_window
         self.center, self.norm_vars = center, norm_vars
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -254,10 +251,10 @@ class _Masking(AudioOperation):
     _said = "", ""  # the argument and the dimension in an error
 
     def _set(self, iid_masks: bool, param: int, mask_start: int, mask_value: float) -> None:
-        self.iid_masks = boolean(self, "iid_masks", iid_masks)
-        self._param = integer(self, self._length, param, 0)
-        self.mask_start = integer(self, "mask_start", mask_start, 0)
-        self.mask_value = number(self, "mask_value", mask_value)
+        self.iid_masks = iid_masks
+        self._param = param
+        self.mask_start = mask_start
+        self.mask_value = mask_value
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The masked spectra."""
@@ -348,11 +345,9 @@ class MaskAlongAxis(AudioOperation):
     _rank = 2
 
     def __init__(self, mask_start: int, mask_width: int, mask_value: float, axis: int):
-        self.mask_start = integer(self, "mask_start", mask_start, 0)
-        self.mask_width = integer(self, "mask_width", mask_width, 1)
-        self.mask_value = number(self, "mask_value", mask_value)
-        if axis not in (1, 2):
-            raise ValueError(f"For 'MaskAlongAxis', 'axis' must be 1 or 2, but got {axis!r}.")
+        self.mask_start = mask_start
+        self.mask_width = mask_width
+        self.mask_value = mask_value
         self.axis = axis
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -379,11 +374,8 @@ class MaskAlongAxisIID(AudioOperation):
     draws = True
 
     def __init__(self, mask_param: int, mask_value: float, axis: int):
-        if axis not in (1, 2):
-            raise ValueError(f"For 'MaskAlongAxisIID', 'axis' must be 1 or 2, but got {axis!r}.")
         kind = FrequencyMasking if axis == 1 else TimeMasking
-        self._inside = kind(True, integer(self, "mask_param", mask_param, 0), 0,
-                            number(self, "mask_value", mask_value))
+        self._inside = kind(True, mask_param, 0, mask_value)
         self.mask_param, self.mask_value, self.axis = mask_param, mask_value, axis
 
     def inner(self) -> Any:

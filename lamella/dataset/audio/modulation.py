@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, choice, integer, number
+from ..checks import integer
 from ..transforms.operation import Streams, Values
 from .enums import DensityFunction, Interpolation, Modulation
 from .operation import AudioOperation
@@ -49,12 +49,12 @@ class Phaser(AudioOperation):
                  delay_ms: float = 3.0, decay: float = 0.4, mod_speed: float = 0.5,
                  sinusoidal: bool = True):
         self.sample_rate = _rate(self, sample_rate)
-        self.gain_in = number(self, "gain_in", gain_in, 0, 1)
-        self.gain_out = number(self, "gain_out", gain_out, 0, 1e9)
-        self.delay_ms = number(self, "delay_ms", delay_ms, 0, 5)
-        self.decay = number(self, "decay", decay, 0, 0.99)
-        self.mod_speed = number(self, "mod_speed", mod_speed, 0.1, 2)
-        self.sinusoidal = boolean(self, "sinusoidal", sinusoidal)
+        self.gain_in = gain_in
+        self.gain_out = gain_out
+        self.delay_ms = delay_ms
+        self.decay = decay
+        self.mod_speed = mod_speed
+        self.sinusoidal = sinusoidal
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         longest = int(self.delay_ms * 0.001 * self.sample_rate + 0.5)
@@ -94,14 +94,14 @@ class Flanger(AudioOperation):
                  modulation: Modulation = Modulation.SINUSOIDAL,
                  interpolation: Interpolation = Interpolation.LINEAR):
         self.sample_rate = _rate(self, sample_rate)
-        self.delay = number(self, "delay", delay, 0, 30)
-        self.depth = number(self, "depth", depth, 0, 10)
-        self.regen = number(self, "regen", regen, -95, 95)
-        self.width = number(self, "width", width, 0, 100)
-        self.speed = number(self, "speed", speed, 0.1, 10)
-        self.phase = number(self, "phase", phase, 0, 100)
-        self.modulation = choice(self, "modulation", modulation, Modulation)
-        self.interpolation = choice(self, "interpolation", interpolation, Interpolation)
+        self.delay = delay
+        self.depth = depth
+        self.regen = regen
+        self.width = width
+        self.speed = speed
+        self.phase = phase
+        self.modulation = modulation
+        self.interpolation = interpolation
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         channels, length = signal.shape[-2:]
@@ -148,8 +148,8 @@ class Dither(AudioOperation):
 
     def __init__(self, density_function: DensityFunction = DensityFunction.TPDF,
                  noise_shaping: bool = False):
-        self.density_function = choice(self, "density_function", density_function, DensityFunction)
-        self.noise_shaping = boolean(self, "noise_shaping", noise_shaping)
+        self.density_function = density_function
+        self.noise_shaping = noise_shaping
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The dithered sounds."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..checks import boolean, choice, integer, number
+from ..checks import integer
 from ..transforms.operation import Streams, Values
 from .enums import MelType, NormType, WindowType
 from .operation import AudioOperation
@@ -56,7 +56,7 @@ class PhaseVocoder(_Stretched):
     """
 
     def __init__(self, rate: float, phase_advance: np.ndarray):
-        self.rate = number(self, "rate", rate, 0, above=True)
+        self.rate = rate
         if not isinstance(phase_advance, np.ndarray):
             raise TypeError(f"For 'PhaseVocoder', 'phase_advance' must be an array, but got "
                             f"{type(phase_advance).__name__}.")
@@ -80,11 +80,9 @@ class TimeStretch(_Stretched):
 
     def __init__(self, hop_length: int | None = None, n_freq: int = 201,
                  fixed_rate: float | None = None):
-        self.n_freq = integer(self, "n_freq", n_freq, 1)
-        self.hop_length = n_freq - 1 if hop_length is None else integer(
-            self, "hop_length", hop_length, 1)
-        self.fixed_rate = 1 if fixed_rate is None else number(
-            self, "fixed_rate", fixed_rate, 0, above=True)
+        self.n_freq = n_freq
+        self.hop_length = n_freq - 1 if hop_length is None else hop_length
+        self.fixed_rate = 1 if fixed_rate is None else fixed_rate
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         if self.fixed_rate == 1 and signal.ndim > 2:  # MindSpore joins all dimensions before these
@@ -110,16 +108,10 @@ class PitchShift(AudioOperation):
                  win_length: int | None = None, hop_length: int | None = None,
                  window: WindowType = WindowType.HANN):
         self.sample_rate = integer(self, "sample_rate", sample_rate, 1)
-        self.n_steps = integer(self, "n_steps", n_steps, -(2**31))
-        self.bins_per_octave = integer(self, "bins_per_octave", bins_per_octave, -(2**31))
-        if not bins_per_octave:
-            raise ValueError(
-                "Input bins_per_octave is not within the required interval of [-2147483648, 0) "
-                "and (0, 2147483647]. For 'PitchShift', 'bins_per_octave' must not be 0.")
-        width = win_length or integer(self, "n_fft", n_fft, 1)
-        hop = max(1, width // 4)
-        if hop_length is not None:
-            hop = integer(self, "hop_length", hop_length, 1)
+        self.n_steps = n_steps
+        self.bins_per_octave = bins_per_octave
+        width = win_length or n_fft
+        hop = max(1, width // 4) if hop_length is None else hop_length
         self._spectrum = Spectrogram(n_fft, win_length, hop, window=window, power=0)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
@@ -149,15 +141,11 @@ class DetectPitchFrequency(AudioOperation):
 
     def __init__(self, sample_rate: int, frame_time: float = 0.01, win_length: int = 30,
                  freq_low: float = 85, freq_high: float = 3400):
-        if not integer(self, "sample_rate", sample_rate, -(2**31)):
-            raise ValueError(
-                "Input sample_rate is not within the required interval of [-2147483648, 0) "
-                "and (0, 2147483647]. For 'DetectPitchFrequency', 'sample_rate' must not be 0.")
         self.sample_rate = sample_rate
-        self.frame_time = number(self, "frame_time", frame_time, 0, above=True)
-        self.win_length = integer(self, "win_length", win_length, 1)
-        self.freq_low = number(self, "freq_low", freq_low, 0, above=True)
-        self.freq_high = number(self, "freq_high", freq_high, 0, above=True)
+        self.frame_time = frame_time
+        self.win_length = win_length
+        self.freq_low = freq_low
+        self.freq_high = freq_high
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         sound = torch.from_numpy(signal.reshape(-1, signal.shape[-1]))
@@ -210,16 +198,16 @@ class GriffinLim(AudioOperation):
                  hop_length: int | None = None, window_type: WindowType = WindowType.HANN,
                  power: float = 2.0, momentum: float = 0.99, length: int | None = None,
                  rand_init: bool = True):
-        self.n_iter = integer(self, "n_iter", n_iter, 1)
-        self.power = number(self, "power", power, 0, above=True)
-        self.momentum = number(self, "momentum", momentum, 0)
+        self.n_iter = n_iter
+        self.power = power
+        self.momentum = momentum
         if momentum >= 1:
             raise RuntimeError(f"GriffinLim: momentum equal to or greater than 1 can be unstable, "
                                f"but got: {momentum:f}")
-        self.length = None if not length else integer(self, "length", length, 1)
-        self.rand_init = boolean(self, "rand_init", rand_init)
-        self._spectrum = Spectrogram(n_fft, win_length or None, hop_length or None, window=choice(
-            self, "window_type", window_type, WindowType), power=0)
+        self.length = length or None
+        self.rand_init = rand_init
+        self._spectrum = Spectrogram(n_fft, win_length or None, hop_length or None,
+                                     window=window_type, power=0)
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The sounds."""
@@ -274,16 +262,15 @@ class InverseMelScale(AudioOperation):
                  tolerance_loss: float = 1e-5, tolerance_change: float = 1e-8,
                  sgdargs: dict[str, float] | None = None, norm: NormType = NormType.NONE,
                  mel_type: MelType = MelType.HTK):
-        self.n_stft = integer(self, "n_stft", n_stft, 1)
-        self.n_mels = integer(self, "n_mels", n_mels, 1)
-        integer(self, "sample_rate", sample_rate, 1)
-        top = sample_rate // 2 if f_max is None else number(self, "f_max", f_max, 0)
-        if number(self, "f_min", f_min) >= top:
+        self.n_stft = n_stft
+        self.n_mels = n_mels
+        top = sample_rate // 2 if f_max is None else f_max
+        if f_min >= top:  # where `f_max` isn't given
             raise ValueError(f"For 'InverseMelScale', 'f_min' must be less than 'f_max', {top}, "
                              f"but got {f_min}.")
-        self.max_iter = integer(self, "max_iter", max_iter, 1)
-        self.tolerance_loss = number(self, "tolerance_loss", tolerance_loss, 0)
-        self.tolerance_change = number(self, "tolerance_change", tolerance_change, 0)
+        self.max_iter = max_iter
+        self.tolerance_loss = tolerance_loss
+        self.tolerance_change = tolerance_change
         if sgdargs is not None and not isinstance(sgdargs, dict):
             raise TypeError(f"For 'InverseMelScale', 'sgdargs' must be a dict, but got "
                             f"{sgdargs!r}.")

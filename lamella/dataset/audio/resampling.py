@@ -7,7 +7,7 @@ import math
 import numpy as np
 import torch
 
-from ..checks import choice, integer, number
+from ..checks import number
 from .enums import ResampleMethod
 from .operation import AudioOperation
 
@@ -28,11 +28,11 @@ class Resample(AudioOperation):
     def __init__(self, orig_freq: float = 16000, new_freq: float = 16000,
                  resample_method: ResampleMethod = ResampleMethod.SINC_INTERPOLATION,
                  lowpass_filter_width: int = 6, rolloff: float = 0.99, beta: float | None = None):
-        self.orig_freq = number(self, "orig_freq", orig_freq, 0, above=True)
-        self.new_freq = number(self, "new_freq", new_freq, 0, above=True)
-        self.resample_method = choice(self, "resample_method", resample_method, ResampleMethod)
-        self.width = integer(self, "lowpass_filter_width", lowpass_filter_width, 1)
-        self.rolloff = number(self, "rolloff", rolloff, 0, 1, above=True)
+        self.orig_freq = orig_freq
+        self.new_freq = new_freq
+        self.resample_method = resample_method
+        self.width = lowpass_filter_width
+        self.rolloff = rolloff
         self.beta = 14.769656459379492 if beta is None else number(self, "beta", beta)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:

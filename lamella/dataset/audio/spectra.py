@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..arguments import checked_call
-from ..checks import choice, integer, number
+from ..checks import integer
 from .enums import (
     BorderType,
     MelType,
@@ -106,17 +106,14 @@ class Spectrogram(AudioOperation):
                  window: WindowType = WindowType.HANN, power: float = 2.0,
                  normalized: bool = False, center: bool = True,
                  pad_mode: BorderType = BorderType.REFLECT, onesided: bool = True):
-        self.n_fft = integer(self, "n_fft", n_fft, 1)
-        self.win_length = integer(self, "win_length", win_length or n_fft, 1)
-        if self.win_length > n_fft:
-            raise ValueError(f"For '{type(self).__name__}', 'win_length' must be at most 'n_fft', "
-                             f"{n_fft}, but got {win_length}.")
+        self.n_fft = n_fft
+        self.win_length = win_length or n_fft
         self.hop_length = integer(self, "hop_length", hop_length or self.win_length // 2, 1)
-        self.pad = integer(self, "pad", pad, 0)
-        self.window = choice(self, "window", window, WindowType)
-        self.power = number(self, "power", power, 0)
+        self.pad = pad
+        self.window = window
+        self.power = power
         self.normalized, self.center, self.onesided = normalized, center, onesided
-        self.pad_mode = choice(self, "pad_mode", pad_mode, BorderType)
+        self.pad_mode = pad_mode
 
     def complex(self, signal: np.ndarray) -> torch.Tensor:
         """The spectrum as complex numbers."""
@@ -162,17 +159,12 @@ class MelScale(AudioOperation):
     def __init__(self, n_mels: int = 128, sample_rate: int = 16000, f_min: float = 0.0,
                  f_max: float | None = None, n_stft: int = 201,
                  norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK):
-        integer(self, "n_mels", n_mels, 1)
-        integer(self, "n_stft", n_stft, 1)
-        integer(self, "sample_rate", sample_rate, 1)
         top = float(sample_rate // 2) if f_max is None else f_max
         if f_min >= top:
             raise ValueError(f"For '{type(self).__name__}', 'f_max' must be larger than 'f_min', "
                              f"{f_min}, but got {f_max}.")
         self.n_mels, self.n_stft = n_mels, n_stft
-        self._banks = mel_filters(n_stft, f_min, top, n_mels, sample_rate,
-                                  choice(self, "norm", norm, NormType),
-                                  choice(self, "mel_type", mel_type, MelType))
+        self._banks = mel_filters(n_stft, f_min, top, n_mels, sample_rate, norm, mel_type)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         if signal.shape[-2] != self.n_stft:
@@ -212,10 +204,10 @@ class AmplitudeToDB(AudioOperation):
 
     def __init__(self, stype: ScaleType = ScaleType.POWER, ref_value: float = 1.0,
                  amin: float = 1e-10, top_db: float = 80.0):
-        self.stype = choice(self, "stype", stype, ScaleType)
-        self.ref_value = number(self, "ref_value", ref_value, 0, above=True)
-        self.amin = number(self, "amin", amin, 0, above=True)
-        self.top_db = number(self, "top_db", top_db, 0, above=True)
+        self.stype = stype
+        self.ref_value = ref_value
+        self.amin = amin
+        self.top_db = top_db
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         factor = 10.0 if self.stype is ScaleType.POWER else 20.0
@@ -234,7 +226,7 @@ class DBToAmplitude(AudioOperation):
     """
 
     def __init__(self, ref: float, power: float):
-        self.ref, self.power = number(self, "ref", ref), number(self, "power", power)
+        self.ref, self.power = ref, power
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         return self.ref * (10 ** (0.1 * signal)) ** self.power
@@ -266,7 +258,7 @@ class ComplexNorm(_Complex):
     """
 
     def __init__(self, power: float = 1.0):
-        self.power = number(self, "power", power, 0)
+        self.power = power
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         real, imaginary = self._pair(signal)
@@ -281,7 +273,7 @@ class Magphase(_Complex):
     """
 
     def __init__(self, power: float = 1.0):
-        self.power = number(self, "power", power, 0)
+        self.power = power
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
         """Both."""
@@ -328,7 +320,7 @@ class InverseSpectrogram(AudioOperation):
                  window: WindowType = WindowType.HANN, normalized: bool = False,
                  center: bool = True, pad_mode: BorderType = BorderType.REFLECT,
                  onesided: bool = True):
-        self.length = None if length is None else integer(self, "length", length, 0)
+        self.length = length
         self._of = Spectrogram(n_fft, win_length, hop_length, pad, window, 1.0, normalized, center,
                                pad_mode, onesided)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean
 from ..transforms.operation import Streams, TensorOperation, Values
 
 # MindSpore's sentences about inputs that aren't texts, and the operations that have each
@@ -98,7 +97,6 @@ class Tokenizer(TextTensorOperation):
     """
 
     def __init__(self, with_offsets: bool = False):
-        boolean(self, "with_offsets", with_offsets)
         self.with_offsets = with_offsets
 
     def split(self, text: str) -> list[tuple[str, int, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
 from ...core.require import of_type
-from ..checks import boolean, integer, no_data_type, string
+from ..checks import integer, no_data_type
 from ..errors import needs
 from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm
@@ -75,19 +75,27 @@ class RegexReplace(Each):
 
     Args:
         pattern: the regular expression.
-        replace: the replacement.
+        replace: the replacement, in which ``$1`` is what the first group has matched, ``$0`` all.
         replace_all: whether to replace all matches; else the first.
+
+    Raises:
+        TypeError: if an argument is of the wrong type.
+        ValueError: if `replace` names a group that `pattern` doesn't have.
     """
 
     def __init__(self, pattern: str, replace: str, replace_all: bool = True):
-        for name, value, kind in (("pattern", pattern, str), ("replace", replace, str),
-                                  ("replace_all", replace_all, bool)):
-            if not isinstance(value, kind):
-                raise TypeError(f"For 'RegexReplace', '{name}' must be a {kind.__name__}, but got "
-                                f"{value!r}.")
         self.pattern, self.replace, self.replace_all = pattern, replace, replace_all
         self._pattern = needs("text", "regex").compile(pattern)
-        self._by = re.sub(r"\$(\d+)", r"\\\1", replace)
+        self._by = re.sub(r"\$(\d+)", self._group, replace)
+
+    def _group(self, match: re.Match[str]) -> str:
+        """A group of the replacement as Python writes it: as many digits as there are groups."""
+        digits = match[1]
+        for end in range(len(digits), 0, -1):
+            if int(digits[:end]) <= self._pattern.groups:
+                return f"\\g<{int(digits[:end])}>{digits[end:]}"
+        raise ValueError(f"For 'RegexReplace', 'replace' names the group {match[0]}, but "
+                         f"{self.pattern!r} has {self._pattern.groups} groups.")
 
     def change(self, text: str) -> str:
         """The new string."""
@@ -127,9 +135,6 @@ class Lookup(TextTensorOperation):
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
         of_type(vocab, Vocab, "vocab", "Lookup")
-        if unknown_token is not None and not isinstance(unknown_token, str):
-            raise TypeError(f"For 'Lookup', 'unknown_token' must be a str, but got "
-                            f"{unknown_token!r}.")
         data_type = types.int32 if data_type is None else data_type
         if not isinstance(data_type, Type):
             raise TypeError(f"{no_data_type('data_type', data_type)} For 'Lookup', 'data_type' "
@@ -167,7 +172,8 @@ class ToNumber(TextTensorOperation):
             raise TypeError(f"{no_data_type('data_type', data_type)} For 'ToNumber', 'data_type' "
                             f"must be a data type, but got {data_type!r}.")
         self.data_type = data_type
-        self._kind = np.dtype(dtype_to_nptype(data_type))
+        self._kind: np.dtype[Any] = np.dtype(
+            str if data_type is types.string else dtype_to_nptype(data_type))
         if self._kind.kind not in "iuf":
             raise TypeError(f"data_type: {data_type} is not numeric data type. For 'ToNumber', "
                             f"'data_type' must be one of numbers.")
@@ -257,7 +263,6 @@ class Ngram(TextTensorOperation):
             if pad[1] < 0:
                 raise ValueError(f"padding width need to be positive numbers. For 'Ngram', "
                                  f"'{name}' must not have a negative number, but got {pad!r}.")
-        string("Ngram", "separator", separator)
         self.n, self.left_pad, self.right_pad, self.separator = n, left_pad, right_pad, separator
         self._sizes = sizes
 
@@ -286,10 +291,6 @@ class SlidingWindow(TextTensorOperation):
     """
 
     def __init__(self, width: int, axis: int = 0):
-        for name, number in (("width", width), ("axis", axis)):
-            integer("SlidingWindow", name, number)
-        if width < 1:
-            raise ValueError(f"For 'SlidingWindow', 'width' must be positive, but got {width}.")
         self.width, self.axis = width, axis
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -310,8 +311,6 @@ class AddToken(TextTensorOperation):
     """
 
     def __init__(self, token: str, begin: bool = True):
-        string("AddToken", "token", token)
-        boolean("AddToken", "begin", begin)
         self.token, self.begin = token, begin
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -333,10 +332,6 @@ class Truncate(TextTensorOperation):
     """
 
     def __init__(self, max_seq_len: int):
-        integer("Truncate", "max_seq_len", max_seq_len)
-        if max_seq_len < 0:
-            raise ValueError(f"For 'Truncate', 'max_seq_len' must be 0 or more, but got "
-                             f"{max_seq_len}.")
         self.max_seq_len = max_seq_len
 
     def transform(self, value: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.require import of_type
 from ..arguments import checked_call
-from ..checks import existing_file, string
+from ..checks import existing_file
 from ..errors import needs
 from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm, SPieceTokenizerOutType
@@ -34,9 +34,6 @@ class WordpieceTokenizer(TextTensorOperation):
                  unknown_token: str = "[UNK]", with_offsets: bool = False):
         name = type(self).__name__
         of_type(vocab, Vocab, "vocab", name)
-        for argument, value in (("suffix_indicator", suffix_indicator),
-                                ("unknown_token", unknown_token)):
-            string(name, argument, value)
         if isinstance(max_bytes_per_token, bool) or not isinstance(
                 max_bytes_per_token, int) or max_bytes_per_token < 0:
             raise ValueError(f"For '{name}', 'max_bytes_per_token' must be an int of 0 or more, "
@@ -72,6 +69,9 @@ class WordpieceTokenizer(TextTensorOperation):
                 found.append(piece)
                 starts.append(len(word[:start].encode()))
                 ends.append(len(word[:end].encode()))
+        return self._given(found, starts, ends)
+
+    def _given(self, found: list[str], starts: list[int], ends: list[int]) -> Values:
         words = np.array(found or [""])
         if not self.with_offsets:
             return (words,)
@@ -109,9 +109,7 @@ class BertTokenizer(WordpieceTokenizer):
                 found.append(piece)
                 firsts.append(before + len(word[:start].encode()))
                 lasts.append(before + len(word[:end].encode()))
-        if not self.with_offsets:
-            return (np.array(found),)
-        return np.array(found), np.array(firsts, np.uint32), np.array(lasts, np.uint32)
+        return self._given(found, firsts, lasts)
 
 
 class SentencePieceVocab:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ...core.require import of_type
-from ..checks import boolean, string
 from ..errors import needs
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from .enums import JiebaMode, NormalizeForm
@@ -54,7 +53,6 @@ class UnicodeScriptTokenizer(Tokenizer):
 
     def __init__(self, keep_whitespace: bool = False, with_offsets: bool = False):
         super().__init__(with_offsets)
-        boolean("UnicodeScriptTokenizer", "keep_whitespace", keep_whitespace)
         self.keep_whitespace = keep_whitespace
 
     def split(self, text: str) -> Found:
@@ -99,9 +97,6 @@ class RegexTokenizer(Tokenizer):
     def __init__(self, delim_pattern: str, keep_delim_pattern: str = "",
                  with_offsets: bool = False):
         super().__init__(with_offsets)
-        for name, value in (("delim_pattern", delim_pattern),
-                            ("keep_delim_pattern", keep_delim_pattern)):
-            string("RegexTokenizer", name, value)
         self.delim_pattern, self.keep_delim_pattern = delim_pattern, keep_delim_pattern
         regex = needs("text", "regex")
         self._delimiter = regex.compile(delim_pattern)
@@ -150,9 +145,6 @@ class BasicTokenizer(Tokenizer):
                  normalization_form: NormalizeForm = NormalizeForm.NONE,
                  preserve_unused_token: bool = True, with_offsets: bool = False):
         super().__init__(with_offsets)
-        for name, value in (("lower_case", lower_case), ("keep_whitespace", keep_whitespace),
-                            ("preserve_unused_token", preserve_unused_token)):
-            boolean(self, name, value)
         of_type(normalization_form, NormalizeForm, "normalization_form", type(self).__name__)
         self.lower_case, self.keep_whitespace = lower_case, keep_whitespace
         self.normalization_form = normalization_form

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import checked_prob, of_type
+from ..checks import of_type
 from .operation import Streams, TensorOperation, Values, is_pillow
 
 
@@ -120,7 +120,7 @@ class RandomApply(CompoundOperation):
 
     def __init__(self, transforms: list[Any], prob: float = 0.5):
         self.transforms = _operations("RandomApply", transforms)
-        self.prob = checked_prob("RandomApply", prob)
+        self.prob = prob
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs, or the inputs."""

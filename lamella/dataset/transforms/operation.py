@@ -8,20 +8,22 @@ given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
 from .. import config
-from ..arguments import check_arguments
+from ..arguments import bound, check_arguments
 from ..described import Described
 from ..numbers import Mt19937
 from ..rows import as_array
 
 Values = tuple[Any, ...]
-_OURS = __name__.removesuffix("transforms.operation")  # operations of programs check themselves
+_OURS = __name__.removesuffix("transforms.operation")  # where operations are that the table has
 
 
 class Implementation(IntEnum):
@@ -64,6 +66,21 @@ class Streams:
             self.generators[place].restore(kept)
 
 
+def _checked(init: Callable[..., None]) -> Callable[..., None]:
+    """An operation's `__init__` that checks what a program's subclass gives it."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not type(self).__module__.startswith(_OURS):  # else `__new__` has checked it
+            ours = next(cls for cls in type(self).__mro__ if cls.__module__.startswith(_OURS))
+            if ours.__init__ is checked:
+                ours._check_arguments(bound(ours.__name__, signature, (self, *args), kwargs))
+        init(self, *args, **kwargs)
+
+    return checked
+
+
 class TensorOperation(Described):
     """The base of operations. A subclass gives `transform`, of one array, or `run`."""
 
@@ -74,6 +91,11 @@ class TensorOperation(Described):
 
     def __init__(self) -> None:
         """Takes nothing; without it, Python would take anything and say nothing."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and cls.__module__.startswith(_OURS):
+            cls.__init__ = _checked(cls.__init__)
 
     @classmethod
     def _check_arguments(cls, arguments: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ...core import dtype as types
 from ...core.dtype import Type, dtype_to_nptype
 from ...core.require import of_type
-from ..checks import checked_prob, integer, numpy_type
+from ..checks import integer, numpy_type
 from ..errors import in_pipeline
 from .compound import (
     Compose,
@@ -50,9 +50,6 @@ class Fill(TensorOperation):
     """
 
     def __init__(self, fill_value: Any):
-        if not isinstance(fill_value, _SCALARS):
-            raise TypeError(f"For 'Fill', 'fill_value' must be a number, bool, str or bytes, but "
-                            f"got {fill_value!r}.")
         self.fill_value = fill_value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -119,12 +116,8 @@ class OneHot(TensorOperation):
     """
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0):
-        integer("OneHot", "num_classes", num_classes)
-        if num_classes < 1:
-            raise ValueError(f"For 'OneHot', 'num_classes' must be greater than 0, but got "
-                             f"{num_classes}.")
         self.num_classes = num_classes
-        self.smoothing_rate = checked_prob("OneHot", smoothing_rate, "smoothing_rate")
+        self.smoothing_rate = smoothing_rate
 
     def block(self, value: np.ndarray) -> np.ndarray:
         """The vectors of any number of classes; a last dimension of 1 becomes the vector's."""
@@ -168,9 +161,6 @@ class Mask(TensorOperation):
     def __init__(self, operator: Relational, constant: Any, dtype: Any = None):
         dtype = types.bool_ if dtype is None else dtype
         of_type(operator, Relational, "operator", "Mask")
-        if not isinstance(constant, _SCALARS):
-            raise TypeError(f"For 'Mask', 'constant' must be a number, bool, str or bytes, but got "
-                            f"{constant!r}.")
         if not isinstance(dtype, Type):
             raise TypeError(f"For 'Mask', 'dtype' must be a data type, but got {dtype!r}.")
         self.operator, self.constant, self.dtype = operator, constant, dtype
@@ -217,8 +207,10 @@ class Slice(TensorOperation):
         for axis, part in enumerate(self.slices):
             if part is Ellipsis:
                 break
-            if isinstance(part, slice):
+            if isinstance(part, slice) and value.ndim:
                 value = value[(slice(None),) * axis + (part,)]
+            elif isinstance(part, slice):
+                raise RuntimeError(f"Slice: the input has rank 0, of which there is no {part}.")
             elif part is not None and not isinstance(part, bool):
                 value = self._picked(value, [part] if isinstance(part, int) else part, axis)
         return value
@@ -250,9 +242,6 @@ class PadEnd(TensorOperation):
                                 f"{size!r}.")
             if size is not None and size <= 0:
                 raise ValueError(f"For 'PadEnd', sizes must be positive, but got {size}.")
-        if pad_value is not None and not isinstance(pad_value, _SCALARS):
-            raise TypeError(f"For 'PadEnd', 'pad_value' must be a number, bool, str or bytes, but "
-                            f"got {pad_value!r}.")
         self.pad_shape, self.pad_value = pad_shape, pad_value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -287,12 +276,7 @@ class Concatenate(TensorOperation):
     def __init__(self, axis: int = 0, prepend: np.ndarray | None = None,
                  append: np.ndarray | None = None):
         integer("Concatenate", "axis", axis)
-        if axis not in (0, -1):
-            raise ValueError(f"For 'Concatenate', 'axis' must be 0 or -1, but got {axis}.")
         for name, value in (("prepend", prepend), ("append", append)):
-            if value is not None and not isinstance(value, np.ndarray):
-                raise TypeError(f"For 'Concatenate', '{name}' must be a NumPy array, but got "
-                                f"{type(value).__name__}.")
             if value is not None and value.ndim != 1:
                 raise ValueError(f"For 'Concatenate', '{name}' must have one dimension, but has "
                                  f"{value.ndim}.")

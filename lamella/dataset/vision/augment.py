@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import choice, integer, number
+from ..checks import number
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
@@ -98,9 +98,8 @@ class _Policy(RandomImageOperation):
     _fill: tuple[int, int, int]
 
     def _set(self, interpolation: Inter, fill_value: Any) -> None:
-        name = type(self).__name__
-        self.interpolation = choice(name, "interpolation", interpolation, Inter)
-        self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
+        self.interpolation = interpolation
+        self.fill_value, self._fill = fill_value, fill_values(type(self).__name__, fill_value)
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
         """The image after the operations drawn."""
@@ -121,7 +120,7 @@ class AutoAugment(_Policy):
 
     def __init__(self, policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
                  interpolation: Inter = Inter.NEAREST, fill_value: Any = 0):
-        self.policy = choice("AutoAugment", "policy", policy, AutoAugmentPolicy)
+        self.policy = policy
         self._set(interpolation, fill_value)
         self._pairs = _read(_POLICIES[policy])
 
@@ -164,13 +163,9 @@ class RandAugment(_Policy):
 
     def __init__(self, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
                  interpolation: Inter = Inter.NEAREST, fill_value: Any = 0):
-        self.num_ops = integer("RandAugment", "num_ops", num_ops, 0)
-        self.num_magnitude_bins = integer("RandAugment", "num_magnitude_bins",
-                                          num_magnitude_bins, 2)
-        self.magnitude = integer("RandAugment", "magnitude", magnitude, 0)
-        if magnitude >= num_magnitude_bins:
-            raise ValueError(f"For 'RandAugment', 'magnitude' must be smaller than "
-                             f"'num_magnitude_bins', {num_magnitude_bins}, but got {magnitude}.")
+        self.num_ops = num_ops
+        self.num_magnitude_bins = num_magnitude_bins
+        self.magnitude = magnitude
         self._set(interpolation, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
@@ -201,8 +196,7 @@ class TrivialAugmentWide(_Policy):
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Inter = Inter.NEAREST,
                  fill_value: Any = 0):
-        self.num_magnitude_bins = integer("TrivialAugmentWide", "num_magnitude_bins",
-                                          num_magnitude_bins, 2)
+        self.num_magnitude_bins = num_magnitude_bins
         self._set(interpolation, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
@@ -227,9 +221,6 @@ class RandomSelectSubpolicy(RandomImageOperation):
     """
 
     def __init__(self, policy: list[list[tuple[TensorOperation, float]]]):
-        if not isinstance(policy, list):
-            raise TypeError(f"For 'RandomSelectSubpolicy', 'policy' must be a list of lists, but "
-                            f"got {policy!r}.")
         if not policy:
             raise ValueError("policy can not be empty. For 'RandomSelectSubpolicy', it must be a "
                              "list of lists.")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import number
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
@@ -42,13 +41,13 @@ def _checked(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cut(boxes: np.ndarray, x: float, y: float, width: float, height: float) -> np.ndarray:
-    """The boxes clipped to a part of the image, without those outside of it."""
+    """The boxes clipped to a part of the image, without those that don't even touch it."""
     left, top = np.maximum(boxes[:, 0], x), np.maximum(boxes[:, 1], y)
     right = np.minimum(boxes[:, 0] + boxes[:, 2], x + width)
     bottom = np.minimum(boxes[:, 1] + boxes[:, 3], y + height)
     out = boxes.copy()
     out[:, 0], out[:, 1], out[:, 2], out[:, 3] = left - x, top - y, right - left, bottom - top
-    return out[(right > left) & (bottom > top)]
+    return out[(right >= left) & (bottom >= top)]
 
 
 def _scaled(boxes: np.ndarray, across: float, down: float) -> np.ndarray:
@@ -98,12 +97,11 @@ class RandomCropWithBBox(RandomCrop):
     def run(self, values: Values, streams: Streams) -> Values:
         """The cropped image and the boxes in it."""
         image, boxes = _checked("RandomCropWithBBox", values)
-        (left, top, right, bottom), x, y = self.draw(image, streams.of(self))
+        drawn = (left, top, _, _), ((x, y),) = self.draw(image, streams.of(self))
         moved = boxes.copy()
         moved[:, 0] += left
         moved[:, 1] += top
-        part = self.apply(image, ((left, top, right, bottom), x, y))
-        return part, _none_left(_cut(moved, x, y, self._size[1], self._size[0]))
+        return self.apply(image, drawn), _none_left(_cut(moved, x, y, self._size[1], self._size[0]))
 
 
 class RandomResizedCropWithBBox(RandomResizedCrop):
@@ -143,14 +141,14 @@ class BoundingBoxAugment(RandomImageOperation):
 
     Args:
         transform: the operation; it must keep the size.
-        ratio: the fraction of the boxes.
+        ratio: the probability of each box.
     """
 
     def __init__(self, transform: TensorOperation, ratio: float = 0.3):
         if not isinstance(transform, TensorOperation):
             raise TypeError(f"For 'BoundingBoxAugment', 'transform' must be an operation, but got "
                             f"{type(transform).__name__}.")
-        self.ratio = number("BoundingBoxAugment", "ratio", ratio, 0.0, 1.0)
+        self.ratio = ratio
         self.inside = transform
 
     def inner(self) -> Any:
@@ -160,12 +158,12 @@ class BoundingBoxAugment(RandomImageOperation):
     def run(self, values: Values, streams: Streams) -> Values:
         """The new image, and its boxes."""
         image, boxes = _checked("BoundingBoxAugment", values)
-        order = list(range(len(boxes)))
         generator: Mt19937 = streams.of(self)
-        generator.shuffle(order)
         out = image.copy()
-        for place in order[:int(len(boxes) * self.ratio)]:
-            x, y, width, height = (int(v) for v in boxes[place, :4])
+        for box in boxes[:, :4]:
+            if generator.float32(0, 1) >= self.ratio:
+                continue
+            x, y, width, height = (int(v) for v in box)
             part = np.asarray(self.inside.run((out[y:y + height, x:x + width].copy(),),
                                               streams)[0])
             if part.shape[:2] != (height, width):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.dtype import Type, dtype_to_nptype
 from ...core.reading import UNEXPECTED
-from ..checks import boolean, choice, number, numpy_type, string
+from ..checks import number, numpy_type
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow
 from ..transforms.transforms import TypeCast
@@ -29,7 +29,6 @@ class Decode(ImageOperation):
     """
 
     def __init__(self, to_pil: bool = False):
-        boolean("Decode", "to_pil", to_pil)
         self.to_pil = self.python = to_pil
 
     def accept(self, value: Any) -> Any:
@@ -248,19 +247,6 @@ class Normalize(ImageOperation):
     """
 
     def __init__(self, mean: Any, std: Any, is_hwc: bool = True):
-        name = type(self).__name__
-        for argument, values in (("mean", mean), ("std", std)):
-            if not isinstance(values, (list, tuple)):
-                raise TypeError(f"For '{name}', '{argument}' must be a list of numbers, but got "
-                                f"{values!r}.")
-            for value in values:
-                number(name, argument, value, 0)
-        if len(mean) != len(std):
-            raise ValueError(f"For '{name}', 'mean' and 'std' must have as many numbers, but got "
-                             f"{mean} and {std}.")
-        if any(value <= 0 for value in std):
-            raise ValueError(f"For '{name}', 'std' must be greater than 0, but got {std}.")
-        boolean(name, "is_hwc", is_hwc)
         self.mean, self.std, self.is_hwc = mean, std, is_hwc
         self._mean, self._std = np.asarray(mean, np.float32), np.asarray(std, np.float32)
 
@@ -295,10 +281,6 @@ class NormalizePad(Normalize):
 
     def __init__(self, mean: Any, std: Any, dtype: str = "float32", is_hwc: bool = True):
         super().__init__(mean, std, is_hwc)
-        string("NormalizePad", "dtype", dtype)
-        if dtype not in ("float32", "float16"):
-            raise ValueError(f"For 'NormalizePad', 'dtype' must be 'float32' or 'float16', but got "
-                             f"{dtype!r}.")
         self.dtype = dtype
 
     def block(self, image: np.ndarray) -> np.ndarray:
@@ -317,7 +299,7 @@ class ConvertColor(ImageOperation):
     """
 
     def __init__(self, convert_mode: ConvertMode):
-        self.convert_mode = choice("ConvertColor", "convert_mode", convert_mode, ConvertMode)
+        self.convert_mode = convert_mode
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, self._converted)
@@ -342,9 +324,6 @@ class Grayscale(PyTensorOperation):
     """
 
     def __init__(self, num_output_channels: int = 1):
-        if num_output_channels not in (1, 3) or isinstance(num_output_channels, bool):
-            raise ValueError(f"For 'Grayscale', 'num_output_channels' must be 1 or 3, but got "
-                             f"{num_output_channels!r}.")
         self.num_output_channels = num_output_channels
 
     def transform(self, value: Any) -> Any:
@@ -378,7 +357,6 @@ class _Colors(PyTensorOperation):
     """The base of conversions of the three channels of each pixel."""
 
     def __init__(self, is_hwc: bool = False):
-        boolean(self, "is_hwc", is_hwc)
         self.is_hwc = is_hwc
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -424,11 +402,6 @@ class LinearTransformation(PyTensorOperation):
     """
 
     def __init__(self, transformation_matrix: np.ndarray, mean_vector: np.ndarray):
-        for name, value in (("transformation_matrix", transformation_matrix),
-                            ("mean_vector", mean_vector)):
-            if not isinstance(value, np.ndarray):
-                raise TypeError(f"For 'LinearTransformation', '{name}' must be a NumPy array, but "
-                                f"got {type(value).__name__}.")
         rows, columns = transformation_matrix.shape
         if rows != columns:
             raise ValueError(f"transformation_matrix should be a square matrix. Got shape "

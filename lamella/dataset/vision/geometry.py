@@ -41,7 +41,7 @@ class Resize(ImageOperation):
 
     def __init__(self, size: Any, interpolation: Inter = Inter.LINEAR):
         size_pair("Resize", size)
-        self.interpolation = choice("Resize", "interpolation", interpolation, Inter)
+        self.interpolation = interpolation
         self.size = size
 
     def _target(self, height: int, width: int) -> tuple[int, int]:
@@ -72,11 +72,6 @@ class Crop(ImageOperation):
     """
 
     def __init__(self, coordinates: Any, size: Any):
-        if not isinstance(coordinates, (list, tuple)) or len(coordinates) != 2:
-            raise TypeError(f"For 'Crop', 'coordinates' must be (top, left), but got "
-                            f"{coordinates!r}.")
-        for value in coordinates:
-            number("Crop", "coordinates", value, 0)
         self.coordinates, self.size = coordinates, size
         self._size = size_pair("Crop", size)
 
@@ -128,18 +123,14 @@ class ResizedCrop(ImageOperation):
 
     Args:
         top, left, height, width: the part.
-        size: as for `Resize`.
+        size: (height, width), or one number for both.
         interpolation: an Inter.
     """
 
     def __init__(self, top: int, left: int, height: int, width: int, size: Any,
                  interpolation: Inter = Inter.BILINEAR):
-        for name, value, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
-                                 ("width", width, 1)):
-            integer("ResizedCrop", name, value)
-            number("ResizedCrop", name, value, low)
         self.top, self.left, self.height, self.width = top, left, height, width
-        self.size, self._resize = size, Resize(size, interpolation)
+        self.size, self._resize = size, Resize(size_pair("ResizedCrop", size), interpolation)
         self.interpolation = interpolation
 
     def _array(self, image: np.ndarray) -> np.ndarray:
@@ -180,9 +171,9 @@ class Pad(ImageOperation):
 
     def __init__(self, padding: Any, fill_value: Any = 0,
                  padding_mode: Border = Border.CONSTANT):
-        self.padding, self._padding = padding, paddings("Pad", padding)
+        self.padding, self._padding = padding, paddings(padding)
         self.fill_value, self._fill = fill_value, fill_values("Pad", fill_value)
-        self.padding_mode = choice("Pad", "padding_mode", padding_mode, Border)
+        self.padding_mode = padding_mode
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, lambda frame: kernels.padded(
@@ -219,14 +210,12 @@ class PadToSize(ImageOperation):
         if offset is not None and offset != []:
             listed = [offset, offset] if isinstance(offset, int) else list(offset)
             listed = listed * 2 if len(listed) == 1 else listed
-            for value in listed:
-                number("PadToSize", "offset", value, 0)
             self._offset: Any = listed
         else:
             self._offset = None
         self.offset = offset
         self.fill_value, self._fill = fill_value, fill_values("PadToSize", fill_value)
-        self.padding_mode = choice("PadToSize", "padding_mode", padding_mode, Border)
+        self.padding_mode = padding_mode
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, self._padded)
@@ -262,11 +251,8 @@ class Rotate(ImageOperation):
 
     def __init__(self, degrees: float, resample: Inter = Inter.NEAREST, expand: bool = False,
                  center: Any = None, fill_value: Any = 0):
-        self.degrees = number("Rotate", "degrees", degrees)
-        self.resample = choice("Rotate", "resample", resample, Inter)
-        boolean("Rotate", "expand", expand)
-        if center is not None and (not isinstance(center, (list, tuple)) or len(center) != 2):
-            raise TypeError(f"For 'Rotate', 'center' must be (x, y), but got {center!r}.")
+        self.degrees = degrees
+        self.resample = resample
         self.expand, self.center = expand, center
         self.fill_value, self._fill = fill_value, fill_values("Rotate", fill_value)
 
@@ -292,22 +278,13 @@ class Affine(ImageOperation):
 
     def __init__(self, degrees: float, translate: Any, scale: float, shear: Any,
                  resample: Inter = Inter.NEAREST, fill_value: Any = 0):
-        self.degrees = number("Affine", "degrees", degrees)
-        if not isinstance(translate, (list, tuple)) or len(translate) != 2:
-            raise TypeError(f"For 'Affine', 'translate' must be two numbers, but got "
-                            f"{translate!r}.")
-        for value in translate:
-            number("Affine", "translate", value, -1, 1)
+        self.degrees = degrees
         self.translate = translate
-        self.scale = number("Affine", "scale", scale)
-        if scale <= 0:
-            raise ValueError(f"For 'Affine', 'scale' must be greater than 0, but got {scale}.")
+        self.scale = scale
         self.shear = shear
         listed = [shear, 0.0] if isinstance(shear, (int, float)) else list(shear)
-        if len(listed) != 2:
-            raise TypeError(f"For 'Affine', 'shear' must be one or two numbers, but got {shear!r}.")
         self._shear = (number("Affine", "shear", listed[0]), number("Affine", "shear", listed[1]))
-        self.resample = choice("Affine", "resample", resample, Inter)
+        self.resample = resample
         self.fill_value, self._fill = fill_value, fill_values("Affine", fill_value)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
@@ -349,7 +326,7 @@ class Perspective(ImageOperation):
             for value in (value for point in points for value in point):
                 integer("Perspective", name, value)
         self.start_points, self.end_points = start_points, end_points
-        self.interpolation = choice("Perspective", "interpolation", interpolation, Inter)
+        self.interpolation = interpolation
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, lambda frame: kernels.in_perspective(
@@ -421,7 +398,7 @@ class SlicePatches(ImageOperation):
                                f"the image of shape {list(image.shape)} has pixels.")
         if self.slice_mode is SliceMode.PAD:
             bottom, right = -height % down, -width % across
-            image = kernels.padded(image, 0, 0, right, bottom, (self.fill_value,) * 3,
+            image = kernels.padded(image, 0, 0, right, bottom, (self.fill_value,) * 4,
                                    Border.CONSTANT)
         high, wide = image.shape[0] // down, image.shape[1] // across
         return tuple([np.ascontiguousarray(kernels.cropped(image, i * high, j * wide, high, wide))

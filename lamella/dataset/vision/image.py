@@ -150,10 +150,6 @@ def size_pair(name: str, size: Any, argument: str = "size") -> tuple[int, int]:
         raise TypeError(f"{of_type(argument, size, int, list, tuple)} Size should be a single "
                         f"integer or a list/tuple (h, w) of length 2. For '{name}', '{argument}' "
                         f"must be an int or a list of two ints, but got {size!r}.")
-    if len(listed) != 2:
-        raise TypeError(f"{of_type(argument, size, int, list, tuple)} Size should be a single "
-                        f"integer or a list/tuple (h, w) of length 2. For '{name}', '{argument}' "
-                        f"must be an int or a list of two ints, but got {size!r}.")
     if any(not 1 <= s <= 2**24 for s in listed):
         at = "Input is" if isinstance(size, int) else "Input size at dim 0 is"
         raise ValueError(f"{at} not within the required interval of [1, "
@@ -180,26 +176,12 @@ def fill_values(name: str, value: Any) -> tuple[int, int, int]:
     return listed[0], listed[1], listed[2]
 
 
-def paddings(name: str, padding: Any) -> tuple[int, int, int, int]:
-    """Padding as (left, top, right, bottom).
-
-    Raises:
-        TypeError, ValueError: if it is none.
-    """
-    listed = [padding] * 4 if isinstance(padding, int) and not isinstance(
-        padding, bool) else padding
-    if not isinstance(listed, (list, tuple)) or any(
-            isinstance(p, bool) or not isinstance(p, int) for p in listed):
-        raise TypeError(f"For '{name}', 'padding' must be an int or a list of 2 or 4, but got "
-                        f"{padding!r}.")
-    if len(listed) == 2:
-        listed = [listed[0], listed[1], listed[0], listed[1]]
-    if len(listed) != 4:
-        raise ValueError(f"For '{name}', 'padding' must be an int or a list of 2 or 4, but got "
-                         f"{padding!r}.")
-    if any(p < 0 for p in listed):
-        raise ValueError(f"For '{name}', 'padding' must be 0 or more, but got {padding!r}.")
-    return listed[0], listed[1], listed[2], listed[3]
+def paddings(padding: Any) -> tuple[int, int, int, int]:
+    """Padding of one, two or four numbers as (left, top, right, bottom)."""
+    if isinstance(padding, int):
+        return padding, padding, padding, padding
+    left, top, right, bottom = padding if len(padding) == 4 else (*padding, *padding)
+    return left, top, right, bottom
 
 
 def pillow_filter(interpolation: Inter) -> Any:

@@ -63,7 +63,7 @@ def cropped(image: np.ndarray, top: int, left: int, height: int, width: int) -> 
 
 
 def padded(image: np.ndarray, left: int, top: int, right: int, bottom: int,
-           fill: tuple[int, int, int], border: Border) -> np.ndarray:
+           fill: tuple[int, ...], border: Border) -> np.ndarray:
     """Pad."""
     if border in (Border.REFLECT, Border.SYMMETRIC):
         kind = "reflect" if border is Border.REFLECT else "symmetric"
@@ -155,7 +155,10 @@ def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, floa
 
 
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
-    """Multiply all values by a factor."""
+    """Multiply all values by a factor; whole numbers are rounded, and stay in their range."""
+    if image.dtype.kind in "iu" and image.dtype != np.uint8:
+        limits = np.iinfo(image.dtype)
+        return np.clip(np.rint(image * factor), limits.min, limits.max).astype(image.dtype)
     if image.dtype != np.uint8:
         return image * np.asarray(factor, image.dtype)
     return like(image, cv().convertScaleAbs(image, alpha=factor))
@@ -163,8 +166,9 @@ def brightened(image: np.ndarray, factor: float) -> np.ndarray:
 
 def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
     """Change the contrast: interpolate with the mean gray."""
-    gray = cv().cvtColor(image, cv().COLOR_RGB2GRAY)
-    return _between(np.full_like(image, int(cv().mean(gray)[0] + 0.5)), image, factor)
+    mean = cv().mean(cv().cvtColor(image, cv().COLOR_RGB2GRAY))[0]
+    return _between(np.full_like(image, mean if image.dtype.kind == "f" else int(mean + 0.5)),
+                    image, factor)
 
 
 def _between(zero: np.ndarray, one: np.ndarray, factor: float) -> np.ndarray:
@@ -234,8 +238,10 @@ def equalized(image: np.ndarray) -> np.ndarray:
 
 
 def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Invert the values inside a range."""
-    inside = (image >= low) & (image <= high)
+    """Invert the values inside a range; where its ends are one number, those from there on."""
+    inside = image >= low
+    if high != low:
+        inside &= image <= high
     return np.where(inside, 255 - image, image).astype(image.dtype)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, checked_prob, choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from .enums import ImageBatchFormat
@@ -25,10 +24,6 @@ class CutOut(RandomImageOperation):
     """
 
     def __init__(self, length: int, num_patches: int = 1, is_hwc: bool = True):
-        for name, value in (("length", length), ("num_patches", num_patches)):
-            integer("CutOut", name, value)
-            number("CutOut", name, value, 1)
-        boolean("CutOut", "is_hwc", is_hwc)
         self.length, self.num_patches, self.is_hwc = length, num_patches, is_hwc
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> list[tuple[int, int]]:
@@ -68,15 +63,7 @@ class Erase(ImageOperation):
 
     def __init__(self, top: int, left: int, height: int, width: int, value: Any = 0.0,
                  inplace: bool = False):
-        for name, given, low in (("top", top, 0), ("left", left, 0), ("height", height, 1),
-                                 ("width", width, 1)):
-            integer("Erase", name, given)
-            number("Erase", name, given, low)
         listed = [value] if isinstance(value, (int, float)) else list(value)
-        if len(listed) not in (1, 3):
-            raise ValueError(f"For 'Erase', 'value' must be a number or three, but got {value!r}.")
-        for one in listed:
-            number("Erase", "value", one, 0, 255)
         self.top, self.left, self.height, self.width = top, left, height, width
         self.value, self.inplace = value, inplace
         self._value = np.array(listed)
@@ -102,14 +89,14 @@ class RandomErasing(PyTensorOperation):
 
     def __init__(self, prob: float = 0.5, scale: Any = (0.02, 0.33), ratio: Any = (0.3, 3.3),
                  value: Any = 0, inplace: bool = False, max_attempts: int = 10):
-        self.prob = checked_prob("RandomErasing", prob)
-        self.scale = pair("RandomErasing", "scale", scale, 0)
-        self.ratio = pair("RandomErasing", "ratio", ratio, 0)
+        self.prob = prob
+        self.scale = tuple(scale)
+        self.ratio = tuple(ratio)
         if isinstance(value, str) and value != "random":
             raise ValueError(f"For 'RandomErasing', 'value' must be a number, three, or 'random', "
                              f"but got {value!r}.")
         self.value, self.inplace = value, inplace
-        self.max_attempts = number("RandomErasing", "max_attempts", max_attempts, 1)
+        self.max_attempts = max_attempts
 
     def transform(self, value: Any) -> np.ndarray:
         """The image, changed or as it was."""
@@ -154,12 +141,9 @@ class CutMixBatch(RandomImageOperation):
 
     def __init__(self, image_batch_format: ImageBatchFormat, alpha: float = 1.0,
                  prob: float = 1.0):
-        self.image_batch_format = choice("CutMixBatch", "image_batch_format", image_batch_format,
-                                         ImageBatchFormat)
-        self.alpha = number("CutMixBatch", "alpha", alpha, 0)
-        if alpha <= 0:
-            raise ValueError(f"For 'CutMixBatch', 'alpha' must be greater than 0, but got {alpha}.")
-        self.prob = checked_prob("CutMixBatch", prob)
+        self.image_batch_format = image_batch_format
+        self.alpha = alpha
+        self.prob = prob
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The mixed batch."""
@@ -200,9 +184,7 @@ class MixUpBatch(RandomImageOperation):
     """
 
     def __init__(self, alpha: float = 1.0):
-        self.alpha = number("MixUpBatch", "alpha", alpha, 0)
-        if alpha <= 0:
-            raise ValueError(f"For 'MixUpBatch', 'alpha' must be greater than 0, but got {alpha}.")
+        self.alpha = alpha
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The mixed batch."""
@@ -241,24 +223,9 @@ def _batch(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
 
 
 def beta(generator: Mt19937, alpha: float) -> float:
-    """A draw of the beta distribution, by two of the gamma distribution (Marsaglia and Tsang)."""
-    first, second = gamma(generator, alpha), gamma(generator, alpha)
+    """A draw of the beta distribution, by two of the gamma distribution."""
+    first, second = generator.gamma(alpha), generator.gamma(alpha)
     return first / (first + second) if first + second else 0.5
-
-
-def gamma(generator: Mt19937, alpha: float) -> float:
-    """A draw of the gamma distribution (Marsaglia and Tsang 2000)."""
-    shape = alpha + 1 if alpha < 1 else alpha
-    d = shape - 1 / 3
-    c = 1 / math.sqrt(9 * d)
-    while True:
-        x = generator.normal(0, 1)
-        v = (1 + c * x) ** 3
-        if v > 0:
-            u = generator.canonical()
-            if u < 1 - 0.0331 * x ** 4 or math.log(u) < 0.5 * x * x + d * (1 - v + math.log(v)):
-                break
-    return d * v * (generator.canonical() ** (1 / alpha) if alpha < 1 else 1)
 
 
 class MixUp(PyTensorOperation):
@@ -273,10 +240,8 @@ class MixUp(PyTensorOperation):
     """
 
     def __init__(self, batch_size: int, alpha: float, is_single: bool = True):
-        integer("MixUp", "batch_size", batch_size)
-        self.batch_size = number("MixUp", "batch_size", batch_size, 1)
-        self.alpha = number("MixUp", "alpha", alpha, 0)
-        boolean("MixUp", "is_single", is_single)
+        self.batch_size = batch_size
+        self.alpha = alpha
         self.is_single = is_single
         self._before: Any = None
 

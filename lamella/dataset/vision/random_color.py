@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import checked_prob, number, pair
+from ..checks import number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from . import kernels
@@ -42,8 +42,8 @@ class RandomAdjustSharpness(_Sometimes):
     """
 
     def __init__(self, degree: float, prob: float = 0.5):
-        self.degree = number("RandomAdjustSharpness", "degree", degree, 0)
-        self.prob = checked_prob("RandomAdjustSharpness", prob)
+        self.degree = degree
+        self.prob = prob
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return kernels.sharpened(image, self.degree)
@@ -58,11 +58,9 @@ class RandomAutoContrast(_Sometimes):
     """
 
     def __init__(self, cutoff: float = 0.0, ignore: Any = None, prob: float = 0.5):
-        self.cutoff = number("RandomAutoContrast", "cutoff", cutoff, 0, 50, below=True)
+        self.cutoff = cutoff
         self.ignore = [ignore] if isinstance(ignore, int) else ignore
-        for value in self.ignore or ():
-            number("RandomAutoContrast", "ignore", value, 0, 255)
-        self.prob = checked_prob("RandomAutoContrast", prob)
+        self.prob = prob
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return kernels.auto_contrasted(image, self.cutoff, self.ignore)
@@ -76,7 +74,7 @@ class RandomEqualize(_Sometimes):
     """
 
     def __init__(self, prob: float = 0.5):
-        self.prob = checked_prob("RandomEqualize", prob)
+        self.prob = prob
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return kernels.equalized(image)
@@ -90,7 +88,7 @@ class RandomInvert(_Sometimes):
     """
 
     def __init__(self, prob: float = 0.5):
-        self.prob = checked_prob("RandomInvert", prob)
+        self.prob = prob
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         return (255 - image).astype(image.dtype)
@@ -232,7 +230,7 @@ class RandomSolarize(RandomImageOperation):
     """
 
     def __init__(self, threshold: Any = (0, 255)):
-        self.threshold = pair("RandomSolarize", "threshold", threshold, 0, 255)
+        self.threshold = tuple(threshold)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> tuple[int, int]:
         """The range."""
@@ -262,7 +260,7 @@ class RandomLighting(RandomImageOperation):
     """
 
     def __init__(self, alpha: float = 0.05):
-        self.alpha = number("RandomLighting", "alpha", alpha, 0)
+        self.alpha = alpha
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> np.ndarray:
         """The strength of each component."""
@@ -288,7 +286,7 @@ class RandomGrayscale(PyTensorOperation):
     """
 
     def __init__(self, prob: float = 0.1):
-        self.prob = checked_prob("RandomGrayscale", prob)
+        self.prob = prob
 
     def transform(self, value: Any) -> Any:
         """The image, or the gray image."""

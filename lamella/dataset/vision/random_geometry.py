@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import boolean, checked_prob, choice, integer, number, pair
+from ..checks import choice, integer, number, pair
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from . import kernels
@@ -47,7 +47,7 @@ class RandomHorizontalFlip(RandomImageOperation):
     _horizontally, _side = True, "FLIP_LEFT_RIGHT"
 
     def __init__(self, prob: float = 0.5):
-        self.prob = checked_prob(type(self).__name__, prob)
+        self.prob = prob
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> bool:
         """Whether to apply it."""
@@ -109,8 +109,7 @@ class RandomCrop(RandomImageOperation):
         name = type(self).__name__
         self.size, self._size = size, size_pair(name, size)
         self.padding = padding
-        self._padding = (0, 0, 0, 0) if padding is None else paddings(name, padding)
-        boolean(name, "pad_if_needed", pad_if_needed)
+        self._padding = (0, 0, 0, 0) if padding is None else paddings(padding)
         self.pad_if_needed = pad_if_needed
         self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
         self.padding_mode = choice(name, "padding_mode", padding_mode, Border)
@@ -133,23 +132,26 @@ class RandomCrop(RandomImageOperation):
         return left, top, right, bottom
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
-        """The padding and the position."""
-        height, width = image.shape[-3:-1] if image.ndim > 3 else is_image(
-            "RandomCrop", image).shape[:2]
+        """The padding, and the position in each image of a stack."""
+        stacked = image.ndim > 3
+        height, width = image.shape[-3:-1] if stacked else is_image("RandomCrop", image).shape[:2]
         left, top, right, bottom = self._room(height, width)
-        x = generator.integer(0, width + left + right - self._size[1])
-        y = generator.integer(0, height + top + bottom - self._size[0])
-        return (left, top, right, bottom), x, y
+        places = [(generator.integer(0, width + left + right - self._size[1]),
+                   generator.integer(0, height + top + bottom - self._size[0]))
+                  for _ in range(math.prod(image.shape[:-3]) if stacked else 1)]
+        return (left, top, right, bottom), places
 
     def apply(self, image: np.ndarray, drawn: Any) -> np.ndarray:
         """The cropped image."""
-        room, x, y = drawn
+        room, places = drawn
+        place = iter(places)
 
         def change(frame: np.ndarray) -> np.ndarray:
             if any(room):
                 left, top, right, bottom = room
                 frame = kernels.padded(frame, left, top, right, bottom, self._fill,
                                        self.padding_mode)
+            x, y = next(place)
             return kernels.cropped(frame, y, x, *self._size)
         return frames(image, change)
 
@@ -201,9 +203,6 @@ class RandomResizedCrop(RandomImageOperation):
         name = type(self).__name__
         self.size, self._size = size, size_pair(name, size)
         self.scale, self.ratio = pair(name, "scale", scale, 0), pair(name, "ratio", ratio, 0)
-        if self.scale[1] <= 0 or self.ratio[0] <= 0:
-            raise ValueError(f"For '{name}', 'scale' and 'ratio' must be greater than 0, but got "
-                             f"{scale} and {ratio}.")
         self.interpolation = choice(name, "interpolation", interpolation, Inter)
         integer(name, "max_attempts", max_attempts)
         self.max_attempts = number(name, "max_attempts", max_attempts, 1)
@@ -308,12 +307,9 @@ class RandomRotation(RandomImageOperation):
 
     def __init__(self, degrees: Any, resample: Inter = Inter.NEAREST, expand: bool = False,
                  center: Any = None, fill_value: Any = 0):
-        if isinstance(degrees, (int, float)) and degrees < 0:
-            raise ValueError(f"For 'RandomRotation', 'degrees' must be 0 or more, but got "
-                             f"{degrees}.")
         listed = (-degrees, degrees) if isinstance(degrees, (int, float)) else degrees
-        self.degrees, self._degrees = degrees, pair("RandomRotation", "degrees", listed)
-        self.resample = choice("RandomRotation", "resample", resample, Inter)
+        self.degrees, self._degrees = degrees, tuple(listed)
+        self.resample = resample
         self.expand, self.center = expand, center
         self.fill_value, self._fill = fill_value, fill_values("RandomRotation", fill_value)
 
@@ -355,25 +351,17 @@ class RandomAffine(RandomImageOperation):
                  resample: Inter = Inter.NEAREST, fill_value: Any = 0):
         name = "RandomAffine"
         listed = (-degrees, degrees) if isinstance(degrees, (int, float)) else degrees
-        self.degrees, self._degrees = degrees, pair(name, "degrees", listed)
+        self.degrees, self._degrees = degrees, tuple(listed)
         moved = (0.0, 0.0, 0.0, 0.0) if translate is None else tuple(translate)
-        if len(moved) not in (2, 4):
-            raise TypeError(f"For '{name}', 'translate' must be 2 or 4 numbers, but got "
-                            f"{translate!r}.")
-        for value in moved:
-            number(name, "translate", value, -1, 1)
         self._moved = moved if len(moved) == 4 else (*moved, 0.0, 0.0)
         self._pillow_moved = moved
         self._scale = (1.0, 1.0) if scale is None else pair(name, "scale", scale, 0)
         sheared = (0.0,) * 4 if shear is None else (
             (-shear, shear, 0.0, 0.0) if isinstance(shear, (int, float)) else
             (*shear, 0.0, 0.0) if len(shear) == 2 else tuple(shear))
-        if len(sheared) != 4:
-            raise TypeError(f"For '{name}', 'shear' must be a number, 2 or 4 of them, but got "
-                            f"{shear!r}.")
         self._shear = (*pair(name, "shear", sheared[:2]), *pair(name, "shear", sheared[2:]))
         self.translate, self.scale, self.shear = translate, scale, shear
-        self.resample = choice(name, "resample", resample, Inter)
+        self.resample = resample
         self.fill_value, self._fill = fill_value, fill_values(name, fill_value)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
@@ -427,9 +415,8 @@ class RandomPerspective(PyTensorOperation):
 
     def __init__(self, distortion_scale: float = 0.5, prob: float = 0.5,
                  interpolation: Inter = Inter.BICUBIC):
-        self.distortion_scale = number("RandomPerspective", "distortion_scale", distortion_scale,
-                                       0.0, 1.0)
-        self.prob = checked_prob("RandomPerspective", prob)
+        self.distortion_scale = distortion_scale
+        self.prob = prob
         self.interpolation = choice("RandomPerspective", "interpolation", interpolation, Inter)
 
     def transform(self, value: Any) -> Any:

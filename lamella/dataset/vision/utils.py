@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...tensors.tensor import Tensor
+from ..checks import integer
 from ..transforms.operation import is_pillow
 from .conversion import decoded, decoded_as
 from .enums import (  # noqa: F401  (programs look for them here)
@@ -172,5 +173,15 @@ def get_image_size(image: Any) -> list[int]:
 
 
 def parse_padding(padding: Any) -> tuple[int, int, int, int]:
-    """Padding as (left, top, right, bottom)."""
-    return paddings("parse_padding", padding)
+    """Padding as (left, top, right, bottom), given as one, two or four numbers.
+
+    Raises:
+        TypeError, ValueError: if it is none.
+    """
+    listed = padding if isinstance(padding, (list, tuple)) else [padding] * 4
+    for one in listed:
+        integer("parse_padding", "padding", one, 0)
+    if len(listed) not in (2, 4):
+        raise ValueError(f"For 'parse_padding', 'padding' must be an int or a list of 2 or 4, but "
+                         f"got {padding!r}.")
+    return paddings(listed)

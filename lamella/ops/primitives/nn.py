@@ -14,6 +14,7 @@ from ..embedding import intopk, one_hot
 from ..padding import mirror_pad, pad, padding
 from ..primitive import primitive
 from .attributed import Attributed
+from .random import own_stream
 
 __all__ = [
     "Conv2D", "Conv2DTranspose", "Conv2DBackpropInput", "Conv3D", "Conv3DTranspose", "BiasAdd",
@@ -271,9 +272,10 @@ class _Dropout(Attributed):
                              f"but got {keep_prob}.")
         super().__init__(keep_prob=keep_prob)
 
-    def _apply(self, x: Any, shape: tuple[int, ...], kind: torch.dtype) -> tuple[Tensor, Tensor]:
+    def _apply(self, x: Any, shape: tuple[int, ...], kind: torch.dtype,
+               source: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         raw = x._raw
-        mask = keep_mask(raw, 1 - self.keep_prob, shape)
+        mask = keep_mask(raw, 1 - self.keep_prob, shape, source)
         scaled = mask if self.keep_prob == 0 else mask / self.keep_prob
         return wrap(raw * scaled), wrap(mask.expand(raw.shape).to(kind))
 
@@ -283,7 +285,7 @@ class Dropout(_Dropout):
 
     Args:
         keep_prob: the probability of an element to stay, above 0.
-        Seed0, Seed1: seeds of the random numbers.
+        Seed0, Seed1: seeds of a stream of this object's own; 0 for both means the default one.
 
     Examples:
         >>> import lamella as ms
@@ -299,7 +301,7 @@ class Dropout(_Dropout):
         self.add_prim_attr("Seed1", Seed1)
 
     def __call__(self, x: Any) -> Any:
-        return self._apply(x, x.shape, x._raw.dtype)
+        return self._apply(x, x.shape, x._raw.dtype, own_stream(self, self.Seed0, self.Seed1))
 
 
 class Dropout2D(_Dropout):

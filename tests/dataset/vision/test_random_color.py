@@ -1,0 +1,44 @@
+"""Random changes of colours."""
+
+import numpy as np
+import pytest
+
+import lamella.dataset as ds
+from lamella.dataset import vision
+from lamella.dataset.vision.random_color import _LIGHT, _light
+
+IMAGE = np.random.default_rng(0).integers(60, 190, (8, 9, 3)).astype(np.uint8)
+
+
+def test_light_changes_along_the_principal_components_of_imagenet():
+    directions = _LIGHT / [55.46, 4.794, 1.148]  # of Krizhevsky et al. 2012
+    np.testing.assert_allclose(directions.T @ directions, np.eye(3), atol=3e-4)
+    wanted = 55.46 * directions[:, 0] + 2.296 * directions[:, 2]
+    np.testing.assert_allclose(_light([1, 0, 2]), wanted)
+
+
+def test_light_is_one_number_for_each_channel():
+    ds.config.set_seed(5)
+    apart = vision.RandomLighting(0.5)(IMAGE).astype(int) - IMAGE
+    assert (apart == apart[0, 0]).all() and apart.any()
+
+
+@pytest.mark.parametrize("make", [
+    lambda: vision.RandomSolarize((40, 200)), lambda: vision.RandomPosterize((1, 8)),
+    lambda: vision.RandomColor((0.1, 1.9)), lambda: vision.RandomSharpness((0.1, 1.9)),
+    lambda: vision.RandomColorAdjust(0.5, 0.5, 0.5, 0.3)])
+def test_draws_differ_and_keep_the_form(make):
+    ds.config.set_seed(1)
+    data = ds.NumpySlicesDataset([IMAGE] * 6, ["x"], shuffle=False).map(make(), "x")
+    found = [row[0] for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+    assert all(each.shape == IMAGE.shape and each.dtype == np.uint8 for each in found)
+    assert len({each.tobytes() for each in found}) > 3
+
+
+def test_a_range_of_one_number_draws_that():
+    ds.config.set_seed(2)
+    np.testing.assert_array_equal(vision.RandomPosterize((3, 3))(IMAGE), IMAGE & 0b11100000)
+    np.testing.assert_array_equal(vision.RandomColor((1.0, 1.0))(IMAGE), IMAGE)
+    np.testing.assert_array_equal(vision.RandomSharpness((1.0, 1.0))(IMAGE), IMAGE)
+    np.testing.assert_array_equal(vision.RandomInvert(1.0)(IMAGE), 255 - IMAGE)
+    np.testing.assert_array_equal(vision.RandomInvert(0.0)(IMAGE), IMAGE)

@@ -1,0 +1,55 @@
+"""Line searches: the step that is found fulfils both conditions of Wolfe's, as SciPy's does."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+from lamella import Tensor, grad, ops
+from lamella.scipy.optimize.line_search import line_search
+
+FUNCTIONS = {
+    "quadratic": lambda x: (x * x).sum(),
+    "quartic": lambda x: ((x - 2) ** 4).sum() + x.sum(),
+    "waves": lambda x: (ops.sin(5 * x) + 0.1 * x * x).sum(),
+    "valley": lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2,
+    "steep": lambda x: ops.exp(3 * x).sum() - x.sum(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::scipy.optimize._linesearch.LineSearchWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("size", [0.02, 1.0, 30.0])
+def test_both_conditions_hold(name, seed, size):
+    f = FUNCTIONS[name]
+    slope = grad(f)
+    x = Tensor(np.random.default_rng(seed).standard_normal(2))
+    direction = -slope(x) * size
+    found = line_search(f, x, direction)
+    theirs = scipy.optimize.line_search(
+        lambda v: float(f(Tensor(v))), lambda v: slope(Tensor(v)).asnumpy(), x.asnumpy(),
+        direction.asnumpy())
+    if bool(found.failed):
+        assert theirs[0] is None or size != 1.0, "where SciPy finds a step, so does this"
+        return
+    step, down = float(found.a_k), float((slope(x) * direction).sum())
+    after = x + step * direction
+    assert float(f(after)) <= float(f(x)) + 1e-4 * step * down
+    assert abs(float((slope(after) * direction).sum())) <= -0.9 * down
+    np.testing.assert_allclose(float(found.f_k), float(f(after)), rtol=1e-6)
+    np.testing.assert_allclose(found.g_k.asnumpy(), slope(after).asnumpy(), rtol=1e-6)
+
+
+def test_the_values_that_are_known_are_not_computed_again():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return (x * x).sum()
+
+    x = Tensor([3.0, 4.0])
+    first = line_search(f, x, -2 * x)
+    whole = len(calls)
+    calls.clear()
+    again = line_search(f, x, -2 * x, gfk=Tensor([6.0, 8.0]), old_fval=Tensor(25.0))
+    assert len(calls) < whole and float(again.a_k) == float(first.a_k)

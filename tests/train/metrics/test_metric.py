@@ -1,0 +1,61 @@
+"""What all metrics do with their inputs."""
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Tensor, train
+
+
+def test_inputs_are_chosen_by_their_places():
+    metric = train.MSE().set_indexes([2, 0])
+    assert metric.indexes == [2, 0] and train.MSE().indexes is None
+    metric.update(Tensor([5.0]), "not used", Tensor([2.0]))
+    assert metric.eval() == 9.0
+    metric.clear()
+    metric.update(np.array([1.0]), None, [3.0])
+    assert metric.eval() == 4.0
+
+
+@pytest.mark.parametrize("given", ["ab", (0, 1), [0.5], [None]])
+def test_places_are_a_list_of_ints(given):
+    with pytest.raises(ValueError, match="'indexes' must be a list of ints, but got"):
+        train.MSE().set_indexes(given)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: train.MAE().update([["a"]], [[1]]), TypeError, "must be made of numbers, but got"),
+    (lambda: train.MAE().update((1,), (1,)), TypeError, "Tensors, lists or arrays, but got tuple"),
+    (lambda: train.MAE().update([1]), ValueError, "needs 2 inputs .predicted value, true value"),
+    (lambda: train.MSE().update([[1, 2]], [[1]]), ValueError, "same shape, but got .1, 2. and"),
+    (lambda: train.Dice().update([[1, 2]], [[1]]), ValueError, "'Dice.update', both values must"),
+    (lambda: train.Loss().update([[1.0]]), ValueError, "'Loss.update', the loss must have 0 or 1"),
+    (lambda: train.Accuracy("x"), TypeError, "'eval_type' must be 'classification' or"),
+    (lambda: train.Fbeta(0.0), ValueError, "'beta' must be above 0, but got 0.0"),
+    (lambda: train.TopKCategoricalAccuracy(0), ValueError, "'k' must be 1 or more, but got 0"),
+    (lambda: train.Perplexity().update([[0.5, 0.5]], [0, 1]), RuntimeError, "a label for each row"),
+    (lambda: train.CosineSimilarity().update([1.0]), ValueError, "must have 2 dimensions, but got"),
+    (lambda: train.ConfusionMatrix(2).update([[[1]]], [1]), ValueError, "or one more, but got 3"),
+    (lambda: train.ConfusionMatrix(2).update([1], [-1]), ValueError, "below 'num_classes', 2"),
+    (lambda: train.ConfusionMatrixMetric().update([1], [1]), ValueError, "shape of 2 dimensions"),
+    (lambda: train.ConfusionMatrixMetric().update([[1]], [[2]]), ValueError, "hold zeros and ones"),
+    (lambda: train.BleuScore(5), ValueError, "'n_gram' must be 1 to 4, but got 5"),
+    (lambda: train.BleuScore().update([["a"]], []), ValueError, "references for each candidate"),
+    (lambda: train.HausdorffDistance(percentile=101.0), ValueError, "'percentile' must be 0 to"),
+    (lambda: train.HausdorffDistance().update([[1]], [[1]], "a"), ValueError, "an int or a float"),
+    (lambda: train.MeanSurfaceDistance().update([[1]], [[1, 1]], 1), ValueError, "the same shape"),
+    (lambda: train.ROC(2).update([1.0], [1]), ValueError, "'class_num' must be 1, but got 2"),
+    (lambda: train.ROC(2, 1).update([[1.0, 0.0]], [1]), ValueError, "'pos_label' must be None"),
+    (lambda: train.ROC().update([1.0], [[[1]]]), ValueError, "or one more, but got 1 and 3"),
+    (lambda: train.auc([1.0], np.ones(1)), TypeError, "'x' and 'y' must be arrays, but got list"),
+    (lambda: train.auc(np.ones((2, 2)), np.ones(2)), ValueError, r"'x' must have shape \(N,\) or"),
+    (lambda: train.auc(np.ones(1), np.ones(1)), ValueError, "the same length of 2 or more"),
+    (lambda: train.auc(np.ones(2), np.ones(3)), ValueError, "the same length of 2 or more"),
+    (lambda: train.OcclusionSensitivity(b_box=[0, 1]).update(
+        ms.nn.Dense(2, 2), np.ones((1, 2, 2), np.float32), 1), ValueError, "two numbers for each"),
+    (lambda: train.OcclusionSensitivity().update(
+        ms.nn.Dense(2, 2), np.ones((2, 2), np.float32), 1), RuntimeError, "one image and one"),
+])
+def test_what_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
