@@ -17,14 +17,16 @@ class Answering:
         *arguments: its arguments.
         env: its environment.
         quiet: whether what it writes as errors is dropped.
+        python: the program that runs it.
 
     Attributes:
         begun: its first answer, which it gives when it is ready.
     """
 
-    def __init__(self, module: str, *arguments: str, env: Mapping[str, str], quiet: bool = False):
+    def __init__(self, module: str, *arguments: str, env: Mapping[str, str], quiet: bool = False,
+                 python: str = sys.executable):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments], text=True, env=dict(env),
+            [python, "-m", module, *arguments], text=True, env=dict(env),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if quiet else None)
         self.begun = self._answer()

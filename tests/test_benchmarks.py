@@ -375,3 +375,12 @@ def test_each_algorithm_of_a_paper_is_written_for_both_frameworks():
         for module in (in_lamella, in_jax):
             step, args = module.step_of(name)
             assert callable(step) and len(args) == 1 + len(given) and len(args[0]) == len(weights)
+
+
+def test_an_equation_of_its_benchmark_has_one_gradient():
+    """By the adjoint equation and by the steps that were taken."""
+    from benchmarks import ode
+
+    value, adjoint, steps = (ode.lamella(kind)() for kind in ode.KINDS)
+    assert value.size == 1 and adjoint.shape == steps.shape == (4, 32)
+    np.testing.assert_allclose(adjoint, steps, atol=ode.TOLERANCE * abs(steps).max())

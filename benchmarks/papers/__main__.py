@@ -41,19 +41,20 @@ def difference(a: list[Any], b: list[Any]) -> float:
     return max(float(np.abs(x - y).max() / (np.abs(y).max() + 1e-30)) for x, y in pairs)
 
 
-def measured(algorithm: str, threads: int, warm: float, rounds: int, cache: str) -> dict[str, Any]:
-    """The figures of one algorithm."""
+def measured(algorithm: str, threads: int, warm: float, rounds: int, cache: str, kind: str
+             ) -> dict[str, Any]:
+    """The figures of one algorithm; `kind` is what is asked of the workers."""
     both = {name: contestant(name, algorithm, threads, cache) for name in FRAMEWORKS}
     warmed = {name: its.ask(f"warm {warm if name == 'lamella' else 1.0}")
               for name, its in both.items()}
     apart = difference(warmed["lamella"]["results"], both["jax"].begun["results"])
     # of calls now: those of the warm-up were also recorded, replayed and compiled
-    counts = {name: max(1, min(5000, int(SLICE / its.ask("time 5")["seconds"])))
+    counts = {name: max(1, min(5000, int(SLICE / its.ask(f"{kind} 5")["seconds"])))
               for name, its in both.items()}
     times: dict[str, list[float]] = {name: [] for name in both}
     for _ in range(rounds):
         for name, its in both.items():
-            times[name].append(its.ask(f"time {counts[name]}")["seconds"])
+            times[name].append(its.ask(f"{kind} {counts[name]}")["seconds"])
     for its in both.values():
         its.end()
     ratio = statistics.median(a / b for a, b in zip(times["lamella"], times["jax"], strict=True))
@@ -70,7 +71,10 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--warm", type=float, default=10.0, help="seconds, for Lamella")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--processor-time", action="store_true",
+                        help="instead of time by the clock, for a busy machine")
     asked = parser.parse_args()
+    kind = "processor" if asked.processor_time else "time"
     print("| Algorithm | Threads | Lamella | JAX | Ratio | run by | first result: Lamella | JAX |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     ratios: dict[int, list[float]] = {}
@@ -81,7 +85,8 @@ def main() -> None:
         for algorithm in asked.only.split(","):
             with tempfile.TemporaryDirectory() as cache:
                 shutil.copytree(built, cache, dirs_exist_ok=True)
-                found = measured(algorithm, threads, asked.warm, asked.rounds, cache)
+                found = measured(algorithm, threads, asked.warm, asked.rounds, cache,
+                                 kind)
             row = (f"| {algorithm} | {threads} | {found['lamella'] * 1e3:.2f} ms | "
                    f"{found['jax'] * 1e3:.2f} ms | {found['ratio']:.2f} | "
                    f"{', '.join(found['by'])} | {found['lamella first']:.1f} s | "

@@ -1,7 +1,7 @@
 """A contestant in a process of its own: ``python -m ...worker FRAMEWORK ALGORITHM THREADS``.
 
-It is asked over pipes. A line in asks for seconds of warming up, or for a number of calls; a line
-of JSON answers.
+It is asked over pipes. A line in asks for seconds of warming up, or for a number of calls, by the
+clock ("time") or by processor time ("processor"); a line of JSON answers.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def main(framework: str, algorithm: str, threads: int) -> None:
                       "results": [x.tolist() for x in found]}), file=out, flush=True)
     for line in sys.stdin:
         kind, much = line.split()
-        begin, calls = time.perf_counter(), 0
-        while (time.perf_counter() - begin < float(much) if kind == "warm"
-               else calls < int(much)):
+        clock = time.process_time if kind == "processor" else time.perf_counter
+        begin, calls = clock(), 0
+        while clock() - begin < float(much) if kind == "warm" else calls < int(much):
             last = step(*args)
             calls += 1
-        took = (time.perf_counter() - begin) / max(calls, 1)
+        took = (clock() - begin) / max(calls, 1)
         report: Any = step.report()["backends"] if framework == "lamella" else []
         print(json.dumps({"seconds": took, "by": report, "results": [
             x.tolist() for x in flat(last)] if kind == "warm" else []}), file=out, flush=True)

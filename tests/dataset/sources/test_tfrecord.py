@@ -45,3 +45,13 @@ def test_words_take_the_schemas_shape(tmp_path):
     schema.add_column("words", ms.string, [-1, 2])
     row, = ds.TFRecordDataset(str(path), schema).create_tuple_iterator(output_numpy=True)
     assert row[0].tolist() == [["a", "b"], ["c", "d"]]
+
+
+def test_fields_of_each_kind():
+    message = b"\x0a\x02hi" + b"\x10\x96\x01" + b"\x1d\x01\x02\x03\x04" + b"\x22\x00"
+    assert list(tfrecord._fields(message)) == [
+        (1, b"hi"), (2, 150), (3, b"\x01\x02\x03\x04"), (4, b"")]
+    with pytest.raises(ValueError, match="longer than its message"):
+        list(tfrecord._fields(b"\x0a\x03hi"))
+    with pytest.raises(ValueError, match="has the wire type 3"):
+        list(tfrecord._fields(b"\x0b"))
