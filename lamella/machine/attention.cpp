@@ -31,6 +31,7 @@ namespace {
 constexpr int LANES = 16, ACROSS = 2, DOWN = 8;  // a vector; vectors and rows of a tile of results
 constexpr int64_t STEP = LANES * ACROSS;         // sizes are padded with zeros to multiples of this
 typedef float Floats __attribute__((vector_size(4 * LANES)));
+typedef float Eight __attribute__((vector_size(2 * LANES))), Four __attribute__((vector_size(LANES)));
 typedef uint32_t Words __attribute__((vector_size(4 * LANES)));
 typedef int32_t Ints __attribute__((vector_size(4 * LANES)));
 typedef Bits Halves __attribute__((vector_size(2 * LANES)));
@@ -56,14 +57,15 @@ inline Floats plus_products(Floats sum, Words a, Words b) {
 #endif
 }
 
-// Powers of two: 0 below 2^-126, infinity from 2^128 on.
+// Powers of two that are weights: 0 below 2^-126, and 1 at most, since only rounding goes beyond it.
 inline Floats powers_of_two(Floats x) {
 #ifdef __AVX512F__
-  const __m512 y = _mm512_max_ps(_mm512_set1_ps(-127.f), std::bit_cast<__m512>(x));  // NaN stays
+  const __m512 y = _mm512_max_ps(_mm512_set1_ps(-127.f),  // NaN stays
+                                 _mm512_min_ps(_mm512_setzero_ps(), std::bit_cast<__m512>(x)));
   const Floats n = std::bit_cast<Floats>(_mm512_roundscale_ps(y, _MM_FROUND_TO_NEAREST_INT));
   const Floats r = std::bit_cast<Floats>(y) - n;
 #else
-  const Floats low = Floats{} - 127.f, high = Floats{} + 128.f, magic = Floats{} + 12582912.f;
+  const Floats low = Floats{} - 127.f, high = Floats{}, magic = Floats{} + 12582912.f;
   Floats y = x < low ? low : x;  // NaN stays NaN
   y = y > high ? high : y;
   const Floats shifted = y + magic, n = shifted - magic, r = y - n;
@@ -101,10 +103,18 @@ inline Words in_pairs(Halves low, Halves high) {
 // What `join` makes of all numbers of a vector: of its halves, and of theirs.
 template <typename F>
 inline float joined(Floats x, F join) {
+#if __has_builtin(__builtin_shufflevector)
   const auto eight = join(__builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7),
                           __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15));
   const auto four = join(__builtin_shufflevector(eight, eight, 0, 1, 2, 3),
                          __builtin_shufflevector(eight, eight, 4, 5, 6, 7));
+#else  // GCC 11
+  struct Halved { Eight low, high; };
+  struct Quartered { Four low, high; };
+  const auto half = std::bit_cast<Halved>(x);
+  const auto quarter = std::bit_cast<Quartered>(join(half.low, half.high));
+  const auto four = join(quarter.low, quarter.high);
+#endif
   return join(join(four[0], four[2]), join(four[1], four[3]));
 }
 
@@ -361,9 +371,9 @@ void weights_of(Scratch& s, float* inverses, float* logarithms, int64_t step, in
     for (int64_t j = 0; j < whole; j += LANES) most = GREATER(read<Floats>(from + j), most);
     for (int64_t j = whole; j < seen; j += LANES)
       most = COUNTED + int32_t(j) < Ints{} + seen ? GREATER(read<Floats>(from + j), most) : most;
-    const float largest = joined(most, GREATER) * (scale * LOG2_E);
+    const float largest = joined(most, GREATER);
     const auto piece = [&](int64_t j, bool is_whole) {
-      Floats p = powers_of_two(read<Floats>(from + j) * (scale * LOG2_E) - largest);
+      Floats p = powers_of_two((read<Floats>(from + j) - largest) * (scale * LOG2_E));
       if (!is_whole) p = COUNTED + int32_t(j) < Ints{} + seen ? p : Floats{};
       write_narrow(to + j, p);
       total += p;
@@ -372,7 +382,7 @@ void weights_of(Scratch& s, float* inverses, float* logarithms, int64_t step, in
     for (int64_t j = whole; j < columns; j += LANES) piece(j, false);
     const float sum = joined(total, SUM);
     inverses[r] = 1 / sum;
-    if (row < queries) logarithms[row * step] = largest / LOG2_E + std::log(sum);
+    if (row < queries) logarithms[row * step] = largest * scale + std::log(sum);
   }
 }
 

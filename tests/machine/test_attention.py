@@ -100,6 +100,15 @@ def test_numbers_that_are_not_finite_stay_visible(kernel, which, number):
         assert torch.equal(own[0, 1].isfinite(), their[0, 1].isfinite())
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_scores_of_any_size(kernel, dtype):
+    q, k, v = given(2, 3, 21, 37, 24, False, dtype)[1:4]
+    for size in (1e4, 1e16):
+        out = attention.by_heads(q * size, k * size, v, False, 0.3)[0]
+        exact = attention.by_torch(q.double() * size, k.double() * size, v.double(), False, 0.3)[0]
+        assert torch.allclose(out.double(), exact, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("change", [
     lambda a: a.__setitem__(0, a[0].float()), lambda a: a.__setitem__(1, a[1].double()),
     lambda a: a.__setitem__(2, a[2][..., :4]),
@@ -141,6 +150,12 @@ def test_masks_and_other_types_stay_with_pytorch(chosen, masked):
     mask = torch.zeros(6, 6).bfloat16() if masked else None
     tensors = [q, k, v] if masked else [q.double(), k.double(), v.double()]
     graph = recorded(lambda *tensors: FORWARD(*tensors, attn_mask=mask), *tensors)
+    assert count(improve(graph, list(tensors)), "attention") == 0
+
+
+def test_negative_scales_stay_with_pytorch(chosen):
+    tensors = given(2, 2, 6, 6, 8, False)[1:4]
+    graph = recorded(lambda *tensors: FORWARD(*tensors, scale=-0.5), *tensors)
     assert count(improve(graph, list(tensors)), "attention") == 0
 
 

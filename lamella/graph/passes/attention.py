@@ -138,6 +138,9 @@ def _fastest(node: Node, measure: bool) -> str | None:
         return None
     batch, heads, queries, width = query.shape
     keys = key.shape[2]
+    _, is_causal, scale = _settings(node)
+    if scale < 0:
+        return None  # the largest score isn't that of the largest product
     if key.shape != value.shape or key.shape[:2] != (batch, heads) or key.shape[3] != width or (
             not width or batch * heads * queries * keys < SMALLEST):
         return None
@@ -145,7 +148,7 @@ def _fastest(node: Node, measure: bool) -> str | None:
     if attention.extension.load() is None:
         return None
     few = min(batch, max(1, LARGEST // (heads * queries * keys)))
-    return known.find((count, few, heads, queries, keys, width, _settings(node)[1],
+    return known.find((count, few, heads, queries, keys, width, is_causal,
                        str(query.dtype), torch.get_num_threads()), _measured if measure else None)
 
 
