@@ -18,6 +18,7 @@ from torch.autograd import forward_ad
 from torch.autograd.variable import Variable
 
 from ..core.state import state
+from ..tensors.inplace import repeats_elements
 from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
@@ -110,9 +111,7 @@ def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor
 def make_dual(primal: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
     """A tensor that carries its tangent, inside of a forward derivative."""
     load_rules()
-    if not primal.is_contiguous() and any(
-            step == 0 and n > 1 for step, n in zip(primal.stride(), primal.shape, strict=True)):
-        # PyTorch gives the tangent the same strides, where repeated elements would be one
+    if repeats_elements(primal):  # PyTorch gives the tangent the same strides
         primal = primal.clone(memory_format=torch.contiguous_format)
     return torch._VF._make_dual(primal, tangent, level=0)  # type: ignore[attr-defined]
 

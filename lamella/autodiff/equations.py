@@ -300,11 +300,14 @@ def _tolerance(b: torch.Tensor) -> float:
     return 1e-6 if b.dtype is not torch.float64 else 1e-12
 
 
+def _may_ask() -> bool:
+    """Whether steps may depend on numbers: not in a batch or a graph, which go on."""
+    return not batching() and state.trace is None
+
+
 def _is_small(residual: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether a residual is small beside b; not asked in a batch or a graph, which go on."""
-    if batching() or state.trace is not None:
-        return False
-    return bool(residual.norm() <= _tolerance(b) * b.norm())
+    """Whether a residual is small beside b, where that may be asked."""
+    return _may_ask() and bool(residual.norm() <= _tolerance(b) * b.norm())
 
 
 def _ratio(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -325,7 +328,7 @@ def _cg(apply: Apply, b: torch.Tensor) -> torch.Tensor:
         before, square = square, rest.dot(rest)
         along = rest + _ratio(square, before) * along
     else:
-        _check_end("cg", rest, b)
+        _check_end("cg", apply, x, b)
     return x
 
 
@@ -339,15 +342,15 @@ def _gmres(apply: Apply, b: torch.Tensor) -> torch.Tensor:
             break
         x = x + _krylov(apply, rest, b, count)
     else:
-        _check_end("gmres", b - apply(x), b)
+        _check_end("gmres", apply, x, b)
     return x
 
 
-def _check_end(solver: str, rest: torch.Tensor, b: torch.Tensor) -> None:
-    """Warn of a solver that has stopped far from the solution; not asked in a batch or a graph."""
-    if batching() or state.trace is not None:
+def _check_end(solver: str, apply: Apply, x: torch.Tensor, b: torch.Tensor) -> None:
+    """Warn of a solver that has stopped far from the solution, where that may be asked."""
+    if not _may_ask():
         return
-    left, whole = float(rest.norm()), float(b.norm())
+    left, whole = float((b - apply(x)).norm()), float(b.norm())
     if not left <= 1e-3 * whole:
         frame = program_frame(direct=False)
         place = ("lamella", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
@@ -364,7 +367,7 @@ def _krylov(apply: Apply, rest: torch.Tensor, b: torch.Tensor, count: int) -> to
     """
     size = rest.norm()
     basis, columns = [_ratio(rest, size)], []
-    asks = not batching() and state.trace is None
+    asks = _may_ask()
     for made in range(1, count + 1):
         new, parts = apply(basis[-1]), torch.zeros_like(size)
         whole = new.norm()

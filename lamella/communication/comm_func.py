@@ -15,7 +15,7 @@ from ..core import context
 from ..core.dtype import to_raw
 from ..core.errors import describe
 from ..core.require import of_type
-from ..tensors.inplace import in_place
+from ..tensors.inplace import in_place, repeats_elements
 from ..tensors.tensor import Tensor, wrap
 from . import exchange, messages, rules
 from .groups import HCCL_WORLD_COMM_GROUP, Group, group_of
@@ -57,7 +57,7 @@ def write_into(name: str, target: Any, value: torch.Tensor) -> None:
     if raw.shape != value.shape:
         raise ValueError(f"For '{name}', the result has shape {list(value.shape)}, but the Tensor "
                          f"that it is to be written into is {describe(target)}.")
-    if any(n > 1 and not stride for n, stride in zip(raw.shape, raw.stride(), strict=True)):
+    if repeats_elements(raw):
         raise ValueError(f"For '{name}', elements of the Tensor that the result is to be written "
                          f"into share memory, as 'broadcast_to' makes them. Give a copy of it.")
     in_place(target, lambda own: own.copy_(value))

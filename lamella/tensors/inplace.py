@@ -13,6 +13,13 @@ from ..core.state import state
 _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
 
+def repeats_elements(raw: torch.Tensor) -> bool:
+    """Whether elements of a tensor are one in memory, as `expand` makes them: it can't be written
+    to."""
+    return not raw.is_contiguous() and any(
+        n > 1 and not step for n, step in zip(raw.shape, raw.stride(), strict=True))
+
+
 def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
 

@@ -295,6 +295,12 @@ def test_derivatives_of_many_that_take_no_step():
         assert np.isfinite(wanted).all(1).tolist() == [False, True, False, True]
 
 
+def derivative_of(fn, order):
+    """The gradient, or that of its square."""
+    gradient = ms.grad(fn)
+    return gradient if order == 1 else ms.grad(lambda a: (gradient(a) ** 2).sum())
+
+
 @finds_loops
 @pytest.mark.parametrize("fn", [of_no_step, of_no_step_of_while_loop, of_no_step_that_replaces,
                                 of_no_inner_step, of_no_way,
@@ -302,10 +308,7 @@ def test_derivatives_of_many_that_take_no_step():
 @pytest.mark.parametrize("order", [1, 2])
 def test_what_no_step_takes_from_outside_has_no_gradient(fn, order):
     """The root of 0 has no derivative; it is used where there is a step, and else not."""
-    derivative = ms.grad(fn)
-    if order == 2:
-        first_order = derivative
-        derivative = ms.grad(lambda a: (first_order(a) ** 2).sum())
+    derivative = derivative_of(fn, order)
     compiled, numbers = Compiled(derivative), []
     for scale in (0.4, 0.6, 0.8, 0.5, 3.2, 0.7, 3.1):  # the two large ones take none
         a = values(0) * 0 + Tensor([scale, scale * 0.7, scale * 0.5, scale * 0.2])
@@ -395,10 +398,7 @@ def after_a_loop_that_passes_it_on(a):
     after_a_loop_that_passes_it_on], ids=lambda fn: fn.__name__)
 def test_what_steps_pass_on_but_never_use_has_no_gradient(fn, order):
     """With few steps, a chain of carried values ends before the root of 0 is used."""
-    derivative = ms.grad(fn)
-    if order == 2:
-        first_order = derivative
-        derivative = ms.grad(lambda a: (first_order(a) ** 2).sum())
+    derivative = derivative_of(fn, order)
     compiled, numbers = Compiled(derivative), []
     for scale in (0.4, 1.6, 3.2, 0.6, 1.7, 3.1):  # five steps or more, two, or one
         a = Tensor(np.array([1, 0.7, 0.5, 0.2], np.float32) * scale)
