@@ -10,8 +10,6 @@ import torch
 
 from ...core.forking import Lock
 from ..guards.reachable import Reachable
-from ..tracing.changes import Snapshot
-from ..tracing.given import Given
 from ..tracing.refusals import CannotTrace
 from ..tracing.symbolic import Observed, Symbolic, record
 from .profile import Profile
@@ -179,12 +177,7 @@ def symbolic_replay(fn: Any, args: tuple, kwargs: dict, reach: Reachable,
     Raises:
         CannotTrace: if there can't be one.
     """
-    before, given = Snapshot(reach), Given((args, kwargs))
-    try:
-        trace = record(fn, args, kwargs, reach, symbolic, before)
-    finally:
-        before.restore()
-        given.restore()
+    trace = record(fn, args, kwargs, reach, symbolic)
     replay = kind(trace, inputs, "O0", symbolic.sizes())
     replay.kind = kind_of(symbolic.observed.values)
     if replay.inputs.changes_arguments:

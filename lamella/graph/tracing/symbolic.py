@@ -8,21 +8,27 @@ symbols; the graph holds for all sizes that meet the guards.
 from __future__ import annotations
 
 import importlib
+import logging
 import math
 import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from torch.fx import Node
 from torch.utils._mode_utils import no_dispatch
 
+from ...autodiff.level import batching
 from ...core.structures import container_leaves as leaves
+from ...core.wrappers import functorch
 from ...machine import background
 from ..guards.reachable import Reachable
+from ..ir.operations import Effects
 from ..ir.shapes import ShapeGuard
+from .asked_sizes import AskedSizes, told
 from .changes import Snapshot
 from .effects import DeferredCall
 from .given import Given
@@ -31,6 +37,9 @@ from .refusals import CannotTrace, Cause
 from .run import run_traced
 from .trace import HeldTensor, Trace
 
+# what rules in C++ ask of a tensor
+_ASKED = {torch.ops.aten.size.default: torch.Tensor.size,
+          torch.ops.aten.stride.default: torch.Tensor.stride}
 LEAST = 2  # many operations treat sizes 0 and 1 as special cases
 
 
@@ -93,9 +102,10 @@ class Symbolic:
     Args:
         varying: for each of the arguments' Tensors, the dimensions whose size is a symbol.
         observed: what an earlier run observed, which this one assumes; the graph guards it.
+        run: 1 for a second run like another one, see `asked_sizes`.
     """
 
-    def __init__(self, varying: list[set[int]], observed: Observed | None = None):
+    def __init__(self, varying: list[set[int]], observed: Observed | None = None, run: int = 0):
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -106,7 +116,12 @@ class Symbolic:
         self.results: list[torch.Tensor] = []  # with data-dependent shapes
         self.guards: list[ShapeGuard] = []  # on these
         self.observed = observed or Observed([], [])
+        self.asked = AskedSizes(run)
         self._next = 0
+
+    def again(self) -> Symbolic:
+        """The fake tensors and symbols of a second run like this."""
+        return Symbolic(self.varying, self.observed, run=1)
 
     def argument(self, raw: torch.Tensor) -> torch.Tensor:
         """A fake tensor for the next argument, with symbols for the sizes that vary."""
@@ -200,6 +215,14 @@ class Symbolic:
             guard.holds = holds
         return lambda tensors: all(raw.is_contiguous() for raw in tensors) and met[0](tensors)
 
+    def said(self, trace: Trace) -> list[str]:
+        """What a run has recorded, for a comparison with another."""
+        assert trace.outcome is not None
+        guards = [str(guard.expr) for guard in self.environment.guards]
+        return [*told(trace.recorder.graph), *guards,
+                *[self.text(value) for value in leaves(trace.outcome.out_tree)
+                  if isinstance(value, (int, float, torch.SymInt, torch.SymFloat))]]
+
     def _varying_results(self) -> list[set[int]]:
         return [dims for several in self.observed.varying[:self._next] for dims in several]
 
@@ -234,6 +257,20 @@ class SymbolicRecorder(Recorder):
         self._values: dict[str, Node] = {}
         super().__init__(inputs)
 
+    def _dispatched(self, func: Any, known: Effects, types: Any, args: Any, kwargs: dict) -> Any:
+        asked = self.symbolic.asked
+        if func in _ASKED and batching():
+            return tuple([asked.number(size, self.symbolic.text(size))
+                          for size in _ASKED[func](args[0])])
+        if asked:
+            args, kwargs = asked.symbolic(args), asked.symbolic(kwargs)
+        return super()._dispatched(func, known, types, args, kwargs)
+
+    def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
+        if func is torch.ops.aten.constant_pad_nd.default:  # which asks for numbers itself
+            call = torch._refs.constant_pad_nd  # type: ignore[attr-defined]
+        return super()._run(func, args, kwargs, call)
+
     def _results_of(self, func: Any) -> Any:
         return lambda *args, **kwargs: (
             self.symbolic.result()[0] if len(func._schema.returns) == 1
@@ -256,6 +293,7 @@ class SymbolicRecorder(Recorder):
             if not symbols:
                 return eval(text, {"torch": torch})
             function = _function(", ".join(symbols), text, f"size_{len(self._values)}")
+            function.expression = text
             found = self._values[text] = self.graph.call_function(
                 function, tuple(symbols.values()))
         return found
@@ -327,14 +365,36 @@ class SymbolicTrace(Trace):
         self.deferred.append(DeferredCall(function, args, kwargs, keep))
 
 
-def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, symbolic: Symbolic,
-           before: Snapshot) -> Trace:
+def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, symbolic: Symbolic
+           ) -> Trace:
     """Run `fn` on fake tensors for its arguments; nothing real is computed or changed.
 
     Raises:
         CannotTrace: if no graph for several sizes can hold it.
     """
-    trace = run_traced(fn, args, kwargs, reach, symbolic, before)
+    try:
+        trace = _run(fn, args, kwargs, reach, symbolic)
+        if symbolic.asked:
+            again = symbolic.again()
+            if symbolic.said(trace) != again.said(_run(fn, args, kwargs, reach, again)):
+                raise CannotTrace(_COMPUTED)
+    except RuntimeError as error:
+        raise CannotTrace(_COMPUTED) if symbolic.asked else error from error
+    return trace
+
+
+_COMPUTED = "computes with a size that varies in a rule of PyTorch's"
+
+
+def _run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, symbolic: Symbolic
+         ) -> Trace:
+    before, given = Snapshot(reach), Given((args, kwargs))
+    try:
+        with _rules_alone():
+            trace = run_traced(fn, args, kwargs, reach, symbolic, before)
+    finally:
+        before.restore()
+        given.restore()
     names = {str(symbol) for symbol in symbolic.environment.var_to_range}
     assert trace.outcome is not None  # a refusal raises
     for value in leaves(trace.outcome.out_tree):
@@ -342,3 +402,18 @@ def record(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, 
                 isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
             raise CannotTrace("returns a comparison of sizes, or a size as text")
     return trace
+
+
+@contextmanager
+def _rules_alone() -> Iterator[None]:
+    """Without the loop over examples for what `vmap` has no rule for, and reports of fake tensors.
+    """
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    before = functorch._is_vmap_fallback_enabled(), logger.disabled
+    functorch._set_vmap_fallback_enabled(False)
+    logger.disabled = True  # what they raise is the reason why there is no such graph
+    try:
+        yield
+    finally:
+        functorch._set_vmap_fallback_enabled(before[0])
+        logger.disabled = before[1]

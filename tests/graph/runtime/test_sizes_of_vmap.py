@@ -88,3 +88,44 @@ def test_a_class_that_there_is_not():
         step(x, y)
     with pytest.raises(RuntimeError):
         step(x, y + 3)
+
+
+def _assigned(x):
+    y = x * 1
+    y[1:3] = x[3:5] * 2
+    return y
+
+
+PARTS = {
+    "slices": lambda x: [x[1:3], x[-3:], x[1::2], x[1] * x[4], x.reshape(2, 3)[..., 1:],
+                         ops.narrow(x, 0, 1, 3)],
+    "splits": lambda x: [ops.split(x, 2)[1], ops.split(x, [1, 3, 2])[1], ops.chunk(x, 3)[1]],
+    "pads": lambda x: [ops.pad(x, (1, 2)), ops.pad(x, (-1, 2), value=3.0), ops.roll(x, 1)],
+    "places": lambda x: [ops.index_select(x, 0, Tensor([0, 2, 2])),
+                         ops.gather_elements(x, 0, Tensor([1, 1, 0])),
+                         ops.diagonal(x.reshape(2, 3).T @ x.reshape(2, 3))],
+    "orders": lambda x: [ops.sort(x)[0][:2], ops.topk(x, 2)[0], ops.cumsum(x, 0)[1:]],
+    "changes": lambda x: [_assigned(x), ops.cat([x[1:], x[:2]]), ops.prod(x[2:])],
+    "levels": lambda x: [ms.grad(lambda y: (y[1:] ** 3).sum())(x)[2:],
+                         ms.vmap(lambda y: y[1:])(x.reshape(2, 3))],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_of_what_is_differentiated(name):
+    """The rules for their gradients ask for the number of examples; 6 is a length, too."""
+    each = ms.vmap(ms.grad(lambda x: sum((part ** 2).sum() for part in PARTS[name](x))))
+    check(each, [(x,) for x, _ in batches()[:5]])
+
+
+def test_parts_of_examples_along_another_axis():
+    each = ms.vmap(ms.grad(lambda x: (x[1:] * ops.pad(x, (0, -1))).sum()), 1, 1)
+    check(each, [(x.T.contiguous(),) for x, _ in batches()[:5]])
+
+
+def test_two_numbers_that_vary():
+    """Of examples and of the elements in each."""
+    each = ms.vmap(ms.grad(lambda x: (x[1:] * x[:-1]).sum()))
+    draw = np.random.default_rng(5)
+    check(each, [(Tensor(draw.standard_normal(shape).astype("float32")),)
+                 for shape in ((5, 4), (6, 7), (7, 9), (12, 3), (3, 12), (9, 9))])
