@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import random
@@ -28,6 +30,7 @@ import traceback
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple, TypeGuard
 
 import pytest
@@ -249,11 +252,55 @@ def run_all(changes: list[Mutation], folder: Path) -> None:
                    env=os.environ | {"PROBES": str(folder), "PYTHONPATH": str(ROOT)})
 
 
+def changed_code(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """The code that differs between two versions of a file, outer code first.
+
+    Examples:
+        >>> one, two = (compile(f"def f(): return {n}\\ndef g(): pass", "", "exec") for n in (1, 2))
+        >>> [(old.co_name, new.co_consts[-1]) for old, new in changed_code(one, two)][1:]
+        [('f', 2)]
+    """
+    if before != after:
+        yield before, after
+        inner = ([part for part in code.co_consts if isinstance(part, CodeType)]
+                 for code in (before, after))
+        for one, other in zip(*inner, strict=True):
+            yield from changed_code(one, other)
+
+
+def put_in_place(file: Path, before: str, after: str, imported: set[tuple[str, int, str]]) -> bool:
+    """Give the functions of an imported file their changed code; False if that isn't enough.
+
+    It isn't where the change runs on import, or functions with other code were made of it.
+
+    Args:
+        file: the file, of which `before` is the text.
+        imported: the functions that ran on import: their file, line and name.
+    """
+    name = str(file)
+    functions = [each for each in gc.get_objects() if type(each) is FunctionType
+                 and each.__code__.co_filename == name]
+    if not functions:  # nothing has imported it so far
+        return True
+    codes = dict(changed_code(*(compile(text, name, "exec", dont_inherit=True)
+                                for text in (before, after))))
+    places = {(name, code.co_firstlineno, code.co_name) for code in codes
+              if code.co_flags & inspect.CO_OPTIMIZED}  # a module's and a class's isn't
+    its = [each for each in functions if (
+        name, each.__code__.co_firstlineno, each.__code__.co_name) in places]
+    if not its or places & imported or any(each.__code__ not in codes for each in its):
+        return False
+    for each in its:
+        each.__code__ = codes[each.__code__]
+    return True
+
+
 class Copy:
     """A copy of the project, in which files are changed and tests run."""
 
     def __init__(self, folder: Path, limit: float, runs: Path):
         self.root, self.limit = folder / "copy", limit
+        self.imported: set[tuple[str, int, str]] = set()  # functions that ran on import
         self.by_line = lines_tests(runs)
         self.sound: set[str] = set()  # tests that pass without a change
         self.broken: set[str] = set()
@@ -263,8 +310,26 @@ class Copy:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
         subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
-        for name in ("numpy", "scipy.special", "torch"):  # once, for all runs
+        self._import()
+
+    def _import(self) -> None:
+        """Import the package from the copy, once for all runs."""
+        for name in ("numpy", "scipy.special", "torch._dynamo.source",
+                     "torch.fx.experimental.symbolic_shapes"):
             importlib.import_module(name)
+        os.environ |= {"PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
+        sys.path[:] = [str(self.root), *(path for path in sys.path if Path(path or ".") != ROOT)]
+        _forget()
+        sys.setprofile(self._ran)
+        try:
+            importlib.import_module("tests.conftest")
+        finally:
+            sys.setprofile(None)
+
+    def _ran(self, frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            code = frame.f_code
+            self.imported.add((code.co_filename, code.co_firstlineno, code.co_name))
 
     def noticed(self, change: Mutation) -> str:
         """The first test that fails with a change and passes without it, or '' if none does."""
@@ -295,7 +360,7 @@ class Copy:
         compiled = Path(importlib.util.cache_from_source(str(file)))
         compiled.unlink(missing_ok=True)  # Python compares times in seconds only
         try:
-            status, said = self._run(chosen)
+            status, said = self._run(chosen, change, source)
         finally:
             file.write_text(source, encoding="utf-8")
             compiled.unlink(missing_ok=True)
@@ -305,12 +370,14 @@ class Copy:
             return ""
         told = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines()
                 if line.startswith(("FAILED ", "ERROR "))]
+        if not told and not change:
+            raise RuntimeError(f"{chosen} can't be run:\n{said}")
         return told[0] if told else chosen[0]
 
-    def _run(self, chosen: list[str]) -> tuple[int, str]:
+    def _run(self, chosen: list[str], change: Mutation | None, source: str) -> tuple[int, str]:
         """The status of a run of tests, and what it said; it ends after the limit.
 
-        The process is forked from this one, which has imported what doesn't change.
+        The process is forked from this one, which has imported the package without the change.
         """
         with tempfile.TemporaryFile("w+") as output:
             pid = os.fork()
@@ -320,6 +387,9 @@ class Copy:
                     os.setsid()
                     for number in (1, 2):
                         os.dup2(output.fileno(), number)
+                    if change and not put_in_place(self.root / change.path, source,
+                                                   change.of(source), self.imported):
+                        _forget()
                     status = self._tests(chosen)
                 except BaseException:
                     traceback.print_exc()
@@ -336,14 +406,16 @@ class Copy:
     def _tests(self, chosen: list[str]) -> int:
         """Run tests in this process, from the copy."""
         os.chdir(self.root)
-        os.environ |= {"PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
-        sys.path[:] = [str(self.root), *(path for path in sys.path if Path(path or ".") != ROOT)]
-        for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "lamella")]:
-            del sys.modules[name]
         status = pytest.main(["-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header",
                               "-rfE", *chosen, *(f"--deselect={name}" for name in self.broken)])
         sys.stdout.flush()
         return int(status)
+
+
+def _forget() -> None:
+    """Have the package and its tests imported anew."""
+    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "lamella")]:
+        del sys.modules[name]
 
 
 def drawn(count: int, seed: int, room: str) -> list[Mutation]:

@@ -10,7 +10,9 @@ import torch.distributed as dist
 import lamella as ms
 from lamella import communication, nn, ops
 from lamella.communication import comm_func, get_rank
-from lamella.communication.simulate import Costs, fitted_costs, simulate
+from lamella.communication.exchange import Exchange
+from lamella.communication.groups import Group
+from lamella.communication.simulate import Costs, Simulation, fitted_costs, simulate
 
 from ..worlds import ROOT
 
@@ -140,6 +142,46 @@ def test_messages_without_a_receiver():
     receives = False
     with pytest.raises(RuntimeError, match="process 0 sends 1 messages of 3 float32 elements that"):
         simulate(program, 2)
+
+    def waits():
+        communication.init()
+        if get_rank() == 1:
+            comm_func.irecv(ops.ones(3), 0)
+
+    with pytest.raises(RuntimeError, match="process 0 does not send 1 messages of 3 float32 "
+                                           "elements that process 1 waits for"):
+        simulate(waits, 2)
+    simulate(waits, 2, [1])  # the other one isn't run
+
+
+def made(*exchanges, size=4):
+    """A simulation of exchanges of rank 0: kinds and bytes."""
+    found, group = Simulation(size), Group("all", range(size))
+    found.exchanges[0] = [Exchange("f", kind, group, nbytes, "") for kind, nbytes in exchanges]
+    return found
+
+
+@pytest.mark.parametrize("size", [2, 4, 8])
+@pytest.mark.parametrize("kind, sent, steps", [  # of a ring, for a tensor of one byte
+    ("all_reduce", lambda n: 2 * (n - 1) / n, lambda n: 2 * (n - 1)),
+    ("all_gather", lambda n: n - 1, lambda n: n - 1),
+    ("reduce_scatter", lambda n: (n - 1) / n, lambda n: n - 1),
+    ("all_to_all", lambda n: (n - 1) / n, lambda n: n - 1),
+    ("broadcast", lambda n: 1, lambda n: n - 1), ("message", lambda n: 1, lambda n: 1)])
+def test_what_rings_send(size, kind, sent, steps):
+    found = made((kind, 24), (kind, 8), size=size)
+    assert found.sent() == pytest.approx({kind: 32 * sent(size)})
+    want = 2 * steps(size) * 0.5 + 32 * sent(size) / 16
+    assert found.predicted_seconds(Costs(0.5, 16)) == pytest.approx(want)
+
+
+def test_the_processes_that_are_run():
+    def program():
+        communication.init()
+
+    assert list(simulate(program, 16).exchanges) == list(range(16))
+    assert list(simulate(program, 17).exchanges) == [0, 1, 8, 16]
+    assert list(simulate(program, 4, [2, 3]).exchanges) == [2, 3]
 
 
 def test_a_prediction():

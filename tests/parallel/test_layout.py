@@ -1,12 +1,6 @@
 import pytest
 
 from lamella.parallel import Layout
-from lamella.parallel.search_settings import (
-    _set_multi_subgraphs,
-    get_cost_model_context,
-    reset_cost_model_context,
-    set_cost_model_context,
-)
 
 layout = Layout((2, 2, 2), ("dp", "sp", "mp"))
 
@@ -41,14 +35,3 @@ def test_a_layout_is_not_changed_by_a_call():
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
-
-
-def test_cost_model_settings_are_kept():
-    set_cost_model_context(costmodel_alpha=2.0)
-    _set_multi_subgraphs(True)
-    assert get_cost_model_context("costmodel_alpha") == 2.0
-    assert get_cost_model_context("multi_subgraphs") is True
-    reset_cost_model_context()
-    assert get_cost_model_context("costmodel_alpha") == 1.0
-    with pytest.raises(ValueError, match="'price' is not recognized"):
-        set_cost_model_context(price=1)

@@ -8,7 +8,6 @@ from lamella.communication import settings
 def fresh():
     yield
     ms.reset_auto_parallel_context()
-    ms.reset_algo_parameters()
 
 
 @pytest.mark.parametrize("key, value", [
@@ -86,20 +85,3 @@ def test_wrong_settings_change_nothing(given, kind, text):
 def test_returned_settings_are_copies():
     ms.get_auto_parallel_context("all_reduce_fusion_config").append(1)
     assert ms.get_auto_parallel_context("all_reduce_fusion_config") == []
-
-
-def test_parameters_of_the_search():
-    ms.set_algo_parameters(fully_use_devices=True)
-    assert ms.get_algo_parameters("fully_use_devices")
-    ms.reset_algo_parameters()
-    assert not ms.get_algo_parameters("fully_use_devices")
-    with pytest.raises(ValueError, match="'x' is not recognized"):
-        ms.set_algo_parameters(x=1)
-    with pytest.raises(TypeError, match="must be <class 'bool'>"):
-        ms.set_algo_parameters(fully_use_devices=3)
-
-
-def test_there_is_no_parameter_server():
-    assert ms.get_ps_context("enable_ps") is False
-    with pytest.raises(RuntimeError, match="no parameter server"):
-        ms.set_ps_context(enable_ps=True)
