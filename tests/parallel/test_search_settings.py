@@ -1,4 +1,4 @@
-"""Settings that have no effect here: their defaults are those of MindSpore 2.10, by its functions."""
+"""Settings that have no effect here; their defaults are those of MindSpore 2.10."""
 
 import pytest
 

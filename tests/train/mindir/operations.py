@@ -162,6 +162,27 @@ SHAPES: dict[str, Case] = {
     "diagonal.default": Case(lambda x: [torch.diagonal(x, 0, 0, 1), torch.diagonal(x, 1, 2, 1)],
                              (floats(3, 4, 4),)),
     "tril": Case(lambda x: [torch.tril(x), torch.triu(x, 1)], (floats(4, 5),)),
+    "dimensions from the last": Case(lambda x, y: [
+        aten.unsqueeze(x, -3), x[..., -3:-1], x[:, -20:, 1:4:2], aten.select.int(x, -1, -2),
+        torch.cat([x, torch.zeros(0), y], -2), *torch.split(x, [1, 3], -1), *torch.unbind(y, -2),
+        torch.flip(x, [-2]), aten.squeeze.dim(y, -2), aten.squeeze.dims(y, [-2, 0]),
+        aten.permute(x, [-1, 0, 1])], (floats(2, 3, 4), floats(2, 1, 4))),
+    "more dimensions": Case(lambda x, y: [
+        x.repeat(2, 1, 3, 1), aten.expand(y, [4, -1, 5]), aten.expand(x, [2, 2, 3]),
+        aten.diagonal(x.unsqueeze(0).repeat(3, 1, 1), -1, 1, 0), torch.diagonal(x, -1),
+        torch.tril(x, -1), torch.triu(x, -1)], (floats(2, 3), floats(3, 1))),
+    "a tensor of rank 0": Case(lambda x: [
+        aten.view(x, [1, 1]), aten.expand(x, [2, 3]), aten.unsqueeze(x, 0), aten.squeeze.dim(x, 0),
+        aten.full_like(x, 3)], (np.float32(1.5),)),
+    "constants": Case(lambda x: [
+        x + aten.full([64, 64], 2.0)[0, :3], aten.full([4097], 1.5),
+        aten.full([2, 3], 7, dtype=torch.int32), aten.full_like(x, 2, dtype=torch.int64),
+        x + aten.arange.start_step(0.5, 2.0, 0.5), aten.arange.start_step(7, 1, -2)],
+        (floats(3),)),
+    "pads of some sides": Case(lambda x: [
+        aten.constant_pad_nd(x, [0, 2]), aten.constant_pad_nd(x, [0, 0, 1, 0], -1.0),
+        aten.constant_pad_nd(x, [1, 0, 0, 2, 3, 0], 2.0), aten.constant_pad_nd(x, [0, 0]),
+        aten.reflection_pad2d(x, [2, 0, 0, 1])], (floats(2, 3, 4),)),
 }
 
 REDUCTIONS: dict[str, Case] = {
@@ -192,6 +213,19 @@ REDUCTIONS: dict[str, Case] = {
     "topk.default": Case(lambda x: [*torch.topk(x, 2), *torch.topk(x, 2, largest=False)],
                          (floats(3, 4),)),
     "logsumexp": Case(lambda x: torch.logsumexp(x, 1), (floats(3, 4),)),
+    "reductions from the last dimension": Case(lambda x, b: [
+        x.prod(-2), x.prod(0, True), x.cumsum(-2), x.cumprod(-1), x.argmax(-2), x.argmin(-1, True),
+        *torch.max(x, -2), *torch.min(x, -1, True), b.any(-2), b.all(-1, True), x.softmax(-2),
+        x.log_softmax(0), *torch.sort(x, -2), x.var(-1), x.var((0, -1), correction=2),
+        x.mean((-1, 0)), x.amin(-2, True), *torch.topk(x, 1, -1)],
+        (floats(2, 3, 4), bools(2, 3, 4))),
+    "reductions of a tensor of rank 0": Case(lambda x, b: [
+        x.sum(), x.mean(), x.amax(), x.prod(), b.any(), b.all(), b.sum()],
+        (np.float32(1.5), np.array(True))),
+    "reductions of another type": Case(lambda x, b: [
+        x.sum(), x.sum(1, dtype=torch.float32), x.prod(), b.prod(0), b.cumsum(0), x.any(), x.all(0),
+        x.mean(0, dtype=torch.float64), x.softmax(0, dtype=torch.float32)],
+        (whole(5, 2, 3, low=-2, kind=np.int32), bools(4))),
     "mm.default": Case(lambda x, y: [x @ y, y.T @ x.T], (floats(2, 3), floats(3, 4))),
     "bmm.default": Case(lambda x, y: [torch.bmm(x, y), torch.bmm(x, y.mT.contiguous().mT)],
                         (floats(2, 2, 3), floats(2, 3, 4))),
@@ -218,6 +252,22 @@ INDEXING: dict[str, Case] = {
                           (floats(2, 5), np.array([[0, 3], [4, 1]]))),
     "scatter_add.default": Case(lambda x, i, y: torch.scatter_add(x, 1, i, y),
                                 (floats(2, 5), np.array([[0, 0], [4, 1]]), floats(2, 2))),
+}
+
+INDEXING |= {
+    "indices of several dimensions": Case(lambda x, i, j, k: [
+        x[i, j, k], x[i, j], x[:, :, k], x[i[:, None], j], x[i.int()], x[2, j]],
+        (floats(4, 5, 2), whole(4, 3, low=-4), whole(5, 3, low=-5), whole(2, 3, low=-2))),
+    "other dimensions": Case(lambda x, i, y: [
+        torch.index_select(x, -1, i[0]), torch.index_select(x, 0, i[1]), torch.gather(x, 0, i),
+        torch.gather(x, -1, i), torch.scatter(x, 0, i, y), torch.scatter(x, -1, i, 1.5),
+        torch.scatter_add(x, 0, i, y)], (floats(3, 3), np.array([[0, 2, 1], [1, 0, 2]]),
+                                         floats(2, 3))),
+    "new elements": Case(lambda x, i, j, y, m: [
+        torch.index_put(x, (i, j), y), torch.index_put(x, (i, j), y[0], accumulate=True),
+        torch.index_put(x, (i,), y[:1]), torch.index_put(x, (m,), y.sum()),
+        torch.index_put(x, (x > 0,), y.sum(), accumulate=False)],
+        (floats(4, 3, 2), np.array([0, -1, 2]), np.array([1, 1, -3]), floats(3, 2), bools(4))),
 }
 
 _channels = (floats(4), floats(4), floats(4), between(0.5, 2, 4))
@@ -256,6 +306,52 @@ LAYERS: dict[str, Case] = {
     "_native_batch_norm_legit.no_stats": Case(
         lambda x, w, b: aten._native_batch_norm_legit.no_stats(x, w, b, True, 0.1, 1e-5),
         (floats(2, 4, 3, 3), floats(4), floats(4))),
+    "windows that differ by dimension": Case(
+        lambda x: [torch.max_pool2d(x, (2, 3), (1, 2), (1, 0)),
+                   torch.max_pool2d(x, (3, 2), (2, 1), (0, 1), 1, True),
+                   aten.avg_pool2d(x, [2, 3]), aten.avg_pool2d(x, [3, 2], [1, 2], [0, 1]),
+                   aten.avg_pool2d(x, [2, 3], [2, 1], [1, 0], True, False),
+                   aten.avg_pool2d(x, [2, 3], [2, 3], [1, 1], True, True),
+                   aten.avg_pool2d(x, [2, 3], [1, 2], [0, 1], False, True, 5),
+                   aten._adaptive_avg_pool2d(x, [2, 5])], (floats(2, 3, 9, 8),)),
+    "windows of rows": Case(
+        lambda x: [aten.avg_pool1d(x, [3], [1], [1], False, False),
+                   aten.avg_pool1d(x, [3], [2], [0], True),
+                   aten.avg_pool1d(x, [2], [3], [1], True, False)], (floats(2, 3, 10),)),
+    "convolutions that differ by dimension": Case(
+        lambda x, w, b, t: [torch.conv2d(x, w, b, (2, 1), (1, 2), (1, 3), 2),
+                            torch.conv2d(x, w, None, (1, 3), (0, 1), (2, 1), 2),
+                            torch.conv_transpose2d(x, t, b, (2, 3), (1, 2), (1, 2)),
+                            torch.conv_transpose2d(x, t, None, (1, 2), (0, 1), dilation=(2, 1))],
+        (floats(2, 4, 9, 8), floats(6, 2, 3, 2), floats(6), floats(4, 6, 3, 4))),
+    "convolutions of rows and volumes": Case(
+        lambda x, w, y, v, b: [torch.conv1d(x, w, b, 3, 2, 2, 2), torch.conv1d(x, w, groups=2),
+                               torch.conv3d(y, v, b, (1, 2, 1), (0, 1, 2), (1, 1, 2))],
+        (floats(2, 4, 12), floats(4, 2, 3), floats(1, 2, 4, 6, 5), floats(4, 2, 3, 2, 2),
+         floats(4))),
+    "statistics without weights": Case(
+        lambda x, y, z, m, v, w: [
+            *(torch.batch_norm(each, None, None, m, v, False, 0.1, 0.5, False)
+              for each in (x, y, z)), torch.batch_norm(z, w, None, m, v, False, 0.1, 0.5, False),
+            *aten._native_batch_norm_legit.no_stats(z, None, None, True, 0.1, 0.5),
+            *aten._native_batch_norm_legit.no_stats(y, w, m, True, 0.1, 0.5)],
+        (floats(2, 4, 3, 2), floats(3, 4), floats(2, 4, 5), floats(4), between(0.5, 2, 4),
+         floats(4))),
+    "normalized with a large number added": Case(
+        lambda x, w: [torch.layer_norm(x, [3, 2], w, None, 0.5), torch.layer_norm(x, [2], eps=0.5),
+                      torch.group_norm(x, 4, eps=0.5), torch.group_norm(x, 1)],
+        (floats(2, 4, 3, 2), floats(3, 2))),
+    "sizes that differ by dimension": Case(
+        lambda x, g: [aten.upsample_nearest2d.vec(x, [7, 3], None),
+                      aten.upsample_bilinear2d.vec(x, None, False, [0.5, 3.0]),
+                      aten.grid_sampler_2d(x, g, 0, 2, True),
+                      aten.grid_sampler_2d(x, g, 1, 0, False)],
+        (floats(2, 3, 4, 5), between(-1.3, 1.3, 2, 4, 3, 2))),
+    "attention of different lengths": Case(
+        lambda q, k, v, m: [torch.nn.functional.scaled_dot_product_attention(q, k, v),
+                            torch.nn.functional.scaled_dot_product_attention(q, k, v, m,
+                                                                             scale=0.3)],
+        (floats(2, 2, 4, 3), floats(2, 2, 5, 3), floats(2, 2, 5, 3), floats(4, 5))),
     "native_layer_norm.default": Case(
         lambda x, w, b: [torch.layer_norm(x, [4], w, b), torch.layer_norm(x, [3, 4])],
         (floats(2, 3, 4), floats(4), floats(4))),

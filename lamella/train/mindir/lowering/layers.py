@@ -27,8 +27,11 @@ def convolution(graph: Builder, raw: Any, x: Value, weight: Value, bias: Value |
     given: dict[str, Any] = {
         "kernel_size": tuple(weight.shape[2:]), "mode": 1, "pad_mode": "pad", "pad": pads,
         "pad_list": pads, "group": groups, "groups": groups}
-    more = ("strides", "dilations") if rank == 3 else ("stride", "dilation")
-    given |= {more[0]: (1, 1, *stride), more[1]: (1, 1, *dilation)}
+    if rank == 3:  # by both names, as MindSpore writes them
+        given |= {"stride": tuple(stride), "strides": (1, 1, *stride),
+                  "dilation": tuple(dilation), "dilations": (1, 1, *dilation)}
+    else:
+        given |= {"stride": (1, 1, *stride), "dilation": (1, 1, *dilation)}
     if transposed:
         found = _transposed(graph, raw, x, weight, given, output_padding)
     else:
