@@ -49,17 +49,17 @@ def test_buckets_are_sent_in_their_order(size, divisor):
         order = [0, 1, 2]
         random.Random(len(found)).shuffle(order)
         for place in order:
-            part = reduction.ready(place, given[place])
-            assert part.shape == given[place].shape
-            assert torch.equal(part, given[place] / divisor)  # its sum will be in this memory
+            part = reduction.ready(place, raws[place])
+            assert part is not None and part.shape == raws[place].shape
+            assert torch.equal(part, raws[place] / divisor)  # its sum will be in this memory
         assert reduction.ready(3, raws[3]) is None and len(reduction.sums) == 0
-        reduction.ready(4, given[4])
+        reduction.ready(4, raws[4])
         assert len(reduction.sums) == 3
         sums = reduction.finish([*raws[:3], raws[3], raws[4]])
         assert sums[3] is raws[3]
         assert [each.dtype for each in sums] == kinds
         late = Reduction("test", given, group_of(None, "test"), divisor)
-        late.ready(2, given[2])
+        late.ready(2, raws[2])
         assert len(late.sums) == 0  # the one before it isn't full
         found.append((sums, late.finish(raws)))
 

@@ -52,7 +52,7 @@ def test_ranks_in_a_group_and_in_the_world():
                 call()
         for wrong in (True, 1.0):
             with pytest.raises(TypeError, match="must be type of int"):
-                communication.get_world_rank_from_group_rank("some", wrong)
+                communication.get_world_rank_from_group_rank("some", wrong)  # type: ignore
         return (communication.get_process_group_ranks("some"),
                 [communication.get_world_rank_from_group_rank("some", i) for i in range(3)],
                 [communication.get_group_rank_from_world_rank(r, "some") for r in (1, 4, 5)])

@@ -1,6 +1,7 @@
 """Slices of Parameters along several axes of a mesh, against NumPy's."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_slices(lengths, placements, arrangement):
         found = slices.part(torch.from_numpy(whole))
         assert np.array_equal(found, want) and found.is_contiguous()
         assert np.array_equal(slices.scattered(torch.from_numpy(whole)), want)
-        weight = SimpleNamespace(_data=found)
+        weight: Any = SimpleNamespace(_data=found)
         by_part = torch.ones(found.shape, dtype=found.dtype)
         assert np.array_equal(slices.reduced(
             [weight, weight], [by_part, torch.from_numpy(whole)], None)[1], want)

@@ -173,7 +173,7 @@ SHAPES: dict[str, Case] = {
         torch.tril(x, -1), torch.triu(x, -1)], (floats(2, 3), floats(3, 1))),
     "a tensor of rank 0": Case(lambda x: [
         aten.view(x, [1, 1]), aten.expand(x, [2, 3]), aten.unsqueeze(x, 0), aten.squeeze.dim(x, 0),
-        aten.full_like(x, 3)], (np.float32(1.5),)),
+        aten.full_like(x, 3)], (np.array(1.5, np.float32),)),
     "constants": Case(lambda x: [
         x + aten.full([64, 64], 2.0)[0, :3], aten.full([4097], 1.5),
         aten.full([2, 3], 7, dtype=torch.int32), aten.full_like(x, 2, dtype=torch.int64),
@@ -221,7 +221,7 @@ REDUCTIONS: dict[str, Case] = {
         (floats(2, 3, 4), bools(2, 3, 4))),
     "reductions of a tensor of rank 0": Case(lambda x, b: [
         x.sum(), x.mean(), x.amax(), x.prod(), b.any(), b.all(), b.sum()],
-        (np.float32(1.5), np.array(True))),
+        (np.array(1.5, np.float32), np.array(True))),
     "reductions of another type": Case(lambda x, b: [
         x.sum(), x.sum(1, dtype=torch.float32), x.prod(), b.prod(0), b.cumsum(0), x.any(), x.all(0),
         x.mean(0, dtype=torch.float64), x.softmax(0, dtype=torch.float32)],
