@@ -148,3 +148,22 @@ def test_groups_of_experts():
     for row, group in np.ndindex(3, 2):
         want[row, best[row, group]] = given.reshape(3, 4, 2)[row, best[row, group]]
     np.testing.assert_array_equal(token.asnumpy(), want.reshape(3, 8))
+
+
+@pytest.mark.parametrize("number, k, inner", [(4, 1, 2), (2, 1, 3), (2, 2, 4), (8, 3, 1)])
+def test_groups_count_by_the_sum_of_their_best(number, k, inner):
+    given = RNG.random((3, 8)).astype(np.float32)
+    token = ms.Parameter(Tensor(given), name="token")
+    ops.GroupTopk()(token, ops.arange(8), number, k, inner)
+    groups = given.reshape(3, number, -1)
+    best = np.argsort(-np.sort(groups)[..., -inner:].sum(-1), 1)[:, :k]
+    want = np.zeros_like(groups)
+    np.put_along_axis(want, best[..., None], np.take_along_axis(groups, best[..., None], 1), 1)
+    np.testing.assert_array_equal(token.asnumpy(), want.reshape(3, 8))
+
+
+@pytest.mark.parametrize("number, k, inner", [
+    (0, 1, 1), (3, 1, 1), (4, 0, 1), (4, 5, 1), (4, 1, 0), (4, 1, 3), (2, 1, 5)])
+def test_numbers_of_groups_that_there_are_not(number, k, inner):
+    with pytest.raises(ValueError, match=f"'group_num' must divide the 8 .* {number}, {k} and "):
+        ops.GroupTopk()(Tensor(np.ones((3, 8), np.float32)), ops.arange(8), number, k, inner)

@@ -108,6 +108,42 @@ def test_jieba_and_sentencepiece(tmp_path):
     assert numbers.dtype == np.int32 and len(numbers) == len(pieces)
 
 
+@pytest.mark.parametrize("mode", list(T.JiebaMode))
+def test_modes_of_jieba(mode, tmp_path):
+    jieba = pytest.importorskip("jieba")
+    jieba.setLogLevel(60)
+    path = tmp_path / "dict.utf8"
+    path.write_text("他 900 r\n来到 200 v\n了 800 u\n大厦 50 n\n", encoding="utf-8")
+    text = "他来到了网易杭研大厦"
+    plain = jieba.Tokenizer(str(path))
+    want = {T.JiebaMode.MP: lambda: plain.cut(text, HMM=False),
+            T.JiebaMode.MIX: lambda: plain.cut(text, HMM=True),
+            T.JiebaMode.HMM: lambda: jieba.finalseg.cut(text)}[mode]()
+    words, begin, end = T.JiebaTokenizer(str(path), str(path), mode, True)(text)
+    assert words.tolist() == list(want)
+    sizes = [len(word.encode()) for word in words.tolist()]
+    assert end.tolist() == np.cumsum(sizes).tolist()
+    assert begin.tolist() == [0, *end.tolist()[:-1]]
+
+
+def test_words_added_to_jieba(tmp_path):
+    pytest.importorskip("jieba")
+    path = tmp_path / "dict.utf8"
+    path.write_text("今天 100 n\n真 50 d\n好 50 a\n", encoding="utf-8")
+    (tmp_path / "more.txt").write_text("真好 10000\n\n好真 20000 n\n", encoding="utf-8")
+    for given in ({"真好": 10000, "好真": 20000}, str(tmp_path / "more.txt")):
+        cut = T.JiebaTokenizer(str(path), str(path), T.JiebaMode.MP)
+        assert cut("今天真好好真").tolist() == ["今天", "真", "好", "好", "真"]
+        cut.add_dict(given)
+        assert cut("今天真好好真").tolist() == ["今天", "真好", "好真"]
+    with pytest.raises(TypeError, match="'user_dict' must be a dict or a path"):
+        cut.add_dict(3)
+    for word, freq in (("", 1), (3, 1), ("好", -1), ("好", True), ("好", 1.0)):
+        with pytest.raises(ValueError, match="For 'add_word'"):
+            cut.add_word(word, freq)
+    cut.add_word("好好", 0)
+
+
 @pytest.mark.parametrize("call, error, message", [
     (lambda: T.Lookup(VOCAB)(["qq"]), RuntimeError, "token: \"qq\" doesn't exist in vocab"),
     (lambda: T.Lookup({}), TypeError, "'vocab' must be a Vocab, but got dict"),

@@ -1,0 +1,76 @@
+"""Limits on recordings: how often each kind of call counts."""
+
+import pytest
+
+import lamella as ms
+from lamella import Tensor
+from lamella.graph.runtime import limits
+
+
+def function(x, mode, *, scale=1):
+    return x
+
+
+@pytest.fixture
+def its():
+    return limits.Limits(function)
+
+
+def test_runs_that_raise(its):
+    args, others = (Tensor([1.0]), 1), (Tensor([1.0]), "t")
+    assert its.may_record(args, {})
+    for _ in range(limits.MOST_RAISED):
+        assert its.may_record(args, {})
+        its.raised(args, {})
+    assert not its.may_record(args, {}) and its.may_record(others, {})
+    its.succeeded(others, {})
+    assert not its.may_record(args, {})
+    its.succeeded(args, {})
+    assert its.may_record(args, {})
+
+
+def test_a_function_that_raises_once_is_still_recorded():
+    fails = [True]
+
+    @ms.jit
+    def step(x):
+        if fails.pop():
+            raise ValueError("mine")
+        return x * 2
+
+    fails[:] = [False, True]
+    with pytest.raises(ValueError, match="mine"):
+        step(Tensor([1.0]))
+    assert step(Tensor([1.0])).tolist() == [2.0] and fails == []
+
+
+def test_objects_that_differ_each_time(its):
+    x = Tensor([1.0])
+    for number in range(limits.MOST_OBJECTS):
+        assert its.admits((x, f"t{number}"), {})
+        its.note((x, f"t{number}"), {})
+    assert not its.admits((x, "another"), {}) and its.admits((x, "t3"), {})
+    assert its.admits((x, 1), {})
+    assert "its argument 'mode' had" in its.refusal((x, "another"), {})
+
+
+def test_kinds_of_calls_that_are_told_apart(its):
+    for number in range(limits.MOST_OUTLINES + 1):
+        its.note((Tensor([1.0]), tuple(range(number))), {})
+    assert len(its._kinds) <= limits.MOST_OUTLINES
+
+
+def test_names_of_arguments(its):
+    args, kwargs = (Tensor([1.0]), "a"), {"scale": 2}
+    assert its._names(args, kwargs) == ["x", "mode", "scale"]
+    assert limits.Limits(lambda *rest: None)._names((1, 2), {}) == ["rest", "rest"]
+    assert its._names((1, 2, 3), {}) == ["0", "1", "2"]  # too many
+    assert its._listed(["a"]) == "argument 'a'"
+    assert its._listed(["a", "b"]) == "arguments 'a' and 'b'"
+
+
+def test_arguments_that_cannot_be_compared(its):
+    nested = []
+    nested.append(nested)
+    text = its.without_key((Tensor([1.0]), nested), {}, RecursionError())
+    assert text == "its argument 'mode' contains itself, or is nested too deeply"
