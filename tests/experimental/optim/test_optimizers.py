@@ -182,3 +182,43 @@ def test_what_does_not_fit_is_refused():
         optim.lr_scheduler.LambdaLR(new(), [abs, abs])
     with pytest.raises(TypeError, match="'gamma' must be a float"):
         optim.lr_scheduler.ExponentialLR(new(), 1)
+
+
+_FROM_0 = ((0, 0.0, 1e-9, 7.0), (-1e-9, -1))
+_ABOVE_0 = ((1e-9, 7.0), (0, 0.0, -1e-9))
+_ANY = ((-5.0, 0, 5.0), ())
+_BETAS = (((0, 0.0), (0.99, 0.999)), ((0.9, 1.0), (1.0, 0.9), (-1e-9, 0.9), 0.9, (0.9,), (1, 2, 3)))
+
+
+@pytest.mark.parametrize("kind, ranges", [
+    (optim.SGD, {"lr": _FROM_0, "momentum": _FROM_0, "weight_decay": _FROM_0, "dampening": _ANY}),
+    (optim.ASGD, {"lr": _ABOVE_0, "weight_decay": _FROM_0, "lambd": _ANY, "alpha": _ANY,
+                  "t0": _ANY}),
+    (optim.Rprop, {"lr": _ABOVE_0, "etas": (((0.1, 1.1),), (
+        (0, 1.2), (1.0, 1.2), (0.5, 1.0), 0.5, (0.5,), (0.1, 1.2, 1.3)))}),
+    (optim.Adagrad, {"lr": _ABOVE_0, "eps": _ABOVE_0, "lr_decay": _FROM_0, "weight_decay": _FROM_0,
+                     "initial_accumulator_value": _FROM_0}),
+    (optim.Adadelta, {"lr": _ABOVE_0, "eps": _ABOVE_0, "weight_decay": _FROM_0,
+                      "rho": ((0, 1, 1.0), (-1e-9, 1.001))}),
+    (optim.RMSprop, {"lr": _ABOVE_0, "eps": _ABOVE_0, "alpha": _FROM_0, "weight_decay": _FROM_0,
+                     "momentum": _FROM_0}),
+    (optim.Adam, {"lr": _FROM_0, "eps": _FROM_0, "weight_decay": _FROM_0, "betas": _BETAS}),
+    (optim.AdamW, {"weight_decay": _FROM_0, "betas": _BETAS}),
+    (optim.Adamax, {"weight_decay": _FROM_0, "betas": _BETAS}),
+    (optim.NAdam, {"weight_decay": _FROM_0, "betas": _BETAS, "momentum_decay": _FROM_0}),
+    (optim.RAdam, {"weight_decay": _FROM_0, "betas": _BETAS}),
+    (optim.Muon, {"lr": _FROM_0, "weight_decay": _FROM_0, "momentum": _FROM_0, "eps": _FROM_0,
+                  "ns_steps": ((1, 5, 99), (0, 100, -1))})])
+def test_ranges_of_numbers(kind, ranges):
+    def made(**options):
+        return kind([ms.Parameter(ms.Tensor([[1.0, 2.0]]), name="w")], **{"lr": 0.1, **options})
+
+    for name, (inside, outside) in ranges.items():
+        for value in inside:
+            made(**{name: value})
+        for value in outside:
+            with pytest.raises(ValueError, match=f"For '{kind.__name__}', '{name}"):
+                made(**{name: value})
+        for value in (True, "1"):
+            with pytest.raises((TypeError, ValueError), match=f"For '{kind.__name__}', '{name}"):
+                made(**{name: value})
