@@ -278,16 +278,14 @@ def put_in_place(file: Path, before: str, after: str, imported: set[tuple[str, i
         imported: the functions that ran on import: their file, line and name.
     """
     name = str(file)
-    functions = [each for each in gc.get_objects() if type(each) is FunctionType
-                 and each.__code__.co_filename == name]
-    if not functions:  # nothing has imported it so far
-        return True
+    if not any(getattr(module, "__file__", None) == name for module in list(sys.modules.values())):
+        return True  # it will be imported with the change
     codes = dict(changed_code(*(compile(text, name, "exec", dont_inherit=True)
                                 for text in (before, after))))
     places = {(name, code.co_firstlineno, code.co_name) for code in codes
               if code.co_flags & inspect.CO_OPTIMIZED}  # a module's and a class's isn't
-    its = [each for each in functions if (
-        name, each.__code__.co_firstlineno, each.__code__.co_name) in places]
+    its = [each for each in gc.get_objects() if type(each) is FunctionType and (
+        each.__code__.co_filename, each.__code__.co_firstlineno, each.__code__.co_name) in places]
     if not its or places & imported or any(each.__code__ not in codes for each in its):
         return False
     for each in its:
