@@ -224,7 +224,7 @@ if __name__ == "__main__":
     # what tensors in parts and graphs with open sizes import: 900 modules, which take 2 s
     import torch._dynamo
     import torch.distributed.tensor
-    import torch.fx.experimental.symbolic_shapes
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401
 
     import lamella.commands.cli
     import lamella.communication
