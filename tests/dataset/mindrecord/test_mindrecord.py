@@ -256,3 +256,18 @@ def test_threads_open_a_file_once(written_by_mindspore):
         at_once(lambda _, file=file: file.row(0))
         assert [os.path.realpath(one) for one in opened.iterdir()].count(path) == 1
         file.close()
+
+
+def test_rows_after_the_files_are_written(tmp_path):
+    path = str(tmp_path / "a.mindrecord")
+    writer = mr.FileWriter(path)
+    writer.add_schema({"n": {"type": "int32"}}, "numbers")
+    writer.write_raw_data([{"n": 1}])
+    writer.commit()
+    with pytest.raises(RuntimeError, match="Not allowed to call `write_raw_data` on flushed"):
+        writer.write_raw_data([{"n": 2}])
+    more = mr.FileWriter.open_for_append(path)
+    more.write_raw_data([{"n": 3}])
+    more.commit()
+    with pytest.raises(RuntimeError, match="flushed"):
+        more.write_raw_data([{"n": 4}])
