@@ -7,20 +7,17 @@ differentiable itself, so derivatives of any order and in both modes follow.
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
-from ..core.cuts import program_frame
-from ..core.state import state
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .custom import in_structure, with_values
 from .forward import push as forward_push
-from .level import batching, watched
+from .krylov import Apply, cg, gmres
+from .level import watched
 from .node import Rule, attach
 from .pullback import vjp
 from .reverse import checked_weights
@@ -32,7 +29,6 @@ from .vmap import vmap
 Directions = Sequence[torch.Tensor | None]
 
 _DIRECT = 512  # unknowns up to which "auto" forms the matrix
-_RESTART = 64  # vectors of GMRES before it starts anew
 SOLVERS = ("auto", "direct", "cg", "gmres")
 
 
@@ -282,11 +278,9 @@ def _solved(matvec: Callable[[Any], Any], b: Any, solver: str, symmetric: bool) 
     right = torch.cat([p.reshape(-1) for p in parts])
     if solver == "auto":
         solver = ("direct" if right.numel() <= _DIRECT else "cg" if symmetric else "gmres")
-    x = {"direct": _direct, "cg": _cg, "gmres": _gmres}[solver](apply, right)
+    x = {"direct": _direct, "cg": cg, "gmres": gmres}[solver](apply, right)
     return in_structure(b, [p.reshape(s) for p, s in zip(x.split(sizes), shapes, strict=True)])
 
-
-Apply = Callable[[torch.Tensor], torch.Tensor]
 
 
 def _direct(apply: Apply, b: torch.Tensor) -> torch.Tensor:
@@ -294,95 +288,3 @@ def _direct(apply: Apply, b: torch.Tensor) -> torch.Tensor:
     units = wrap(torch.eye(b.numel(), dtype=b.dtype, device=b.device))
     columns = vmap(lambda unit: wrap(apply(unit._raw)), randomness="same")(units)._raw
     return torch.linalg.solve(columns.mT, b)
-
-
-def _tolerance(b: torch.Tensor) -> float:
-    return 1e-6 if b.dtype is not torch.float64 else 1e-12
-
-
-def _may_ask() -> bool:
-    """Whether steps may depend on numbers: not in a batch or a graph, which go on."""
-    return not batching() and state.trace is None
-
-
-def _is_small(residual: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether a residual is small beside b, where that may be asked."""
-    return _may_ask() and bool(residual.norm() <= _tolerance(b) * b.norm())
-
-
-def _ratio(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """a / b, zero where b is zero: a vector has been found exactly."""
-    return torch.where(b == 0, torch.zeros_like(a), a / torch.where(b == 0, torch.ones_like(b), b))
-
-
-def _cg(apply: Apply, b: torch.Tensor) -> torch.Tensor:
-    """Conjugate gradients (Hestenes and Stiefel, 1952), with at most two steps per unknown."""
-    x, rest = torch.zeros_like(b), b
-    along, square = rest, rest.dot(rest)
-    for _ in range(min(2 * b.numel(), 2000)):
-        if _is_small(rest, b):
-            break
-        image = apply(along)
-        step = _ratio(square, along.dot(image))
-        x, rest = x + step * along, rest - step * image
-        before, square = square, rest.dot(rest)
-        along = rest + _ratio(square, before) * along
-    else:
-        _check_end("cg", apply, x, b)
-    return x
-
-
-def _gmres(apply: Apply, b: torch.Tensor) -> torch.Tensor:
-    """GMRES (Saad and Schultz, 1986), restarted after 64 vectors, at most 20 times."""
-    x = torch.zeros_like(b)
-    count = min(_RESTART, b.numel())
-    for _ in range(max(1, min(20, math.ceil(4 * b.numel() / count)))):
-        rest = b - apply(x)
-        if _is_small(rest, b):
-            break
-        x = x + _krylov(apply, rest, b, count)
-    else:
-        _check_end("gmres", apply, x, b)
-    return x
-
-
-def _check_end(solver: str, apply: Apply, x: torch.Tensor, b: torch.Tensor) -> None:
-    """Warn of a solver that has stopped far from the solution, where that may be asked."""
-    if not _may_ask():
-        return
-    left, whole = float((b - apply(x)).norm()), float(b.norm())
-    if not left <= 1e-3 * whole:
-        frame = program_frame(direct=False)
-        place = ("lamella", 1) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-        warnings.warn_explicit(
-            f"For 'custom_linear_solve', the solver '{solver}' has stopped where the residual has "
-            f"the norm {left:.3g}, and 'b' {whole:.3g}: use 'direct' or a solver of your own.",
-            RuntimeWarning, *place)
-
-
-def _krylov(apply: Apply, rest: torch.Tensor, b: torch.Tensor, count: int) -> torch.Tensor:
-    """The best step for a residual among combinations of its images, with a basis of these.
-
-    The basis is Arnoldi's. Whether fewer vectors do is asked after each eighth.
-    """
-    size = rest.norm()
-    basis, columns = [_ratio(rest, size)], []
-    asks = _may_ask()
-    for made in range(1, count + 1):
-        new, parts = apply(basis[-1]), torch.zeros_like(size)
-        whole = new.norm()
-        for _ in range(2):  # twice is enough for orthogonal vectors
-            old = torch.stack(basis)
-            part = old @ new
-            new, parts = new - old.mT @ part, parts + part
-        columns.append(torch.cat([parts, new.norm().unsqueeze(0), parts.new_zeros(count - made)]))
-        ends = asks and bool(new.norm() <= 1e-7 * whole)
-        if ends or made == count or asks and made % 8 == 0:
-            # what the operator does, in the basis
-            within = torch.stack(columns, 1)[:made + 1]
-            wanted = torch.cat([size.unsqueeze(0), size.new_zeros(made)])
-            weights = torch.linalg.pinv(within) @ wanted
-            if ends or _is_small(wanted - within @ weights, b):
-                break
-        basis.append(_ratio(new, new.norm()))
-    return torch.stack(basis[:len(columns)], 1) @ weights

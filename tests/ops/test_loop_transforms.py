@@ -11,6 +11,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.autodiff.stop import no_grad
 
 RNG = np.random.default_rng(7)
 W = Tensor((RNG.standard_normal((3, 3)) * 0.5).astype("float32"))
@@ -268,3 +269,25 @@ def test_second_derivatives_are_those_of_differences():
     found = ms.jit(ms.hessian(f))(x)[0]
     wanted = (ms.grad(f)(x + step) - ms.grad(f)(x - step)) / 2e-5
     np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-5)
+
+
+DERIVATIVES = [lambda f: lambda x: ms.jvp(f, x, x), ms.hessian, ms.grad, lambda f: ms.grad(
+    lambda x: ms.vmap(lambda row: f(row[None]))(x).sum())]
+
+
+def limit(x):
+    """A step with a loop in it, which isn't one operation if the outer loop is differentiated."""
+    with no_grad():
+        return ms.while_loop(lambda s: (s * s).sum() > 0.1, lambda s: s * ms.fori_loop(
+            0, 20, lambda i, v: v * 0.9 + 0.01, ops.ones_like(s)), x)
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+def test_a_loop_through_which_nothing_flows_stays_one(derivative):
+    agrees(derivative(lambda x: (ops.sin(x) * limit(ops.stop_gradient(x))).sum()), CALLS, 150)
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+def test_what_no_step_has_changed_keeps_its_derivative(derivative):
+    """Also in a block where nothing is recorded; the last call takes no step."""
+    agrees(derivative(lambda x: (ops.sin(x) * limit(x)).sum()), [(X,), (X * 0.1,)], graphs=2)

@@ -24,6 +24,7 @@ from torch.autograd import forward_ad
 from ...autodiff.level import batching
 from ...core.dtype import is_inexact
 from ...core.state import state
+from ...core.wrappers import functorch
 from ..guards.reachable import Reachable
 from ..guards.search import reachable_from
 from ..ir.loop import Loop
@@ -76,6 +77,8 @@ def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
     if type(trace.recorder) not in (Recorder, BodyRecorder) or not all(
             map(_is_plain, (*loop.carried, *loop.stacks))):
         return None
+    if not torch.is_grad_enabled() and any(map(_has_derivative, loop.carried)):
+        return None  # it would keep it if no step changes it
     reach = reachable_from(*loop.program)
     if reach.limits.refused is not None or reach.limits.has_caches:
         return None
@@ -122,7 +125,9 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
 def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | None:
     """A loop inside of several transformations, or one that isn't the tape's."""
     level = state.level
-    derives = level is not None and (level.reverse or level.forward or level.transposing)
+    derives = level is not None and (level.reverse or level.forward or level.transposing) and (
+        torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
+        or trace.recorder.level is level)
     if derives and (level.journal is not None  # type: ignore[union-attr]
                     or _top_saved_tensors_default_hooks(False) is not None):
         return None  # what is kept is the program's choice
@@ -153,6 +158,17 @@ def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws]
 def _is_plain(raw: torch.Tensor) -> bool:
     return (type(raw) is torch.Tensor and raw.layout is torch.strided
             and not raw.is_conj() and not raw.is_neg())
+
+
+def _has_derivative(raw: torch.Tensor) -> bool:
+    """Whether a value that a block without derivatives takes has any."""
+    if forward_ad._current_level >= 0:
+        with forward_ad._set_fwd_grad_enabled(True):
+            if forward_ad.unpack_dual(raw).tangent is not None:
+                return True
+    while not raw.requires_grad and functorch.is_functorch_wrapped_tensor(raw):
+        raw = functorch.get_unwrapped(raw)
+    return raw.requires_grad
 
 
 def _may_be_taped() -> bool:
