@@ -1,4 +1,4 @@
-"""PyTorch's convolutions; those of float16 are computed in float32 on a CPU."""
+"""PyTorch's convolutions; on a CPU those of slow types are computed in float32 (`halves`)."""
 
 from __future__ import annotations
 

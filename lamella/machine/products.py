@@ -172,7 +172,8 @@ inner = in_float32(torch.inner, ROWS)
 tensordot = in_float32(torch.tensordot, ROWS)
 addmm, baddbmm, addbmm = (in_float32(kernel, ROWS, factor=1)
                           for kernel in (torch.addmm, torch.baddbmm, torch.addbmm))
-bilinear, cdist = in_float32(F.bilinear, ROWS), in_float32(torch.cdist)
+bilinear, cdist = (in_float32(F.bilinear, ROWS, lowered=False),
+                   in_float32(torch.cdist, lowered=False))
 _einsum = in_float32(lambda *operands, equation: torch.einsum(equation, *operands))
 
 

@@ -18,7 +18,7 @@ from .arguments import FLOATS, raw_of, require, typed
 
 __all__ = ["multi_scale_deformable_attn_function", "rotary_position_embedding"]
 
-_fused = in_float32(F.scaled_dot_product_attention)
+_fused = in_float32(F.scaled_dot_product_attention, forward=True)
 
 
 def scaled_dot_product(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import lamella as ms
 from lamella import mint, nn, ops
 from lamella.machine import convolutions
+from lamella.machine import halves as machine_halves
 
 RANDOM = np.random.default_rng(5)
 CASES = [  # kernel, input, weight, (stride, padding, ...)
@@ -52,13 +53,41 @@ def test_results_and_gradients_are_the_kernels_within_its_rounding(name, shape, 
         torch.testing.assert_close(given.double(), double, rtol=2**-11 + 1e-5, atol=1e-5)
 
 
-def test_other_types_are_left_alone():
+def test_other_types_are_left_alone(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16,)))
     for kind in (torch.float32, torch.float64, torch.bfloat16):
         x, w = (t.to(kind) for t in halves((1, 2, 5, 5), (3, 2, 3, 3)))
         assert torch.equal(convolutions.conv2d(x, w), F.conv2d(x, w))
     x, w = halves((1, 2, 5, 5), (3, 2, 3, 3))
     with pytest.raises(RuntimeError):
         convolutions.conv2d(x, w.float())
+
+
+def test_bfloat16_without_kernels_is_that_of_float32_rounded_once(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16, torch.bfloat16)))
+    x, w = (t.bfloat16().requires_grad_() for t in halves((2, 3, 6, 5), (4, 3, 3, 3)))
+    wide = [t.detach().float().requires_grad_() for t in (x, w)]
+    found, wanted = convolutions.conv2d(x, w, padding=1), F.conv2d(*wide, padding=1)
+    assert torch.equal(found, wanted.bfloat16())
+    ours = torch.autograd.grad(found, (x, w), torch.ones_like(found))
+    theirs = torch.autograd.grad(wanted, wide, torch.ones_like(wanted))
+    for one, two in zip(ours, theirs, strict=True):
+        assert one.dtype is torch.bfloat16 and torch.equal(one, two.bfloat16())
+
+
+def test_autocast_rounds_to_bfloat16_and_computes_in_float32_without_kernels(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16, torch.bfloat16)))
+    x, w = (t.float().requires_grad_() for t in halves((2, 3, 6, 5), (4, 3, 3, 3)))
+    wanted = F.conv2d(x.bfloat16().float(), w.bfloat16().float()).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        found = convolutions.conv2d(x, w)
+        assert torch.is_autocast_enabled("cpu")
+    assert torch.equal(found, wanted)
+    ours, theirs = (torch.autograd.grad(y.sum(), (x, w)) for y in (found, wanted))
+    for one, two in zip(ours, theirs, strict=True):
+        assert one.dtype is torch.float32 and torch.equal(one, two)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert convolutions.conv2d(x.double(), w.double()).dtype is torch.float64
 
 
 def float16_layers():

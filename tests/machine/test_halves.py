@@ -8,6 +8,7 @@ import torch
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.machine import halves as machine_halves
 from lamella.machine import products
 
 RANDOM = np.random.default_rng(6)
@@ -53,7 +54,36 @@ def test_products_are_rounded_once_and_so_are_gradients(kernel, own, shapes):
         torch.testing.assert_close(ours.double(), theirs, rtol=2**-11 + 1e-5, atol=1e-4)
 
 
-def test_a_few_rows_are_pytorchs_and_other_types_are_left_alone():
+def test_bfloat16_without_kernels_is_that_of_float32_rounded_once(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16, torch.bfloat16)))
+    for kernel, own, rows in ((products.mm, torch.mm, 9), (products.mm, torch.mm, 2)):
+        a, b = (t.bfloat16().requires_grad_() for t in halves((rows, 40), (40, 7)))
+        wide = [t.detach().float().requires_grad_() for t in (a, b)]
+        found, wanted = kernel(a, b), own(*wide)
+        assert found.dtype is torch.bfloat16 and torch.equal(found, wanted.bfloat16())
+        ours = torch.autograd.grad(found, (a, b), torch.ones_like(found))
+        for one, two in zip(ours, torch.autograd.grad(wanted, wide, torch.ones_like(wanted)),
+                            strict=True):
+            assert torch.equal(one, two.bfloat16())
+    with torch.no_grad():  # where the second factor's reading takes the time
+        assert torch.equal(products.mm(a, b), torch.mm(a, b))
+
+
+def test_attention_of_bfloat16_without_kernels_is_pytorchs_but_for_gradients(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16, torch.bfloat16)))
+    q, k, v = (t.bfloat16() for t in halves(*[(2, 3, 12, 8)] * 3))
+    attend = ops.attention.attend
+    found = attend(q, k, v, None, 0.0, False, None, False)
+    own = torch.nn.functional.scaled_dot_product_attention
+    assert torch.equal(found, own(q, k, v))
+    recorded = attend(q.requires_grad_(), k, v, None, 0.0, False, None, False)
+    assert recorded.dtype is torch.bfloat16 and recorded.requires_grad
+    torch.testing.assert_close(recorded, own(*[t.float() for t in (q, k, v)]).bfloat16(),
+                               rtol=0, atol=0)
+
+
+def test_a_few_rows_are_pytorchs_and_other_types_are_left_alone(monkeypatch):
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset((torch.float16,)))
     a, b = halves((2, 40), (40, 7))
     assert torch.equal(products.mm(a, b), torch.mm(a, b))
     for kind in (torch.float32, torch.bfloat16):

@@ -24,7 +24,7 @@ from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
 from .joined import joined
-from .program import program
+from .program import Handed, program
 from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
@@ -104,9 +104,14 @@ class Plan:
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
+        self._uses = self._places_of(len(cut.inputs))
+        self._last = self._last_uses(len(cut.inputs))
+        self._free()
 
-    def run(self, values: list[torch.Tensor], streams: list[torch.Generator]) -> bool:
+    def run(self, values: list[Any], streams: list[torch.Generator]) -> bool:
         """Run the stages; their results are appended to `values`, which starts with the inputs.
+
+        Those that nothing reads any more become None.
 
         Returns:
             Whether the guards hold; if not, there were no side effects, except for exchanges, whose
@@ -130,8 +135,13 @@ class Plan:
                 raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
+            given = [values[i] for i in stage.takes]
+            if (last := self._handed[number]) and stage.run is stage.replay:
+                given = Handed(given)
+                for place in last:
+                    values[place] = None
             try:
-                values.extend(stage.run([values[i] for i in stage.takes]))
+                values.extend(stage.run(given))
                 guards = self.checks.get(number + 1)
                 holds = guards is None or self._hold(guards, values)
             except Exception as error:
@@ -149,9 +159,44 @@ class Plan:
                 if attempt is not None:
                     attempt.miss()
                 return False
+            for place in self._gone[number]:
+                values[place] = None
         if attempt is not None:
             attempt.end()
         return True
+
+    def _places_of(self, count: int) -> list[tuple[int, ...]]:
+        """For each stage the places of its inputs and results, which come after `count` inputs."""
+        found = []
+        for stage in self.stages:
+            made = count + len(stage.part.results)
+            found.append((*stage.takes, *range(count, made)))
+            count = made
+        return found
+
+    def _last_uses(self, inputs: int) -> dict[int, int]:
+        """After which stage nothing reads a value any more, by its place; results aren't there."""
+        found = {place: number for number, places in enumerate(self._uses) for place in places}
+        for known_after, checks in self.checks.items():
+            for _, place, _ in checks:
+                found[place] = max(found.get(place, 0), known_after - 1)
+        stay = {*range(inputs), *self.results}.union(*self.operands.values())
+        return {place: number for place, number in found.items() if place not in stay}
+
+    def _free(self) -> None:
+        """Note which values are freed after each stage, and which of its inputs by the stage.
+
+        Those stay that a stage may need soon, to compare engines.
+        """
+        kept = {place for stage, places in zip(self.stages, self._uses, strict=True)
+                if not (stage.settled or stage.waits or stage.is_timed) for place in places}
+        gone: list[list[int]] = [[] for _ in self.stages]
+        for place, number in self._last.items():
+            if place not in kept:
+                gone[number].append(place)
+        handed = [[*{*places} & {*stage.takes}]
+                  for stage, places in zip(self.stages, gone, strict=True)]
+        self._gone, self._handed = gone, handed
 
     def _gives_shapes(self, number: int) -> bool:
         """Whether the kernel of a stage has data-dependent shapes."""
@@ -194,25 +239,26 @@ class Plan:
         left = [stage for stage in self.stages if not stage.settled]
         return bool(left) and all(stage.waits for stage in left)
 
-    def settle(self, values: list[torch.Tensor], heat: Heat, prompt: bool = False) -> None:
+    def settle(self, values: list[Any], heat: Heat, prompt: bool = False) -> None:
         """Continue the autotuning of each stage; `values` are those of a run, and forgotten.
 
         Args:
-            values: the inputs and the results of all stages.
+            values: the inputs and the results of all stages, None where they were freed.
             heat: which compilers are worth their time.
             prompt: whether those that take seconds need not yield to the program.
         """
         waiting = []
-        end = len(values) - sum(len(stage.part.results) for stage in self.stages)
-        for stage in self.stages:
-            start, end = end, end + len(stage.part.results)
-            if not stage.settled:
-                waiting.append((stage, [values[i] for i in stage.takes],
-                                values[start:end] if self.is_pure else None))
+        for stage, places in zip(self.stages, self._uses, strict=True):
+            its = [values[i] for i in places]
+            if not stage.settled and all(value is not None for value in its):
+                count = len(stage.takes)
+                waiting.append((stage, its[:count], its[count:] if self.is_pure else None))
         values.clear()  # no other result lives on while more are made to be compared
-        for stage, its, results in waiting:
-            stage.settle(its, heat, results, prompt)
+        its = []
+        for stage, given, results in waiting:
+            stage.settle(given, heat, results, prompt)
         self.settled = all(stage.settled for stage in self.stages)
+        self._free()
 
 
 def _put_back(streams: list[torch.Generator], positions: list[torch.Tensor]) -> None:
@@ -280,7 +326,7 @@ class Stage:
         return any(code is not None and code.requested and not code.finished
                    for code in (self.xla, self.native)) and not self.is_timed
 
-    def settle(self, values: list[torch.Tensor], heat: Heat,
+    def settle(self, values: list[Any], heat: Heat,
                results: list[torch.Tensor] | None = None, prompt: bool = False) -> None:
         """Take the next step towards the fastest backend, once the stage is hot.
 

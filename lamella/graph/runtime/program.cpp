@@ -204,6 +204,8 @@ PyObject* call(PyObject* self, PyObject* given) {
     TORCH_CHECK_TYPE(THPVariable_Check(tensor), "a program takes tensors");
     values[i] = THPVariable_Unpack(tensor);
   }
+  if (!PyList_CheckExact(given) && PyList_SetSlice(given, 0, PY_SSIZE_T_MAX, nullptr))  // `Handed`
+    return nullptr;
   program->run(values);
   THPObjectPtr found(PyList_New(Py_ssize_t(program->results.size())));
   if (!found) return nullptr;

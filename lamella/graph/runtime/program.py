@@ -27,6 +27,10 @@ Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 extension = Extension("lamella_program", pathlib.Path(__file__).with_name("program.cpp"))
 
 
+class Handed(list[Any]):
+    """Inputs that nobody else needs: the function empties this list, and frees them as it runs."""
+
+
 class NoProgram(Exception):
     """The graph has an operation that is not a kernel, such as arithmetic on sizes."""
 
@@ -63,6 +67,7 @@ def in_python(part: Part) -> Run:
 
     if part.inputs:
         lines.append(f"{', '.join(names[n] for n in part.inputs)}, = values")
+        lines.append(f"if type(values) is {named(Handed)}: values.clear()")
     for node in part.nodes:
         if node.op == "get_attr":
             lines.append(f"{names[node]} = {named(_attribute(part, node))}")

@@ -1,0 +1,96 @@
+"""What a plan of several stages keeps, and what it frees on the way."""
+
+import weakref
+
+import pytest
+import torch
+
+from lamella.graph.ir.lazy_module import KernelGraph, LazyModule
+from lamella.graph.ir.metadata import meta_of_value
+from lamella.graph.runtime import plan as plans
+from lamella.graph.runtime import program
+from lamella.graph.runtime.plan import Plan
+
+aten = torch.ops.aten
+
+
+class Exchange:
+    """Stands for an exchange: a stage of its own, which notes what it was given."""
+
+    is_exchange = True
+
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __call__(self, given):
+        self.seen.append(weakref.ref(given))
+        return given + 1
+
+
+def plan_of(seen, alive, compile=False):
+    """x -> doubled, exchanged, + doubled, exchanged, exchanged: four values, none a result."""
+    class Last(Exchange):
+        def __call__(self, given):
+            alive.append([each() is not None for each in seen])
+            return given + 1
+
+    graph = KernelGraph()
+    x = graph.placeholder("x")
+    doubled = graph.call_function(aten.mul.Tensor, (x, 2))
+    first = graph.call_function(Exchange(seen), (doubled,))
+    total = graph.call_function(aten.add.Tensor, (first, doubled))
+    second = graph.call_function(Exchange(seen), (total,))
+    graph.output([graph.call_function(Last(seen), (second,))])
+    for node in graph.nodes:
+        node.meta["tensor_meta"] = meta_of_value(torch.zeros(4))
+    return Plan(LazyModule(torch.nn.Module(), graph), [], 1, compile)
+
+
+def test_values_are_freed_after_their_last_stage():
+    seen, alive = [], []
+    plan = plan_of(seen, alive)
+    assert len(plan.stages) == 5 and plan.exchanges == {1, 3, 4}
+    values = [torch.ones(4)]
+    assert plan.run(values, [])
+    assert alive == [[False, False]]
+    assert [value is None for value in values] == [False, True, True, True, True, False]
+    assert values[plan.results[0]].tolist() == [7.0] * 4 and values[0].tolist() == [1.0] * 4
+
+
+def test_what_a_stage_needs_to_compare_engines_stays(monkeypatch):
+    monkeypatch.setattr(plans, "is_worth_compiling", lambda part: True)
+    monkeypatch.setattr(plans, "ENGINE", "")
+    given = []
+    monkeypatch.setattr(plans.Stage, "settle", lambda stage, values, *_: given.append(
+        [value.tolist() for value in values]))
+    seen, alive = [], []
+    plan = plan_of(seen, alive, compile=True)
+    assert not plan.settled
+    values = [torch.ones(4)]
+    assert plan.run(values, [])
+    plan.settle(values, plans.Heat.HOT)
+    assert given == [[[1.0] * 4], [[3.0] * 4, [2.0] * 4]] or given == [
+        [[1.0] * 4], [[2.0] * 4, [3.0] * 4]]
+    for stage in plan.stages:
+        stage.settled = True
+    values = [torch.ones(4)]
+    plan.run(values, [])
+    plan.settle(values, plans.Heat.HOT)  # notes that nothing has to stay
+    values = [torch.ones(4)]
+    assert plan.run(values, []) and values[1] is None
+    plan.stages[0].settled = False
+    plan.settle(values, plans.Heat.HOT)  # its values were freed, or it settles in the next call
+    assert values == []
+
+
+@pytest.mark.parametrize("handed", [True, False])
+def test_a_program_empties_the_inputs_that_it_is_handed(executor, handed):
+    graph = torch.fx.Graph()
+    x, y = graph.placeholder("x"), graph.placeholder("y")
+    graph.output([graph.call_function(aten.add.Tensor, (x, y))])
+    run = program.program(program.Part.whole(
+        torch.fx.GraphModule(torch.nn.Module(), graph)))
+    given = [torch.ones(2), torch.ones(2)]
+    values = program.Handed(given) if handed else given
+    assert run(values)[0].tolist() == [2.0, 2.0]
+    assert len(values) == (0 if handed else 2)
