@@ -36,7 +36,8 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
     Args:
         kernel: its first argument is a tensor; further ones may be.
         rows: with fewer rows of the first factor PyTorch's own kernel is used: it reads the
-            second one as it is, which then takes most of the time. Its gradient of bfloat16 isn't.
+            second one as it is, which then takes most of the time. Not if a
+            gradient of bfloat16 is wanted, which is slow.
         factor: which argument is the first factor.
         integers: computes the same of integers, for devices where the kernel doesn't.
         forward: whether PyTorch's own kernel of bfloat16 is fast, but not its gradient.

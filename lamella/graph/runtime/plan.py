@@ -135,13 +135,14 @@ class Plan:
                 raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
+            run = stage.run  # read once: another thread may replace it
             given = [values[i] for i in stage.takes]
-            if (last := self._handed[number]) and stage.run is stage.replay:
+            if (last := self._handed[number]) and run is stage.replay:
                 given = Handed(given)
                 for place in last:
                     values[place] = None
             try:
-                values.extend(stage.run(given))
+                values.extend(run(given))
                 guards = self.checks.get(number + 1)
                 holds = guards is None or self._hold(guards, values)
             except Exception as error:
@@ -326,7 +327,7 @@ class Stage:
         return any(code is not None and code.requested and not code.finished
                    for code in (self.xla, self.native)) and not self.is_timed
 
-    def settle(self, values: list[Any], heat: Heat,
+    def settle(self, values: list[torch.Tensor], heat: Heat,
                results: list[torch.Tensor] | None = None, prompt: bool = False) -> None:
         """Take the next step towards the fastest backend, once the stage is hot.
 
