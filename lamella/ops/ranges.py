@@ -38,6 +38,9 @@ def _spaced(start: Any, end: Any, step: Any, dtype: torch.dtype | None, where: s
                          f"but got start={start}, end={end}, step={step}.")
     floating = any(isinstance(v, float) for v in (start, end, step))
     natural = torch.float32 if floating else torch.int64
+    if type(step) is int and abs(step) > 2**31 and not floating:
+        # the kernel's count of numbers overflows, and a step across the whole range gives the same
+        step = min(step, max(end - start, 1)) if step > 0 else max(step, min(end - start, -1))
     raw = torch.arange(start, end, step, dtype=natural, device=current_device())
     return wrap(raw if dtype is None else raw.to(dtype))
 

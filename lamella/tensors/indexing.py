@@ -21,6 +21,7 @@ from .construction import WIDE_UNSIGNED, as_raw
 from .inplace import _has_alias, in_place
 
 _ALL = slice(None)
+_FAR = 2**24  # from this step on, a slice's step is compared with the length that it goes through
 _index = torch.ops.aten.index.Tensor
 _index_put = torch.ops.aten.index_put_.default
 _is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
@@ -152,7 +153,8 @@ def _plain_pick(raw: Any) -> bool:
 
 
 def _steps_forward(part: slice) -> bool:
-    return part.step is None or type(part.step) is int and part.step > 0
+    # PyTorch multiplies the step, so that a huge one overflows: `_forward` shortens it
+    return part.step is None or type(part.step) is int and 0 < part.step < _FAR
 
 
 def _source(raw: torch.Tensor, value: Any) -> Any:
@@ -391,8 +393,9 @@ def _forward(part: slice, length: int) -> tuple[slice, bool]:
     except TypeError:
         raise IndexError(f"the bounds and step of a slice must be integers or None, "
                          f"but got {part}") from None
+    step = max(min(step, length or 1), -length or -1)
     if step > 0:
-        return part, False
+        return slice(start, stop, step), False
     count = len(range(start, stop, step))
     if count == 0:
         return slice(0, 0), False

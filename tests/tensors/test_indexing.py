@@ -124,6 +124,19 @@ def test_masks(data):
         np.testing.assert_array_equal(x.asnumpy(), array)
 
 
+@pytest.mark.parametrize("step", [2**24, 2**62, 2**63 - 1, 2**63, 2**70, -2**62, -2**63, -2**70])
+@pytest.mark.parametrize("begin", [None, 1, -1, 5])
+def test_steps_beyond_all_lengths(step, begin):
+    plain = np.arange(12.0).reshape(4, 3)
+    for layout in (lambda x: x, lambda x: x.T, lambda x: x[::2]):
+        for index in (slice(begin, None, step), (slice(None), slice(begin, None, step))):
+            np.testing.assert_array_equal(layout(Tensor(plain))[index].asnumpy(),
+                                          layout(plain)[index])
+            changed, expected = Tensor(layout(plain).copy()), layout(plain).copy()
+            changed[index], expected[index] = -1.0, -1.0
+            np.testing.assert_array_equal(changed.asnumpy(), expected)
+
+
 def test_lists_with_tensors_slices_or_lists_are_tuples():
     x = Tensor(_fresh())
     assert x[[0, Tensor(1)]].shape == (4,)
