@@ -76,12 +76,17 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """`input` with ``alpha * source`` added at the indices `index` along `dim`.
 
+    A `source` of a type that `input` holds, such as integers for floating-point numbers, is cast.
+
     >>> import lamella as ms
     >>> x = ms.mint.index_add(ms.Tensor([1, 2, 3]), 0, ms.Tensor([0, 2]), ms.Tensor([5, 5]))
     >>> print(x)
     [6 2 8]
     """
-    return wrap(torch.index_add(input._raw, dim, index._raw.long(), source._raw, alpha=alpha))
+    raw, added = input._raw, source._raw
+    if added.dtype is not raw.dtype and promote_types(raw.dtype, added.dtype) is raw.dtype:
+        added = added.to(raw.dtype)
+    return wrap(torch.index_add(raw, dim, index._raw.long(), added, alpha=alpha))
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..core.context import current_device
+from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.spreading import is_part, spreading
 from ..core.state import state
@@ -23,9 +24,31 @@ from .operands import flag
 __all__ = ["clamp", "clamp_", "clip", "clip_by_global_norm", "clip_by_norm", "clip_by_value"]
 
 
+def _held(raw: torch.Tensor, bound: Any, name: str) -> Any:
+    """A bound as the tensor's type holds it: beyond its range one that doesn't limit, or inf.
+
+    Raises:
+        ValueError: if no integer of the type is within the bound.
+    """
+    floating = raw.is_floating_point()
+    if raw.is_complex() or raw.dtype is torch.bool or (
+            type(bound) is not int and (type(bound) is not float or not floating)):
+        return bound
+    range_of = torch.finfo(raw.dtype) if floating else torch.iinfo(raw.dtype)
+    if range_of.min <= bound <= range_of.max or bound != bound:
+        return bound
+    if floating:
+        return math.inf if bound > 0 else -math.inf
+    if (bound > 0) == (name == "min"):
+        raise ValueError(f"For 'clamp', '{name}' must leave a number between {range_of.min} and "
+                         f"{range_of.max}, which 'input' can hold, but got {bound}.")
+    return range_of.min if name == "min" else range_of.max
+
+
 def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
     """Both bounds as numbers or both as tensors, as the kernel takes them."""
-    low, high = getattr(low, "_raw", low), getattr(high, "_raw", high)
+    low = _held(raw, getattr(low, "_raw", low), "min")
+    high = _held(raw, getattr(high, "_raw", high), "max")
     if isinstance(low, torch.Tensor) and isinstance(high, (int, float)):
         high = torch.full((), high, dtype=raw.dtype, device=raw.device)
     if isinstance(high, torch.Tensor) and isinstance(low, (int, float)):
@@ -98,7 +121,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         Tensor of the shape that all broadcast to
 
     Raises:
-        ValueError: if both bounds are None.
+        ValueError: if both bounds are None, or no number of the type of `input` is within them.
 
     Examples:
         >>> import lamella as ms
@@ -107,7 +130,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """
     if min is None and max is None:
         raise ValueError("For 'clamp', at least one of 'min' or 'max' must not be None.")
-    return wrap(clamped(input._raw, *_bounds(input._raw, min, max)))
+    raw, low, high = input._raw, *_bounds(input._raw, min, max)
+    for bound in (low, high):
+        if isinstance(bound, torch.Tensor) and not bound.dim() and bound.dtype is not raw.dtype:
+            raw = raw.to(promote_types(raw.dtype, bound.dtype))  # as bounds of any other rank
+    return wrap(clamped(raw, low, high))
 
 
 clip = clamp

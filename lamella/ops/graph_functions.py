@@ -152,6 +152,8 @@ class PyExecute(Primitive):
     Raises:
         ValueError: if there aren't as many names as values.
         TypeError: if `script` is no text.
+        SyntaxError: if it is no expression. Errors of the expression itself have a note that
+            names it.
 
     Examples:
         >>> import lamella as ms
@@ -173,7 +175,14 @@ class PyExecute(Primitive):
         except SyntaxError as error:
             raise SyntaxError(f"For 'PyExecute', 'script' must be an expression of Python's, but "
                               f"got {script!r}: {error.msg}.") from None
-        return eval(code, {}, dict(zip(keys, values, strict=True)))
+        try:
+            return eval(code, {}, dict(zip(keys, values, strict=True)))
+        except Exception as caught:  # the program's own, which keeps its kind and its words
+            error: Any = caught
+            if hasattr(error, "add_note"):  # since Python 3.11
+                error.add_note(f"For 'PyExecute', this happened in 'script' {script!r}, whose "
+                               f"'keys' are {keys}.")
+            raise
 
 
 class UpdateState(Primitive):

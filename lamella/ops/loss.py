@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from ..core.cuts import depends
 from ..core.docstrings import documented_like
+from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.require import of_type
 from ..core.state import is_plain_run, state
@@ -46,6 +47,18 @@ def reduced(raw: torch.Tensor, reduction: str) -> torch.Tensor:
 
 def _indices(raw: torch.Tensor) -> torch.Tensor:
     return raw if raw.dtype is torch.int64 else raw.to(torch.int64)
+
+
+def _in_one_type(raw: torch.Tensor, weight: Tensor | None
+                 ) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Scores and weights in the floating type of their product; that of integers is float32."""
+    weights = None if weight is None else weight._raw
+    kind = raw.dtype
+    if weights is not None and weights.dtype is not kind:
+        kind = promote_types(kind, weights.dtype)
+    if not kind.is_floating_point:
+        kind = torch.float32
+    return raw.to(kind), None if weights is None else weights.to(kind)
 
 
 @op
@@ -89,7 +102,10 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
         if number_is_open() and label_smoothing == 0.0:
             return nll_loss(wrap(torch.log_softmax(raw, int(raw.dim() > 1))), target, weight,
                             ignore_index, reduction)
-    return wrap(F.cross_entropy(raw, classes, None if weight is None else weight._raw,
+    weights = None if weight is None else weight._raw
+    if weights is not None and weights.dtype is not raw.dtype and raw.is_floating_point():
+        raw, weights = _in_one_type(raw, weight)
+    return wrap(F.cross_entropy(raw, classes, weights,
                                 ignore_index=-100 if classes.is_floating_point() else ignore_index,
                                 reduction=reduction, label_smoothing=label_smoothing))
 
@@ -102,7 +118,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     """The negative log likelihood: minus the entry of each class.
 
     Args:
-        inputs: log probabilities, shape (C,), (N, C) or (N, C, ...).
+        inputs: log probabilities, shape (C,), (N, C) or (N, C, ...); integers count as float32.
         target: classes, integers of shape (), (N,) or (N, ...).
         weight, ignore_index, reduction, label_smoothing: as `cross_entropy`.
 
@@ -115,8 +131,8 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
         2.0
     """
     check_reduction("nll_loss", reduction)
-    raw, classes = inputs._raw, _indices(target._raw)
-    weights = None if weight is None else weight._raw
+    raw, weights = _in_one_type(inputs._raw, weight)
+    classes = _indices(target._raw)
     if raw.dim() == 1 and classes.dim() == 1:
         raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
     if weights is not None and depends(weights, state.level):

@@ -129,8 +129,9 @@ def cho_solve(c_and_lower: tuple[Tensor, bool], b: Tensor, overwrite_b: bool = F
     first, second = ("N", "T") if lower else ("T", "N")
     _checked("cho_solve", "b", b, False, overwrite_b=overwrite_b, check_finite=check_finite,
              lower=lower)
-    y = solve_triangular(c, b, first, lower)
-    return solve_triangular(c, y, second, lower)
+    factor = wrap(_checked("cho_solve", "c", c, False))
+    y = solve_triangular(factor, b, first, lower)
+    return solve_triangular(factor, y, second, lower)
 
 
 @op
@@ -187,8 +188,9 @@ def solve_triangular(a: Tensor, b: Tensor, trans: int | str = 0, lower: bool = F
     """The solution x of a x = b for a triangular matrix.
 
     Args:
-        a: the matrix, of which the other triangle isn't read.
-        b: a vector or a matrix.
+        a: the matrix, of which the other triangle isn't read; integers count as float32, int64 as
+            float64.
+        b: a vector or a matrix, which counts as of the type of `a`.
         trans: 0 or ``"N"``: a, 1 or ``"T"``: its transpose, 2 or ``"C"``: that conjugated.
         lower: whether the lower triangle is the matrix; else the upper one.
         unit_diagonal: whether the diagonal is taken for 1.
@@ -209,9 +211,12 @@ def solve_triangular(a: Tensor, b: Tensor, trans: int | str = 0, lower: bool = F
     if kind not in (0, 1, 2):
         raise ValueError(f"For 'solve_triangular', 'trans' must be one of 0, 1, 2, 'N', 'T', 'C', "
                          f"but got {trans!r}.")
-    types = (*_REAL, torch.complex64, torch.complex128)
+    types = (torch.float16, torch.int8, torch.int16, *_REAL, torch.complex64, torch.complex128)
     matrix = _checked("solve_triangular", "a", a, False, types)
     right = _checked("solve_triangular", "b", b, False, types).to(matrix.dtype)
+    kept = a._raw.dtype  # float16 is computed in float32, and integers but int64 give float32
+    if kept in (torch.float16, torch.int8, torch.int16, torch.int32):
+        matrix, right = matrix.float(), right.float()
     if matrix.dim() < 2 or matrix.shape[-1] != matrix.shape[-2]:
         raise ValueError(f"For 'solve_triangular', 'a' must be square matrices, but got shape "
                          f"{a.shape}.")
@@ -219,7 +224,8 @@ def solve_triangular(a: Tensor, b: Tensor, trans: int | str = 0, lower: bool = F
     if rows != matrix.shape[-1:]:
         raise ValueError(f"For 'solve_triangular', 'b' must have as many rows as 'a', but got "
                          f"shapes {a.shape} and {b.shape}.")
-    return _solve_triangular(wrap(matrix), wrap(right), kind, lower, unit_diagonal)
+    out = _solve_triangular(wrap(matrix), wrap(right), kind, lower, unit_diagonal)
+    return wrap(out._raw.half()) if kept is torch.float16 else out
 
 
 @op
@@ -241,7 +247,8 @@ def eigh(a: Tensor, b: None = None, lower: bool = True, eigvals_only: bool = Fal
         check_finite: without effect.
 
     Returns:
-        (eigenvalues, eigenvectors as columns), or the eigenvalues.
+        (eigenvalues, eigenvectors as columns), or the eigenvalues, of the type of `a`: those of a
+        complex matrix have imaginary parts 0.
 
     Raises:
         TypeError: if `a` is no Tensor, or of another type.
@@ -261,9 +268,9 @@ def eigh(a: Tensor, b: None = None, lower: bool = True, eigvals_only: bool = Fal
                              f"implemented.")
     hermitian = of_triangle(raw, lower)
     if eigvals_only:
-        return wrap(torch.linalg.eigvalsh(hermitian))
+        return wrap(torch.linalg.eigvalsh(hermitian).to(raw.dtype))
     values, vectors = torch.linalg.eigh(hermitian)
-    return wrap(values), wrap(vectors)
+    return wrap(values.to(raw.dtype)), wrap(vectors)
 
 
 def eigvalsh(a: Tensor, b: None = None, lower: bool = True, overwrite_a: bool = False,

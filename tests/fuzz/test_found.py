@@ -78,6 +78,13 @@ def test_rounding_by_a_bool_and_gathering_numbers():
     assert empty.shape == (4, 0)
 
 
+def test_an_error_of_an_expression_names_it():
+    with pytest.raises(NameError, match="name 'z' is not defined") as found:
+        ops.PyExecute()("x + z", ("x",), (1,))
+    for note in getattr(found.value, "__notes__", [])[:1]:  # Python 3.10 has no notes
+        assert "For 'PyExecute', this happened in 'script' 'x + z'" in note
+
+
 def test_a_class_is_true():
     assert ops.switch(Tensor, 1, 2) == 1
 

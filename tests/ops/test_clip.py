@@ -27,6 +27,18 @@ def test_values():
     assert x.clamp_(0, 1) is x and float(x.max()) == 1.0
 
 
+def test_bounds_beyond_the_type():
+    x = Tensor([0, 1, 2], ms.int8)
+    assert ops.clamp(x, -300, 300).tolist() == [0, 1, 2]
+    assert ops.clamp(Tensor([0, 1], ms.uint8), -300, 300).tolist() == [0, 1]
+    assert ops.clamp(Tensor([1.0], ms.float16), -1e9, 1e9).tolist() == [1.0]
+    assert ops.clamp(Tensor([1.0], ms.float16), 1e9).tolist() == [float("inf")]
+    with pytest.raises(ValueError, match="'min' must leave a number between -128 and 127"):
+        ops.clamp(x, 300)
+    with pytest.raises(ValueError, match="'max' must leave a number between 0 and 255"):
+        ops.clamp(Tensor([0], ms.uint8), max=-1)
+
+
 def test_gradients_at_the_bounds():
     # MindSpore's clamp passes the gradient there, its clip_by_value half of it
     x = Tensor([0.0, 1.0, 1.5, 2.0, 3.0])

@@ -205,6 +205,7 @@ class NLLLoss(_Reduced):
         super().__init__(reduction, ignore_index=ignore_index)
 
     def __call__(self, logits: Any, labels: Any, weight: Any) -> Any:
+        weight = weight.astype(logits.dtype)
         loss = fn.nll_loss(logits, labels, weight, self.ignore_index, self.reduction)
         classes = labels._raw.to(torch.int64)
         kept = classes != self.ignore_index
