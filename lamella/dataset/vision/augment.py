@@ -88,7 +88,7 @@ def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
         return kernels.auto_contrasted(image, 0, None)
     if name == "Equalize":
         return kernels.equalized(image)
-    return (255 - image).astype(image.dtype) if name == "Invert" else image
+    return kernels.inverted(image) if name == "Invert" else image
 
 
 class _Policy(RandomImageOperation):

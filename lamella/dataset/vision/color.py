@@ -119,7 +119,8 @@ class AdjustHue(ImageOperation):
 class AdjustGamma(ImageOperation):
     """Gamma correction: ``gain * value ** gamma`` of values in [0, 1].
 
-    Of floating-point images it is ``(gain * value) ** gamma``, as in MindSpore.
+    Of floating-point images it is ``(gain * value) ** gamma`` in float32, as in MindSpore. Integers
+    are taken as numbers from 0 to 255, and keep their type.
 
     Args:
         gamma: the power.
@@ -131,9 +132,16 @@ class AdjustGamma(ImageOperation):
         self.gain = number("AdjustGamma", "gain", gain)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
-        if image.dtype.kind == "f":
-            return np.clip((image * self.gain) ** self.gamma, 0, 1).astype(image.dtype)
-        return self._table().astype(np.uint8)[image]
+        kind = image.dtype
+        if kind.kind == "f":
+            return np.clip((image.astype(np.float32) * self.gain) ** self.gamma, 0, 1).astype(
+                np.float32)
+        if kind.name in ("uint32", "int64", "uint64"):
+            raise RuntimeError(f"AdjustGamma: the image must be of type bool, int8, uint8, int16, "
+                               f"uint16, int32 or of a floating type, but got {kind.name}.")
+        # a byte is one from 0 to 255, with or without a sign
+        bytes_of = image.view(np.uint8) if kind.itemsize == 1 else np.clip(image, 0, 255)
+        return self._table().astype(np.uint8)[bytes_of].astype(kind)
 
     def _table(self) -> np.ndarray:
         values = (256 - 1e-3) * self.gain * (np.arange(256) / 255) ** self.gamma
@@ -181,7 +189,7 @@ class Invert(ImageOperation):
     """Invert the values."""
 
     def _array(self, image: np.ndarray) -> np.ndarray:
-        return (255 - is_image("Invert", image)).astype(image.dtype)
+        return kernels.inverted(is_image("Invert", image))
 
     def _pillow(self, image: Any) -> Any:
         return pillow("ImageOps").invert(image)

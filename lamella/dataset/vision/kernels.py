@@ -167,7 +167,8 @@ def brightened(image: np.ndarray, factor: float) -> np.ndarray:
 def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
     """Change the contrast: interpolate with the mean gray."""
     mean = cv().mean(cv().cvtColor(image, cv().COLOR_RGB2GRAY))[0]
-    return _between(np.full_like(image, mean if image.dtype.kind == "f" else int(mean + 0.5)),
+    # OpenCV rounds the mean as it does all numbers, halves to the even one
+    return _between(np.full_like(image, mean if image.dtype.kind == "f" else np.rint(mean)),
                     image, factor)
 
 
@@ -193,17 +194,23 @@ def hued(image: np.ndarray, factor: float) -> np.ndarray:
 
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
-    """Change the sharpness: interpolate with the smoothed image."""
+    """Change the sharpness: interpolate with the smoothed image, whose margin stays as it is."""
+    image = image.astype(np.uint8) if image.dtype == bool else image
     plain = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
-    smooth = np.asarray(pillow().fromarray(plain).filter(pillow("ImageFilter").SMOOTH))
+    weights = np.ones((3, 3), np.float32)
+    weights[1, 1] = 5
     factor = float(np.float32(factor))
     with _OPTIMIZATION:
+        smooth = plain.copy()
+        inner = cv().filter2D(plain, -1, weights / 13)[1:-1, 1:-1]
+        smooth[1:-1, 1:-1] = inner
         out = cv().addWeighted(plain, factor, smooth, float(1 - np.float32(factor)), 0)
     return like(image, out)
 
 
 def auto_contrasted(image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
     """Stretch the values to the full range."""
+    image = image.astype(np.uint8) if image.dtype == bool else image
     planes = image[..., None] if image.ndim == 2 else image
     out = [_stretched(planes[..., c], cutoff, ignore or []) for c in range(planes.shape[-1])]
     return np.stack(out, -1).reshape(image.shape)
@@ -231,10 +238,18 @@ def _stretched(plane: np.ndarray, cutoff: float, ignore: list[int]) -> np.ndarra
 
 def equalized(image: np.ndarray) -> np.ndarray:
     """Equalize the histogram of each channel."""
+    image = image.astype(np.uint8) if image.dtype == bool else image
     if image.ndim == 2:
         return cv().equalizeHist(image)
     return np.stack([cv().equalizeHist(np.ascontiguousarray(image[..., c]))
                      for c in range(image.shape[2])], -1)
+
+
+def inverted(image: np.ndarray) -> np.ndarray:
+    """255 minus each value; int8, which 255 is too much for, holds at most 127."""
+    if image.dtype == np.int8:
+        return np.minimum(255 - image.astype(np.int16), 127).astype(np.int8)
+    return (255 - image).astype(image.dtype)
 
 
 def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
@@ -242,9 +257,10 @@ def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
     inside = image >= low
     if high != low:
         inside &= image <= high
-    return np.where(inside, 255 - image, image).astype(image.dtype)
+    return np.where(inside, inverted(image), image).astype(image.dtype)
 
 
 def posterized(image: np.ndarray, bits: int) -> np.ndarray:
     """Keep only the highest bits."""
+    image = image.view(np.uint8) if image.dtype == np.int8 else image
     return image & np.uint8(0 if bits == 0 else 256 - (1 << (8 - bits)))

@@ -91,7 +91,7 @@ class RandomInvert(_Sometimes):
         self.prob = prob
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
-        return (255 - image).astype(image.dtype)
+        return kernels.inverted(image)
 
 
 class RandomColorAdjust(RandomImageOperation):

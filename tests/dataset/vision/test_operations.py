@@ -291,3 +291,11 @@ def test_at_most_a_thousand_times_the_size(size, fits):
     else:
         with pytest.raises(RuntimeError, match="at most 1000 times"):
             vision.Resize(size)(image)
+
+
+def test_gamma_of_integers_beyond_a_byte_is_that_of_0_and_255():
+    picture = np.array([[-5, 0, 128, 255, 300, 30000]], np.int16)
+    found = vision.AdjustGamma(2.0)(picture)
+    assert found.dtype == np.int16 and found.tolist() == [[0, 0, 64, 255, 255, 255]]
+    with pytest.raises(RuntimeError, match="AdjustGamma: the image must be of type .* int64"):
+        vision.AdjustGamma(2.0)(picture.astype(np.int64))
