@@ -72,6 +72,27 @@ WHOLE = r"= (u?int\d+|bool)"
 COMPLEX = r"= complex"
 NEW = "kind of exception"
 MEANT: tuple[Meant, ...] = (
+    Meant("bounds beyond the range of a type are compared by value, or refused",
+          r"clamp\((x, )?(-300|-?2\*\*40|max=-2)", "value refused"),
+    Meant("AdjustGamma changes all values of images of wide integers",
+          r"astype\('(uint16|int16|int32)'\)\ny = vision\.AdjustGamma"),
+    # distributions, whose cases begin with their module
+    Meant("float64 parameters of a distribution stay float64", r"\.probability\..*float64",
+          "dtype value"),
+    Meant("a distribution's printed form doesn't list the operators inside of it",
+          r"\.probability\..*return str\("),
+    Meant("HalfNormal is 0 below its mean, the density of LogNormal at 0 is 0",
+          r"\.probability\..*(HalfNormal|LogNormal)\(.*(prob|value=)"),
+    Meant("distributions of nan are nan, Jacobians are exact far out and nan outside of a range",
+          r"\.probability\..*(Uniform|Poisson|Categorical|GumbelCDF|Softplus)\(.*float\('nan'\)"),
+    Meant("distributions of float16 answer to its accuracy, and constants don't make it float32",
+          r"\.probability\..*float16", "dtype value"),
+    Meant("entropies near 0 to float32's accuracy",
+          r"\.probability\..*Beta\(.*(entropy)"),
+    Meant("a distribution or bijector that isn't asked anything it knows: ValueError, TypeError",
+          r"\.probability\..*(\('unknown'|\)\(\)|\)\(1\.0\))", NEW),
+    Meant("gradients of distributions follow their formulas",
+          r"^grad of D = nn\.probability\..*(HalfNormal|Gamma|Beta|LogNormal|Exp\(\))"),
     # the order matters: the first that applies counts
     Meant(
         "errors inside of gradients and compiled functions keep their kind",

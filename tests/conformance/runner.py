@@ -108,6 +108,7 @@ class Runner:
             "Tensor": ms.Tensor,
             "np": importlib.import_module("numpy"),
             "mnp": importlib.import_module(f"{name}.numpy"),
+            "sp": importlib.import_module(f"{name}.scipy"),
             "filled": self.filled,
             "networks": importlib.import_module("tests.conformance.networks"),
             "shown": shown,

@@ -58,4 +58,5 @@ class GumbelCDF(Bijector):
 
     def _inverse_log_jacobian(self, y: Tensor) -> Tensor:
         y, scale = self._with(y, self.scale)
-        return ops.log(scale / (-y * ops.log(y)))
+        depth = ops.log(y)
+        return ops.log(scale) - depth - ops.log(-depth)

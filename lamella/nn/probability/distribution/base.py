@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import ops
-from ....core.dtype import Type, float32
+from ....core.dtype import Type, float32, float64
 from ....tensors.tensor import Tensor
 from ...cell import Cell
 from ..checks import WHOLE, as_parameter, batch_shape, require_type, scalar_batch
@@ -119,11 +119,16 @@ class Distribution(Cell):
             raise TypeError(f"For {name}, input type must be a Tensor or Parameter.")
         return value
 
-    def _value(self, value: Any, name: str = "value") -> Tensor:
-        """A Tensor in the type of the parameters."""
+    def _value(self, value: Any) -> Tensor:
+        """A value in the distribution's own type, which that of its parameters may differ from."""
+        return self._given(value, "value", self.parameter_type if self.parameter_type is float64
+                           or self.dtype in WHOLE else self.dtype)
+
+    def _given(self, value: Any, name: str, kind: Type | None = None) -> Tensor:
+        """A Tensor that has to be there, in the type of the parameters if no `kind` is named."""
         if value is None:
             raise TypeError(f"For {name}, input type must be a Tensor or Parameter.")
-        return self._check_value(value, name).astype(self.parameter_type)
+        return self._check_value(value, name).astype(kind or self.parameter_type)
 
     def _check_param_type(self, *args: Any) -> Any:
         """The parameters of a call, or else those it was made with, of one shape and type."""
@@ -293,7 +298,11 @@ class Distribution(Cell):
 
 
 def _parameter_type(given: dict[str, Any], dtype: Type) -> Type:
-    """The type that parameters are held in: that of Tensors among them, if it is floating."""
+    """The type that parameters are held in: that of arrays among them, if it is floating.
+
+    float64 is kept where a Tensor has it or `dtype` asks for it: an array of NumPy's has it without
+    anyone's choice.
+    """
     common = None
     for name, value in given.items():
         if not hasattr(value, "dtype"):
@@ -302,6 +311,8 @@ def _parameter_type(given: dict[str, Any], dtype: Type) -> Type:
         if common is not None and kind is not common:
             raise TypeError(f"{name} should have the same dtype as other arguments.")
         common = kind
+    if common is float64 and not any(isinstance(v, Tensor) for v in given.values()):
+        common = None if dtype is float64 else float32
     if common is not None and common not in WHOLE:
         return common
     return float32 if dtype in WHOLE or dtype is None or common is not None else dtype

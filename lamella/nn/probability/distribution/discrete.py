@@ -85,19 +85,19 @@ class Bernoulli(_OfTrials):
         return -(1.0 - p) * ops.log(1.0 - p) - p * ops.log(p)
 
     def _log_prob(self, value: Tensor, probs1: Any = None) -> Tensor:
-        value = self._value(value)
+        value = self._given(value, "value")
         p = _clamped(self._check_param_type(probs1))
         return ops.log(p) * value + ops.log(1.0 - p) * (1.0 - value)
 
     def _cdf(self, value: Tensor, probs1: Any = None) -> Tensor:
-        value, p = self._value(value), self._check_param_type(probs1)
+        value, p = self._given(value, "value"), self._check_param_type(probs1)
         below = 1.0 - p + 0 * value
         return ops.where(value < 0, ops.zeros_like(below),
                          ops.where(value < 1, below, ops.ones_like(below)))
 
     def _kl_loss(self, dist: str, probs1_b: Any, probs1: Any = None) -> Tensor:
         require_same_family(dist, "Bernoulli")
-        q, p = self._value(probs1_b, "probs1_b"), self._check_param_type(probs1)
+        q, p = self._given(probs1_b, "probs1_b"), self._check_param_type(probs1)
         return p * ops.log(p / q) + (1.0 - p) * ops.log((1.0 - p) / (1.0 - q))
 
     def _sample(self, shape: Any = (), probs1: Any = None) -> Tensor:
@@ -146,18 +146,18 @@ class Geometric(_OfTrials):
         return (-(1.0 - p) * ops.log(1.0 - p) - p * ops.log(p)) / p
 
     def _prob(self, value: Tensor, probs1: Any = None) -> Tensor:
-        value, p = ops.floor(self._value(value)), self._check_param_type(probs1)
+        value, p = ops.floor(self._given(value, "value")), self._check_param_type(probs1)
         mass = ops.exp(ops.log(1.0 - p) * value + ops.log(p))
         return ops.where(value < 0, ops.zeros_like(mass), mass)
 
     def _cdf(self, value: Tensor, probs1: Any = None) -> Tensor:
-        value, p = ops.floor(self._value(value)), self._check_param_type(probs1)
+        value, p = ops.floor(self._given(value, "value")), self._check_param_type(probs1)
         below = 1.0 - (1.0 - p) ** (value + 1.0)
         return ops.where(value < 0, ops.zeros_like(below), below)
 
     def _kl_loss(self, dist: str, probs1_b: Any, probs1: Any = None) -> Tensor:
         require_same_family(dist, "Geometric")
-        q, p = self._value(probs1_b, "probs1_b"), self._check_param_type(probs1)
+        q, p = self._given(probs1_b, "probs1_b"), self._check_param_type(probs1)
         return ops.log(p / q) + (1.0 - p) / p * ops.log((1.0 - p) / (1.0 - q))
 
     def _sample(self, shape: Any = (), probs1: Any = None) -> Tensor:
@@ -213,7 +213,7 @@ class Poisson(Distribution):
 
     def _cdf(self, value: Tensor, rate: Any = None) -> Tensor:
         value, rate = self._value(value), self._check_param_type(rate)
-        below = ops.igammac(1.0 + ops.relu(value) + 0 * rate, rate + 0 * value)
+        below = ops.igammac(1.0 + ops.relu(value), rate)
         return ops.where(value < 0, ops.zeros_like(below), below)
 
     def _sample(self, shape: Any = (), rate: Any = None) -> Tensor:
@@ -265,7 +265,7 @@ class Categorical(Distribution):
         return self._shown(probs=self._probs)
 
     def _moment(self, probs: Tensor, power: int) -> Tensor:
-        numbers = ops.arange(probs.shape[-1]).astype(probs.dtype)
+        numbers = ops.arange(probs.shape[-1]).astype(float32)
         return ops.sum(numbers**power * probs, -1, True)
 
     def _mean(self, probs: Any = None) -> Tensor:
@@ -284,30 +284,32 @@ class Categorical(Distribution):
 
     def _kl_loss(self, dist: str, probs_b: Any, probs: Any = None) -> Tensor:
         require_same_family(dist, "Categorical")
-        q = ops.log(self._value(probs_b, "probs_b"))
+        q = ops.log(self._given(probs_b, "probs_b"))
         p = ops.log(self._check_param_type(probs))
         excess = ops.log_softmax(p) - ops.log_softmax(q)
         return ops.squeeze(ops.sum(ops.softmax(p) * excess, -1))
 
     def _picked(self, value: Any, table: Tensor) -> tuple[Tensor, Tensor]:
         """The entries of a table at categories, and the categories; what is > -1 counts as 0."""
-        value = self._value(value)
+        value = self._given(value, "value")
         value = ops.where(ops.logical_and(value < 0, value > -1), ops.zeros_like(value),
                           ops.floor(value))
         count = table.shape[-1]
         batch = ops.broadcast_to(value, (value + 0 * table[..., 0]).shape)
         rows = ops.broadcast_to(table, (*batch.shape, count))
-        positions = ops.clamp(batch, 0, count - 1).astype(int32)
+        known = ops.where(ops.isnan(batch), ops.zeros_like(batch), batch)
+        positions = ops.clamp(known, 0, count - 1).astype(int32)
         return ops.squeeze(ops.gather_elements(rows, -1, ops.expand_dims(positions, -1)), -1), batch
 
     def _log_prob(self, value: Tensor, probs: Any = None) -> Tensor:
         p = self._check_param_type(probs)
         out, value = self._picked(value, ops.log(p))
-        outside = ops.logical_or(value < 0, value > p.shape[-1] - 1)
-        return ops.where(outside, ops.full_like(out, math.nan), out)
+        inside = ops.logical_and(value >= 0, value <= p.shape[-1] - 1)
+        return ops.where(inside, out, ops.full_like(out, math.nan))
 
     def _cdf(self, value: Tensor, probs: Any = None) -> Tensor:
         out, value = self._picked(value, ops.cumsum(self._check_param_type(probs), -1))
+        out = ops.where(ops.isnan(value), ops.full_like(out, math.nan), out)
         return ops.where(value < 0, ops.zeros_like(out), out)
 
     def _sample(self, shape: Any = (), probs: Any = None) -> Tensor:

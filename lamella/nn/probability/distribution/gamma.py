@@ -12,10 +12,10 @@ from ..checks import FLOATING, require_positive, require_same_family
 from .base import Distribution, made_with
 
 
-def no_scalars(**parameters: Any) -> None:
+def no_scalars(kinds: Any = (int, float), **parameters: Any) -> None:
     """Raise TypeError for plain numbers, which MindSpore refuses here."""
     for name, value in parameters.items():
-        if isinstance(value, (int, float)):
+        if isinstance(value, kinds):
             raise TypeError(f"Input {name} can't be scalar")
 
 
@@ -98,8 +98,8 @@ class Gamma(Distribution):
                  rate_a: Any = None) -> Tensor:
         require_same_family(dist, "Gamma")
         a, b = self._check_param_type(concentration_a, rate_a)
-        other = self._value(concentration_b, "concentration_b")
-        speed = self._value(rate_b, "rate_b")
+        other = self._given(concentration_b, "concentration_b")
+        speed = self._given(rate_b, "rate_b")
         return ((a - other) * ops.digamma(a) + ops.lgamma(other) - ops.lgamma(a)
                 + other * (ops.log(b) - ops.log(speed)) + a * (speed / b - 1.0))
 
@@ -112,7 +112,7 @@ class Beta(Distribution):
     """The beta distribution.
 
     Args:
-        concentration1: its first shape parameter, a list, an array or a Tensor.
+        concentration1: its first shape parameter, an int, a list, an array or a Tensor.
         concentration0: its second shape parameter.
         seed: the seed of `sample`.
         dtype: a floating type.
@@ -132,7 +132,7 @@ class Beta(Distribution):
 
     def __init__(self, concentration1: Any = None, concentration0: Any = None,
                  seed: int | None = None, dtype: Type = float32, name: str = "Beta"):
-        no_scalars(concentration0=concentration0, concentration1=concentration1)
+        no_scalars(float, concentration0=concentration0, concentration1=concentration1)
         super().__init__(seed, dtype, name, made_with(
             dtype, FLOATING, name, concentration1=concentration1, concentration0=concentration0))
         self._concentration1 = self._add_parameter(concentration1, "concentration1")
@@ -181,8 +181,8 @@ class Beta(Distribution):
                  concentration1_a: Any = None, concentration0_a: Any = None) -> Tensor:
         require_same_family(dist, "Beta")
         a, b = self._check_param_type(concentration1_a, concentration0_a)
-        c = self._value(concentration1_b, "concentration1_b")
-        d = self._value(concentration0_b, "concentration0_b")
+        c = self._given(concentration1_b, "concentration1_b")
+        d = self._given(concentration0_b, "concentration0_b")
         return (_log_beta(c, d) - _log_beta(a, b) - ops.digamma(a) * (c - a)
                 - ops.digamma(b) * (d - b) + ops.digamma(a + b) * (c + d - a - b))
 
@@ -262,7 +262,7 @@ class Exponential(Distribution):
 
     def _kl_loss(self, dist: str, rate_b: Any, rate: Any = None) -> Tensor:
         require_same_family(dist, "Exponential")
-        other, rate = self._value(rate_b, "rate_b"), self._check_param_type(rate)
+        other, rate = self._given(rate_b, "rate_b"), self._check_param_type(rate)
         return ops.log(rate) - ops.log(other) + other / rate - 1.0
 
     def _sample(self, shape: Any = (), rate: Any = None) -> Tensor:

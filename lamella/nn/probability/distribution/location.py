@@ -100,7 +100,7 @@ class Cauchy(_LocationScale):
                  scale_a: Any = None) -> Tensor:
         require_same_family(dist, "Cauchy")
         loc, scale = self._check_param_type(loc_a, scale_a)
-        other, wide = self._value(loc_b, "loc_b"), self._value(scale_b, "scale_b")
+        other, wide = self._given(loc_b, "loc_b"), self._given(scale_b, "scale_b")
         spread = (scale + wide) ** 2 + (loc - other) ** 2
         return ops.log(spread) - math.log(4.0) - ops.log(scale) - ops.log(wide)
 

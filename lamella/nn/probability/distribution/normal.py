@@ -68,7 +68,7 @@ class Normal(Distribution):
     def _kl_loss(self, dist: str, mean_b: Any, sd_b: Any, mean: Any = None, sd: Any = None
                  ) -> Tensor:
         require_same_family(dist, "Normal")
-        other, wide = self._value(mean_b, "mean_b"), self._value(sd_b, "sd_b")
+        other, wide = self._given(mean_b, "mean_b"), self._given(sd_b, "sd_b")
         mean, sd = self._check_param_type(mean, sd)
         ratio = ops.log(sd) - ops.log(wide)
         return 0.5 * ((mean - other) / wide) ** 2 + 0.5 * ops.expm1(2 * ratio) - ratio
@@ -106,4 +106,4 @@ class HalfNormal(Distribution):
         mean, sd = self._check_param_type(mean, sd)
         z = (value - mean) / sd
         density = math.sqrt(2 / math.pi) / sd * ops.exp(-0.5 * z * z)
-        return ops.where(value >= mean, density, ops.zeros_like(density))
+        return ops.where(value < mean, ops.zeros_like(density), density)  # nan stays

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import ops
-from ....core.dtype import Type, float32
+from ....core.dtype import Type, float32, float64
 from ....tensors.tensor import Tensor
 from ..bijector import Bijector, Exp, GumbelCDF, Invert
 from ..bijector.base import register_transform
@@ -126,7 +126,7 @@ class Gumbel(TransformedDistribution):
         inner = GumbelCDF(loc, scale)
         super().__init__(Invert(inner), Uniform(0.0, 1.0, seed, dtype), seed, name)
         self._reset_parameters()
-        self.parameter_type = inner.loc.dtype
+        self.parameter_type = float64 if inner.loc.dtype is float64 else dtype
         self._loc = self._add_parameter(loc, "loc")
         self._scale = self._add_parameter(scale, "scale")
 
@@ -164,7 +164,7 @@ class Gumbel(TransformedDistribution):
 
     def _kl_loss(self, dist: str, loc_b: Any, scale_b: Any) -> Tensor:
         require_same_family(dist, "Gumbel")
-        other, wide = self._value(loc_b, "loc_b"), self._value(scale_b, "scale_b")
+        other, wide = self._given(loc_b, "loc_b"), self._given(scale_b, "scale_b")
         ratio = self.scale / wide
         return (-ops.log(ratio) + _EULER * (ratio - 1.0) + (self.loc - other) / wide
                 + ops.expm1((other - self.loc) / wide + ops.lgamma(ratio + 1.0)))

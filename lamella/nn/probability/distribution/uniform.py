@@ -80,7 +80,7 @@ class Uniform(Distribution):
     def _kl_loss(self, dist: str, low_b: Any, high_b: Any, low: Any = None, high: Any = None
                  ) -> Tensor:
         require_same_family(dist, "Uniform")
-        start, end = self._value(low_b, "low_b"), self._value(high_b, "high_b")
+        start, end = self._given(low_b, "low_b"), self._given(high_b, "high_b")
         low, high = self._check_param_type(low, high)
         out = ops.log(end - start) - ops.log(high - low)
         inside = ops.logical_and(start <= low, high <= end)
