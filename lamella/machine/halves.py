@@ -44,7 +44,7 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
         lowered: whether autocast computes it in the type of low precision.
     """
     def is_own(given: tuple[Any, ...], kind: torch.dtype) -> bool:
-        if kind not in SLOW or not _are_all(given, kind):
+        if not _are_all(given, kind):
             return True
         few = rows > 0 and _has_few(given[factor], rows)
         if kind is torch.bfloat16:
@@ -58,7 +58,7 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
                 return called(*[v.to(low) if isinstance(v, torch.Tensor) and v.is_floating_point()
                                 else v for v in given], **options)
         kind = given[0].dtype
-        if is_own(given, kind):
+        if kind not in SLOW or is_own(given, kind):
             try:
                 return kernel(*given, **options)
             except RuntimeError:

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 
 from lamella.graph.passes import improve, plain
 from lamella.machine import products
+from lamella.machine.halves import SLOW
 from tests.graph.passes.checks import check_same, count, recorded
 
 pytestmark = pytest.mark.skipif(not products.available(), reason="this PyTorch has no oneDNN")
@@ -22,7 +23,9 @@ def step(x, w1, b1, w2):
     return loss.detach(), *torch.autograd.grad(loss, weights)
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-4), (torch.bfloat16, 5e-2)])
+@pytest.mark.parametrize("dtype, tolerance", [
+    (torch.float32, 1e-4), pytest.param(torch.bfloat16, 5e-2, marks=pytest.mark.skipif(
+        torch.bfloat16 in SLOW, reason="no kernels of oneDNN's of bfloat16 on this processor"))])
 def test_forward_and_backward_products(dtype, tolerance):
     inputs = [torch.randn(s).to(dtype) for s in [(9, 5), (4, 5), (4,), (4, 3)]]
     graph = recorded(step, *inputs)

@@ -9,8 +9,6 @@ from lamella.graph.passes import improve
 from lamella.graph.passes.constants import MOST_BYTES
 from tests.graph.passes.checks import check_same, count, recorded
 
-from ...zygote import run as python
-
 aten = torch.ops.aten
 
 
@@ -248,28 +246,6 @@ def test_random_programs(seed):
     inputs = [torch.randn(4, 4), torch.randn(4), torch.randn(4, 4), torch.randn(4)]
     graph = recorded(program, *inputs)
     check_same(graph, improve(graph, inputs), inputs)
-
-
-def test_the_compiler_is_not_imported_by_a_first_call():
-    program = """
-import sys, numpy as np, lamella as ms
-from lamella import nn, ops
-net = nn.SequentialCell(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Dense(72, 12))
-optimizer = nn.Adam(net.trainable_params(), 0.01)
-def loss(x):
-    q, k, v = net(x).reshape(2, 3, 4).unbind(1)
-    return (q * k + v).sum()
-gradient = ms.value_and_grad(loss, None, optimizer.parameters)
-@ms.jit
-def step(x):
-    value, gradients = gradient(x)
-    optimizer(gradients)
-    return value
-step(ms.Tensor(np.ones((2, 1, 6, 6), np.float32)))
-print([name for name in ("torch._dynamo", "torch._inductor") if name in sys.modules])
-"""
-    done = python("-c", program)
-    assert done.stdout.strip() == "[]", done.stderr
 
 
 @pytest.mark.parametrize(("dims", "keep", "shape", "left"), [
