@@ -17,6 +17,8 @@ import lamella
 from lamella import _checkparam as validator
 from lamella import alias, log
 
+from ..zygote import run as python
+
 
 @pytest.fixture
 def mindspore():
@@ -224,10 +226,8 @@ def test_pytest_plugin(tmp_path):
     (tmp_path / "conftest.py").write_text("import mindspore.nn\n")
     (tmp_path / "test_it.py").write_text(
         "import mindspore\n\ndef test():\n    assert mindspore.__version__ == '2.10.0'\n")
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "pytest", "-q", "-p", "lamella.alias", "-p",
-         "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=300,
-        cwd=tmp_path)
+    result = python("-W", "error", "-m", "pytest", "-q", "-p", "lamella.alias", "-p",
+                    "no:cacheprovider", tmp_path, cwd=tmp_path)
     assert "1 passed" in result.stdout, result.stdout + result.stderr
 
 
@@ -241,8 +241,7 @@ def test_pytest_plugin_offers_what_numpy_1_had(tmp_path):
                "for old in (lambda: np.NINF, lambda: float(np.ones((1, 1)))):\n"
                "    try:\n        old()\n"
                "    except (AttributeError, TypeError) as error:\n        print(error)\n")
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                            timeout=300, cwd=tmp_path)
+    result = python("-c", program, cwd=tmp_path)
     assert "\n0\n" in result.stdout.replace("ExitCode.OK", "0"), result.stdout + result.stderr
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         assert "np.NINF is no part of NumPy 2; use -np.inf." in result.stdout
@@ -254,10 +253,8 @@ def test_pytest_plugin_names_tests_as_under_numpy_1(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import numpy as np, pytest\n\n@pytest.mark.parametrize('kind', [np.bool_, np.int8, 3])\n"
         "def test(kind):\n    pass\n")
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "lamella.alias", "-p",
-         "no:cacheprovider", str(tmp_path)], capture_output=True, text=True, timeout=300,
-        cwd=tmp_path)
+    result = python("-m", "pytest", "-q", "--collect-only", "-p", "lamella.alias", "-p",
+                    "no:cacheprovider", tmp_path, cwd=tmp_path)
     assert [line.partition("::")[2] for line in result.stdout.split("\n")[:3]] == [
         "test[bool_]", "test[int8]", "test[3]"], result.stdout + result.stderr
 

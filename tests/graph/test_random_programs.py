@@ -11,7 +11,7 @@ from lamella.graph.tracing import changes, scalar_environment
 from . import random_programs, random_statements
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 10))
+@pytest.mark.parametrize("seed", range(0, 30, 10))
 def test_random_programs(seed, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -19,7 +19,7 @@ def test_random_programs(seed, executor):
             random_programs.check(number)
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 10))
+@pytest.mark.parametrize("seed", range(0, 30, 10))
 def test_random_programs_inside_of_a_gradient_call(seed, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
