@@ -8,6 +8,8 @@ at which functions do something special, ``+`` values above 0, ``^`` values that
 
 from __future__ import annotations
 
+import functools
+import math
 import re
 import zlib
 from typing import Any
@@ -55,6 +57,11 @@ def _edges(kind: str) -> list[Any]:
 
 def array(text: str, name: str = "") -> np.ndarray:
     """The array of a line; that of bfloat16, which NumPy lacks, is float32."""
+    return _made(text, name).copy()
+
+
+@functools.lru_cache(10_000)  # many cases take the same ones
+def _made(text: str, name: str) -> np.ndarray:
     form = _FORM.match(text)
     assert form, text
     kind, sizes, flags, given = form.groups()
@@ -63,7 +70,7 @@ def array(text: str, name: str = "") -> np.ndarray:
         shape = shape[::-1]
     if "/" in flags:
         shape = (2 * shape[0], *shape[1:])
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     numpy_kind = "float32" if kind == "bfloat16" else kind
     if given is not None:
         values: Any = [
