@@ -43,6 +43,8 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
         forward: whether PyTorch's own kernel of bfloat16 is fast, but not its gradient.
         lowered: whether autocast computes it in the type of low precision.
     """
+    lowers = lowered and torch.bfloat16 in SLOW  # else products needn't ask, which takes .3 us
+
     def is_own(given: tuple[Any, ...], kind: torch.dtype) -> bool:
         if not _are_all(given, kind):
             return True
@@ -52,7 +54,7 @@ def in_float32(kernel: Callable[..., torch.Tensor], rows: int = 0, factor: int =
         return few
 
     def called(*given: Any, **options: Any) -> torch.Tensor:
-        if lowered and torch.is_autocast_enabled("cpu") and _are_lowered(given):
+        if lowers and torch.is_autocast_enabled("cpu") and _are_lowered(given):
             low = torch.get_autocast_dtype("cpu")
             with torch.autocast("cpu", enabled=False):
                 return called(*[v.to(low) if isinstance(v, torch.Tensor) and v.is_floating_point()

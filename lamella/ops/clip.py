@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..core.context import current_device
-from ..core.dtype import promote_types
+from ..core.dtype import float_type, int_type, promote_types, to_raw, uint_type
 from ..core.errors import op
 from ..core.spreading import is_part, spreading
 from ..core.state import state
@@ -24,25 +24,34 @@ from .operands import flag
 __all__ = ["clamp", "clamp_", "clip", "clip_by_global_norm", "clip_by_norm", "clip_by_value"]
 
 
+def _limits(kind: torch.dtype) -> tuple[float, float]:
+    found = torch.finfo(kind) if kind.is_floating_point else torch.iinfo(kind)
+    return found.min, found.max
+
+
+_LIMITS = {kind: _limits(kind) for kind in map(to_raw, (*int_type, *uint_type, *float_type))}
+
+
 def _held(raw: torch.Tensor, bound: Any, name: str) -> Any:
     """A bound as the tensor's type holds it: beyond its range one that doesn't limit, or inf.
 
     Raises:
         ValueError: if no integer of the type is within the bound.
     """
-    floating = raw.is_floating_point()
-    if raw.is_complex() or raw.dtype is torch.bool or (
-            type(bound) is not int and (type(bound) is not float or not floating)):
+    kind = type(bound)
+    if kind is not float and kind is not int or (limits := _LIMITS.get(raw.dtype)) is None:
         return bound
-    range_of = torch.finfo(raw.dtype) if floating else torch.iinfo(raw.dtype)
-    if range_of.min <= bound <= range_of.max or bound != bound:
+    least, most = limits
+    if least <= bound <= most or bound != bound:
         return bound
-    if floating:
+    if raw.is_floating_point():
         return math.inf if bound > 0 else -math.inf
+    if kind is float:
+        return bound
     if (bound > 0) == (name == "min"):
-        raise ValueError(f"For 'clamp', '{name}' must leave a number between {range_of.min} and "
-                         f"{range_of.max}, which 'input' can hold, but got {bound}.")
-    return range_of.min if name == "min" else range_of.max
+        raise ValueError(f"For 'clamp', '{name}' must leave a number between {least} and {most}, "
+                         f"which 'input' can hold, but got {bound}.")
+    return least if name == "min" else most
 
 
 def _bounds(raw: torch.Tensor, low: Any, high: Any) -> tuple[Any, Any]:
