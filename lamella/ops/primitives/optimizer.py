@@ -55,6 +55,8 @@ def _float(value: Any) -> float:
 class Update(Primitive):
     """What these primitives share."""
 
+    _any_types = False  # whether the states may be of other types than the variable
+
     if TYPE_CHECKING:  # the attributes given by keyword
         def __getattr__(self, name: str) -> Any: ...
 
@@ -73,6 +75,8 @@ class Update(Primitive):
         """Run `rule` on the raws of `parameters`, the gradient after the first, each in a list."""
         self._check(parameters, gradient)
         held = [rules.held(p) for p in parameters]
+        if self._any_types and any(raw.dtype is not held[0].dtype for raw in held):
+            rule = rules.in_widest_type(rule)
         given = [arg for arg in args if isinstance(arg, torch.Tensor)]
         if any(differs(raw) for raw in (*held, gradient._raw, *given)):
             self._apply_to_examples(rule, held, gradient._raw, *args, **options)
@@ -107,7 +111,7 @@ class Update(Primitive):
         if not isinstance(gradient, Tensor):
             raise TypeError(f"For '{self.name}', the gradient must be a Tensor, "
                             f"but got {type(gradient).__name__}.")
-        fit_states(self.name, parameters[0], parameters[1:])
+        fit_states(self.name, parameters[0], parameters[1:], any_types=self._any_types)
 
 
 def _examples(numbers: list[Any], whole: torch.Tensor) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -20,8 +21,14 @@ __all__ = [
 
 def corrected_rate(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
     """Adam's learning rate with its bias correction."""
-    one, two = rate(beta1_power), rate(beta2_power)
-    return rate(lr) * (1.0 - two) ** 0.5 / (1.0 - one)
+    rest = 1.0 - rate(beta2_power)
+    root = rest**0.5 if isinstance(rest, torch.Tensor) or rest >= 0 else math.nan
+    return _over(rate(lr) * root, 1.0 - rate(beta1_power))
+
+
+def _over(x: Any, y: Any) -> Any:
+    """A quotient of numbers as that of Tensors: by 0 it is infinite, no error."""
+    return x / y if isinstance(y, torch.Tensor) or y else x * math.inf
 
 
 class Adam(Update):
@@ -32,7 +39,8 @@ class Adam(Update):
         use_nesterov: whether to look ahead.
 
     Inputs:
-        var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient.
+        var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, gradient. `m` and `v` may be
+        of other floating types than `var`: the step is computed in the widest of them.
 
     Outputs:
         The new var, m and v.
@@ -44,6 +52,8 @@ class Adam(Update):
         >>> print(ms.ops.Adam()(w, m, v, 0.9, 0.999, 0.1, 0.9, 0.999, 1e-8, ms.Tensor([2.0]))[0])
         [0.90000004]
     """
+
+    _any_types = True
 
     def __init__(self, use_locking: bool = False, use_nesterov: bool = False):
         super().__init__(use_locking=use_locking, use_nesterov=use_nesterov)
@@ -77,6 +87,8 @@ class AdamNoUpdateParam(Adam):
         [-0.09999998]
     """
 
+    _any_types = False
+
     def __call__(self, m: Parameter, v: Parameter, beta1_power: Any,  # type: ignore[override]
                  beta2_power: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any,
                  gradient: Tensor) -> Tensor:
@@ -92,7 +104,7 @@ class AdamWeightDecay(Locking):
         use_locking: accepted as MindSpore does.
 
     Inputs:
-        var, m, v, lr, beta1, beta2, epsilon, decay, gradient.
+        var, m, v, lr, beta1, beta2, epsilon, decay, gradient, of types as `Adam`'s.
 
     Outputs:
         The new var, m and v.
@@ -105,6 +117,8 @@ class AdamWeightDecay(Locking):
         >>> print(step(w, m, v, 0.1, 0.9, 0.999, 1e-8, 0.1, ms.Tensor([2.0]))[0])
         [0.6737723]
     """
+
+    _any_types = True
 
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, lr: Any, beta1: Any, beta2: Any,
                  epsilon: Any, decay: Any, gradient: Tensor) -> tuple[Tensor, ...]:
@@ -188,7 +202,7 @@ class ApplyAdaMax(Update):
 
     def __call__(self, var: Parameter, m: Parameter, v: Parameter, beta1_power: Any, lr: Any,
                  beta1: Any, beta2: Any, epsilon: Any, grad: Tensor) -> tuple[Tensor, ...]:
-        corrected = rate(lr) / (1.0 - rate(beta1_power))
+        corrected = _over(rate(lr), 1.0 - rate(beta1_power))
         return self._apply(rules.adamax, (var, m, v), grad, corrected, number(beta1), number(beta2),
                            number(epsilon))
 

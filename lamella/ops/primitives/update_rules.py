@@ -155,22 +155,40 @@ def in_float32(rule: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(rule)
     def computed(params: Raws, grads: Raws, *args: Any, **options: Any) -> None:
-        narrow = [params, *(a for a in args if isinstance(a, list))]
         if all(p.itemsize > 2 for p in params):
             return rule(params, grads, *args, **options)
-        wide = [_widened(raws) for raws in narrow]
-        states = iter(wide[1:])
-        others = [next(states) if isinstance(a, list) else a for a in args]
-        rule(wide[0], _widened(grads), *others, **options)
-        for raws, new in zip(narrow, wide, strict=True):
-            if raws:
-                lists._foreach_copy_(raws, new)
+        kinds = [torch.float32 if p.itemsize <= 2 else p.dtype for p in params]
+        _computed_in(kinds, rule, params, grads, *args, **options)
 
     return computed
 
 
-def _widened(raws: Raws) -> Raws:
-    return [raw.float() if raw.itemsize <= 2 else raw for raw in raws]
+def in_widest_type(rule: Callable[..., None]) -> Callable[..., None]:
+    """`rule` for states of other types than their parameter's: computed in the widest of them."""
+
+    @functools.wraps(rule)
+    def computed(params: Raws, grads: Raws, *args: Any, **options: Any) -> None:
+        held = [params, *(a for a in args if isinstance(a, list))]
+        kinds = [functools.reduce(torch.promote_types, [raw.dtype for raw in own])
+                 for own in zip(*held, strict=True)]
+        _computed_in(kinds, rule, params, grads, *args, **options)
+
+    return computed
+
+
+def _computed_in(kinds: list[torch.dtype], rule: Callable[..., None], params: Raws, grads: Raws,
+                 *args: Any, **options: Any) -> None:
+    """Run `rule` on parameters and states in these types, one for each parameter."""
+
+    def converted(raws: Raws) -> Raws:
+        return [raw.to(kind) for raw, kind in zip(raws, kinds, strict=bool(raws))]
+
+    given = [params, *args]
+    wide = [converted(arg) if isinstance(arg, list) else arg for arg in given]
+    rule(wide[0], converted(grads), *wide[1:], **options)
+    for raws, new in zip(given, wide, strict=True):
+        if isinstance(raws, list) and raws:
+            lists._foreach_copy_(raws, new)
 
 
 @in_float32

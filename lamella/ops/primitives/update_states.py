@@ -44,7 +44,7 @@ def _is_dense(raw: torch.Tensor) -> bool:
 
 
 def fit_states(where: str, parameter: Any, states: Sequence[Any],
-               shapes: Shapes | None = None) -> None:
+               shapes: Shapes | None = None, any_types: bool = False) -> None:
     """Refuse states that don't fit their parameter, and lay those that do as the parameter lies.
 
     Args:
@@ -52,6 +52,7 @@ def fit_states(where: str, parameter: Any, states: Sequence[Any],
         parameter: a Parameter, or a Tensor in its place.
         states: its states, likewise.
         shapes: the shape of each state; by default all have that of the parameter, and its type.
+        any_types: whether states that have its shape may be of any floating type.
 
     Raises:
         TypeError: if the parameter is not of a floating type, or a state of another type.
@@ -76,12 +77,12 @@ def fit_states(where: str, parameter: Any, states: Sequence[Any],
                              f"{own.device} of the {_call(parameter)}, but is on {raw.device}.")
         if shapes is not None:
             continue
-        if raw.dtype is not own.dtype:
+        if raw.dtype is not own.dtype and not (any_types and raw.is_floating_point()):
             raise TypeError(f"For '{where}', the state in {_call(kept)} must be of the type "
                             f"{parameter.dtype} of the {_call(parameter)}, "
                             f"but got {kept.dtype}.")
         if raw.stride() != own.stride():
-            _lay(kept, torch.empty_like(own).copy_(raw))
+            _lay(kept, torch.empty_like(own, dtype=raw.dtype).copy_(raw))
 
 
 class FittingStates:

@@ -136,3 +136,110 @@ def test_rules_of_16_bits_are_those_of_float32_rounded_once(rule, dtype):
     for name, mine, theirs in zip("p g m v".split(), narrow, wide, strict=True):
         for raw, wanted in zip(mine, theirs, strict=True):
             assert raw.dtype is dtype and torch.equal(raw, wanted.to(dtype)), name
+
+
+KINDS = (ms.float16, ms.float32, ms.float64)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("states", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_adam_with_moments_of_another_type(kind, states, nesterov):
+    """In float64 from the same numbers, each result rounded to its own type."""
+    w = ms.Parameter(ms.Tensor(START["p"], kind), name="w")
+    m, v = (ms.Parameter(ms.Tensor(START[n], states), name=n) for n in "ab")
+    p, a, b, g = (x.asnumpy().astype(np.float64) for x in (w, m, v, ms.Tensor(GRADIENT, kind)))
+    ops.Adam(use_nesterov=nesterov)(w, m, v, 0.5, 0.75, 0.25, 0.5, 0.75, 0.125,
+                                    ms.Tensor(GRADIENT, kind))
+    a, b = 0.5 * a + 0.5 * g, 0.75 * b + 0.25 * g * g
+    p = p - 0.25 * (0.5 * a + 0.5 * g if nesterov else a) / (np.sqrt(b) + 0.125)
+    assert [x.dtype for x in (w, m, v)] == [kind, states, states]
+    for found, wanted in ((w, p), (m, a), (v, b)):
+        rtol = {ms.float16: 1e-3, ms.float32: 1e-6, ms.float64: 1e-6}[found.dtype]
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=rtol)
+
+
+@pytest.mark.parametrize("kind, states", [(ms.float16, ms.float32), (ms.float32, ms.float16)])
+def test_adam_weight_decay_with_moments_of_another_type(kind, states):
+    w = ms.Parameter(ms.Tensor([1.0, -2.0], kind), name="w")
+    m, v = (ms.Parameter(ms.Tensor([0.5, 0.25], states), name=n) for n in "mv")
+    ops.AdamWeightDecay()(w, m, v, 0.25, 0.5, 0.75, 0.125, 0.5, ms.Tensor([0.5, -1.0], kind))
+    moments = np.array([0.5, -0.375]), np.array([0.4375, 0.4375])
+    wanted = np.array([1.0, -2.0]) * (1 - 0.125) - 0.25 * moments[0] / (np.sqrt(moments[1]) + 0.125)
+    np.testing.assert_allclose(w.asnumpy(), wanted, rtol=1e-3)
+    assert [(x.dtype, x.asnumpy().tolist()) for x in (m, v)] == [
+        (states, list(x)) for x in moments]
+
+
+def test_adam_with_moments_of_another_type_compiled():
+    def made():
+        return (ms.Parameter(ms.Tensor(START["p"], ms.float16), name="w"),
+                *(ms.Parameter(ms.Tensor(START[n]), name=n) for n in "ab"))
+
+    def step(g):
+        ops.Adam()(*compiled, 0.5, 0.75, 0.25, 0.5, 0.75, 0.125, g)
+        return compiled[0] + 0
+
+    compiled, eager = made(), made()
+    g = ms.Tensor(GRADIENT, ms.float16)
+    ms.jit(step)(g)
+    ops.Adam()(*eager, 0.5, 0.75, 0.25, 0.5, 0.75, 0.125, g)
+    for one, other in zip(compiled, eager, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
+def test_moments_of_another_type_lie_as_their_parameter():
+    w = ms.Parameter(ms.Tensor(START["p"]).T, name="w")
+    m, v = (ms.Parameter(ms.Tensor(START[n], ms.float16), name=n) for n in "ab")
+    first = ms.Parameter(ms.Tensor(START["p"]).T.copy(), name="w")
+    others = [ms.Parameter(ms.Tensor(START[n]), name=n) for n in "ab"]
+    numbers = (0.5, 0.75, 0.25, 0.5, 0.75, 0.125, ms.Tensor(GRADIENT))
+    ops.Adam()(w, m, v, *numbers)
+    ops.Adam()(first, *others, *numbers)
+    np.testing.assert_allclose(w.asnumpy(), first.asnumpy(), rtol=1e-3)
+
+
+def test_moments_must_be_floating():
+    w, m, v = (ms.Parameter(ms.Tensor([1], kind), name=n)
+               for n, kind in (("w", ms.float32), ("m", ms.int32), ("v", ms.float32)))
+    with pytest.raises(TypeError, match="the state in Parameter 'm'.*but got Int32"):
+        ops.Adam()(w, m, v, 0.5, 0.75, 0.25, 0.5, 0.75, 0.125, ms.Tensor([1.0]))
+
+
+@pytest.mark.parametrize("number", [float, ms.Tensor], ids=["numbers", "tensors"])
+def test_a_power_of_1_gives_an_infinite_step(number):
+    for name, powers in (("Adam", (1.0, 0.5)), ("ApplyAdaMax", (1.0,)), ("Adam", (0.5, 1.5))):
+        w, m, v = (ms.Parameter(ms.Tensor([1.0]), name=n) for n in "wmv")
+        numbers = [number(x) for x in (*powers, 0.25, 0.5, 0.75, 0.125)]
+        getattr(ops, name)()(w, m, v, *numbers, ms.Tensor([1.0]))
+        wanted = np.nan if powers[-1] > 1 else -np.inf
+        np.testing.assert_array_equal(w.asnumpy(), [wanted])
+        np.testing.assert_array_equal(m.asnumpy(), [1.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_formulas_hold_for_every_type_and_sign(kind):
+    """Where 2.10's kernels leave the documented formula (`docs/differences.md`)."""
+    def held(*values):
+        return ms.Parameter(ms.Tensor([list(values)], kind), name="x")
+
+    g, row = ms.Tensor([[0.5, -1.0, 0.0]], kind), ms.Tensor([0], ms.int32)
+    grad = g.asnumpy().astype(np.float64)
+    w, a = held(1.0, -2.0, 3.0), held(0.5, 0.25, 1.5)
+    grown = a.asnumpy().astype(np.float64) + grad**2
+    step = np.array([[1.0, -2.0, 3.0]]) - 0.25 * grad / (np.sqrt(grown) + 0.125)
+    ops.ApplyAdagradV2(0.125)(w, a, 0.25, g)
+    np.testing.assert_allclose(w.asnumpy(), step, rtol=2e-3)
+    np.testing.assert_array_equal(a.asnumpy(), grown)
+    w, a = held(1.0, -2.0, 3.0), held(0.5, 0.25, 1.5)
+    ops.SparseApplyAdagradV2(0.25, 0.125)(w, a, g, row)
+    np.testing.assert_allclose(w.asnumpy(), step, rtol=2e-3)
+    w, s, m = held(1.0, -2.0, 3.0), held(0.5, 0.25, 1.5), held(0.0, 0.0, 1.0)
+    ops.SparseApplyRMSProp(0.5, 0.75, 0.125)(w, s, m, 0.25, g, row)
+    np.testing.assert_array_equal(s.asnumpy(), [[0.375, 0.625, 0.75]])
+    w, a, s = held(1.0, 1.0, 1.0), held(0.5, -0.25, -0.125), held(0.75, 3.0, 1.0)
+    ops.ApplyAdagradDA()(w, a, s, g, 0.25, 0.125, 0.5, 2)
+    total, square = np.array([[1.0, -1.25, -0.125]]), np.array([[1.0, 4.0, 1.0]])
+    pull = np.sign(total) * np.maximum(np.abs(total) - 0.25, 0)
+    np.testing.assert_allclose(w.asnumpy(), -0.25 * pull / (0.25 + np.sqrt(square)), rtol=2e-3)
