@@ -7,7 +7,10 @@
 // - whatever makes the host wait for the device is counted by its name.
 // Kernels run at once, on the CPU's kernels, which see the tensors as the CPU's.
 
-#include <torch/extension.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/library.h>
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
