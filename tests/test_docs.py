@@ -8,6 +8,7 @@ Chinese pages, as ones that import MindSpore.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import io
 import json
@@ -58,6 +59,8 @@ def run_in_copies(pages: list[str]) -> list[list[str] | str]:
     importlib.import_module("lamella")
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     context, found = multiprocessing.get_context("fork"), []
+    gc.collect()
+    gc.freeze()  # else a collection in a forked process copies all pages
     for page in pages:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=report, args=(pathlib.Path(page), sender))
