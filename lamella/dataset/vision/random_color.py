@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..checks import number, pair
+from ..inputs import check_input
 from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from . import kernels
-from .color import AdjustHue
+from .color import AdjustBrightness, AdjustContrast, AdjustHue, AdjustSaturation
 from .conversion import gray, need_pillow
 from .image import RandomImageOperation, is_image, pillow
 
@@ -102,6 +103,9 @@ class RandomColorAdjust(RandomImageOperation):
         hue: the range of fractions of the colour circle, or the most in both directions.
     """
 
+    _STEPS = {kernels.brightened: AdjustBrightness(1.0), kernels.contrasted: AdjustContrast(1.0),
+              kernels.saturated: AdjustSaturation(1.0), kernels.hued: AdjustHue(0.0)}
+
     def __init__(self, brightness: Any = (1, 1), contrast: Any = (1, 1),
                  saturation: Any = (1, 1), hue: Any = (0, 0)):
         self.brightness = self._range("brightness", brightness)
@@ -135,6 +139,7 @@ class RandomColorAdjust(RandomImageOperation):
         """The new image."""
         is_image("RandomColorAdjust", image, [3])
         for change, factor in drawn:
+            check_input(self._STEPS[change], image)  # each takes other types
             image = change(image, factor)
         return image
 
@@ -169,7 +174,8 @@ class RandomColor(RandomImageOperation):
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
         """The new image."""
-        return kernels.saturated(is_image("RandomColor", image, [3]), drawn)
+        is_image("RandomColor", image, [3])
+        return kernels.saturated(image.astype(np.uint8) if image.dtype == bool else image, drawn)
 
     def _pillow(self, image: Any) -> Any:
         low, high = self.degrees
@@ -269,6 +275,8 @@ class RandomLighting(RandomImageOperation):
     def apply(self, image: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         """The new image."""
         is_image("RandomLighting", image, [3])
+        if image.dtype == np.int8:  # MindSpore takes them for bytes of an image
+            return self.apply(image.view(np.uint8), drawn).view(np.int8)
         out = image.astype(np.float32) + _light(drawn).astype(np.float32)
         return np.clip(np.rint(out), 0, 255).astype(image.dtype)
 

@@ -42,3 +42,32 @@ def test_a_range_of_one_number_draws_that():
     np.testing.assert_array_equal(vision.RandomSharpness((1.0, 1.0))(IMAGE), IMAGE)
     np.testing.assert_array_equal(vision.RandomInvert(1.0)(IMAGE), 255 - IMAGE)
     np.testing.assert_array_equal(vision.RandomInvert(0.0)(IMAGE), IMAGE)
+
+
+def test_colour_of_booleans_is_that_of_bytes():
+    booleans = IMAGE > 120
+    for factor in (0.0, 1.0, 4.0):
+        found = vision.RandomColor((factor, factor))(booleans)
+        np.testing.assert_array_equal(
+            found, vision.RandomColor((factor, factor))(booleans.astype(np.uint8)))
+        assert found.dtype == np.uint8
+
+
+def test_light_of_int8_is_that_of_bytes():
+    for alpha in (0.0, 0.5, 10.0):
+        found = []
+        for image in (IMAGE, IMAGE.view(np.int8)):
+            ds.config.set_seed(5)
+            found.append(vision.RandomLighting(alpha)(image))
+        assert found[1].dtype == np.int8
+        np.testing.assert_array_equal(found[1].view(np.uint8), found[0])
+
+
+@pytest.mark.parametrize("make, kind, step", [
+    (lambda: vision.RandomColorAdjust(contrast=(0.5, 0.5)), "int8", "AdjustContrast"),
+    (lambda: vision.RandomColorAdjust(saturation=(0.5, 0.5)), "bool", "AdjustSaturation"),
+    (lambda: vision.RandomColorAdjust(hue=(0.25, 0.25)), "uint16", "AdjustHue"),
+    (lambda: vision.RandomColorAdjust((2.0, 2.0)), "int64", "AdjustBrightness")])
+def test_each_step_of_a_colour_adjustment_checks_the_type(make, kind, step):
+    with pytest.raises(RuntimeError, match=f"{step}: the data type.*But got type {kind}"):
+        make()(IMAGE.astype(kind))
