@@ -135,9 +135,10 @@ def _along(raw: torch.Tensor, axis: int, part: builtins.slice) -> torch.Tensor:
     """``raw[part]`` along an axis; PyTorch's own slices take no negative strides."""
     positions = builtins.range(*part.indices(raw.shape[axis]))
     before = (builtins.slice(None),) * axis
-    if positions.step > 0 or not positions:
-        return raw[(*before, builtins.slice(positions.start, max(positions.stop, positions.start),
-                                            abs(positions.step)))]
+    if not positions:
+        return raw.narrow(axis, 0, 0)
+    if positions.step > 0:
+        return raw[(*before, builtins.slice(positions.start, positions.stop, positions.step))]
     forward = builtins.slice(positions[-1], positions[0] + 1, -positions.step)
     return raw[(*before, forward)].flip(axis)
 
