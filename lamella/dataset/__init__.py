@@ -16,7 +16,7 @@ from .batching import (
     BucketBatchByLengthDataset,
     PaddedBatchDataset,
 )
-from .callback import DSCallback, WaitedDSCallback
+from .callback import DSCallback
 from .config import ErrorSamplesMode
 from .config import set_seed as set_seed
 from .deserializing import deserialize
@@ -88,7 +88,7 @@ _FILES = {  # a file in `sources` -> the sources in it
     "webdataset": "WebDataset",
 }
 _SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
-_SOURCES["LineReader"] = "line_reader"
+_SOURCES |= {"LineReader": "line_reader", "WaitedDSCallback": "waited_callback"}
 _SOURCES |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
 _SOURCES |= {f"{kind}BaseDataset": "source_kinds" for kind in ("Audio", "Text", "Vision")}
 

@@ -48,7 +48,7 @@ from lamella.dataset.batching import (
     BucketBatchByLengthDataset as BucketBatchByLengthDataset,
     PaddedBatchDataset as PaddedBatchDataset,
 )
-from lamella.dataset.callback import DSCallback as DSCallback, WaitedDSCallback as WaitedDSCallback
+from lamella.dataset.callback import DSCallback as DSCallback
 from lamella.dataset.config import ErrorSamplesMode as ErrorSamplesMode, set_seed as set_seed
 from lamella.dataset.deserializing import deserialize as deserialize
 from lamella.dataset.iterators import DictIterator as DictIterator, TupleIterator as TupleIterator
@@ -150,6 +150,7 @@ from lamella.dataset.sources.understanding import CLUEDataset as CLUEDataset
 from lamella.dataset.sources.webdataset import WebDataset as WebDataset
 from lamella.dataset.transforms.operation import Implementation as Implementation
 from lamella.dataset.user_samplers import IterSampler as IterSampler, Sampler as Sampler
+from lamella.dataset.waited_callback import WaitedDSCallback as WaitedDSCallback
 from lamella.dataset.waiting import (
     SyncWaitDataset as SyncWaitDataset, TransferDataset as TransferDataset,
 )

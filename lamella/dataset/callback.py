@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
-from . import config
+from ..compat.missing import name_of as _name_of
 from .checks import integer
 from .order import Row
 from .state import Run
@@ -61,82 +61,6 @@ class DSCallback:
         """Called after a step."""
 
 
-class WaitedDSCallback(DSCallback):
-    """A callback that waits for the network: for its step or epoch before this one to be over.
-
-    It is given to a `map` as well as to `Model.train`. A subclass defines `sync_epoch_begin` or
-    `sync_step_begin`. Rows are made when they are asked for, so what the network has done is known.
-
-    Args:
-        step_size: how many steps lie between two calls.
-    """
-
-    def __init__(self, step_size: int = 1):
-        super().__init__(step_size)
-        self.train_run_context: Any = None
-        self._step_over, self._epoch_over = threading.Event(), threading.Event()
-        self._step_over.set()
-        self._epoch_over.set()
-
-    def sync_epoch_begin(self, train_run_context: Any, ds_run_context: CallbackParam) -> None:
-        """Called before each epoch but the first, after the network's epoch before."""
-
-    def sync_step_begin(self, train_run_context: Any, ds_run_context: CallbackParam) -> None:
-        """Called before each step but the first, after the network's step before."""
-
-    def ds_epoch_begin(self, ds_run_context: CallbackParam) -> None:
-        """Calls `sync_epoch_begin`."""
-        if ds_run_context.cur_epoch_num > 1:
-            self._await(self._epoch_over, "epoch")
-            self.sync_epoch_begin(self.train_run_context, ds_run_context)
-
-    def ds_step_begin(self, ds_run_context: CallbackParam) -> None:
-        """Calls `sync_step_begin`."""
-        if ds_run_context.cur_step_num > self.step_size:
-            self._await(self._step_over, "step")
-            self.sync_step_begin(self.train_run_context, ds_run_context)
-
-    def _await(self, event: threading.Event, what: str) -> None:
-        if not event.wait(config.get_callback_timeout()):
-            raise RuntimeError(f"For '{type(self).__name__}', the network's {what} was not over "
-                               f"after {config.get_callback_timeout()} seconds. Was the callback "
-                               f"given to Model.train too?")
-
-    # what Model.train calls
-    def begin(self, run_context: Any) -> None:
-        """Training begins."""
-
-    def end(self, run_context: Any) -> None:
-        """Training is over: nothing waits any more."""
-        self._step_over.set()
-        self._epoch_over.set()
-
-    def on_train_begin(self, run_context: Any) -> None:
-        """Training begins."""
-
-    def on_train_end(self, run_context: Any) -> None:
-        """Training is over: nothing waits any more."""
-        self.end(run_context)
-
-    def on_train_step_end(self, run_context: Any) -> None:
-        """The network's step is over."""
-        self.step_end(run_context)
-
-    def on_train_epoch_end(self, run_context: Any) -> None:
-        """The network's epoch is over."""
-        self.epoch_end(run_context)
-
-    def step_end(self, run_context: Any) -> None:
-        """The network's step is over."""
-        self.train_run_context = run_context
-        self._step_over.set()
-
-    def epoch_end(self, run_context: Any) -> None:
-        """The network's epoch is over."""
-        self.train_run_context = run_context
-        self._epoch_over.set()
-
-
 def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,
              skip: int) -> Iterator[Row]:
     """The rows of an epoch of `size` without the first `skip`, the callbacks called around them."""
@@ -160,3 +84,9 @@ def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,
         call("ds_step_end", step)
         yield row
     call("ds_epoch_end", size)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "WaitedDSCallback":  # which needs the callbacks of training
+        return importlib.import_module(".waited_callback", __package__).WaitedDSCallback
+    raise _name_of(__name__, name)

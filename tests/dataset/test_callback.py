@@ -1,8 +1,11 @@
 """Callbacks of pipelines: when they are called, and with what numbers (recorded from MindSpore)."""
 
+import numpy as np
 import pytest
 
+import lamella as ms
 import lamella.dataset as ds
+from lamella import nn
 
 
 class Recorder(ds.DSCallback):
@@ -40,3 +43,33 @@ def test_calls(step_size, steps):
             expected += [f"step {step + 1} of {5 * epoch + step + 1}", "over"]
         expected.append(f"end {epoch + 1} after {5 * epoch + 5}")
     assert recorder.calls == expected
+
+
+class Waiting(ds.WaitedDSCallback):
+    def __init__(self, step_size):
+        super().__init__(step_size)
+        self.calls = []
+
+    def sync_epoch_begin(self, train_run_context, ds_run_context):
+        trained = train_run_context.original_args()
+        self.calls.append(("epoch", ds_run_context.cur_epoch_num, trained.cur_step_num))
+
+    def sync_step_begin(self, train_run_context, ds_run_context):
+        trained = train_run_context.original_args()
+        self.calls.append(("step", ds_run_context.cur_step_num, trained.cur_step_num))
+
+
+@pytest.mark.parametrize("step_size", [1, 2])
+def test_a_step_or_epoch_begins_after_the_network_s_before(step_size):
+    """No call comes before the first; each other one knows what training has done."""
+    data = ds.NumpySlicesDataset((np.ones((4, 3), np.float32), np.ones((4, 2), np.float32)),
+                                 ["x", "y"], shuffle=False)
+    waiting = Waiting(step_size)
+    data = data.map(lambda x: x, "x", callbacks=waiting).batch(1)
+    net = nn.Dense(3, 2)
+    model = ms.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    model.train(2, data, callbacks=[waiting], dataset_sink_mode=False)
+    begins = range(1 + step_size, 9, step_size)
+    assert [call for call in waiting.calls if call[0] == "step"] == [
+        ("step", n, n - 1) for n in begins]
+    assert [call for call in waiting.calls if call[0] == "epoch"] == [("epoch", 2, 4)]
