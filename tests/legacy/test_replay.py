@@ -38,7 +38,7 @@ def test_what_comes_out_is_what_a_deque_holds(capacity, compiled):
 
     put = ms.jit(put) if compiled else put
     kept: deque[int] = deque(maxlen=capacity)
-    random, n = np.random.default_rng(capacity), 0
+    random, n = np.random.default_rng(capacity), 7  # no row is 0, as an empty buffer's are
     for _ in range(12):
         new = int(random.integers(0, capacity + 1))  # 0: a single row, without a first dimension
         numbers = np.arange(n, n + max(new, 1))

@@ -166,6 +166,22 @@ def test_measuring_names_a_kernel(kernel, tensors):
         assert _measured(key) in {"torch", "heads"}
 
 
+@pytest.mark.parametrize("of", ["by_heads", "by_heads_backward"])
+def test_a_kernel_with_another_layout_is_not_chosen(kernel, monkeypatch, of):
+    """Whichever is faster; what is timed is the kernel whose tensors the key counts."""
+    ours = getattr(attention, of)
+
+    def other(*given):
+        first, *rest = ours(*given)
+        return first.contiguous(), *rest
+
+    monkeypatch.setattr(attention, of, other)
+    monkeypatch.setattr("lamella.graph.passes.attention.fastest_of", lambda ways, *_: "heads")
+    for tensors, name in ((3, "by_heads"), (6, "by_heads_backward")):
+        key = (tensors, 2, 2, 24, 24, 16, True, "torch.float32", torch.get_num_threads())
+        assert _measured(key) == ("torch" if of == name else "heads")
+
+
 class Mixed(nn.Cell):
     """Attention between two layers."""
 

@@ -181,6 +181,32 @@ def test_similarity_by_its_formula():
     np.testing.assert_allclose(got.asnumpy(), [want], rtol=1e-5)
 
 
+def test_similarity_at_several_sizes_by_its_formula():
+    """Each size gives its part without the luminance to its power, the last one the whole."""
+    x = np.abs(numbers(2, 3, 16, 24)).astype(float)
+    y = x + 0.3 * numbers(*x.shape)
+    window = np.exp(-np.arange(-1, 2) ** 2 / (2 * 1.5**2))
+    window /= window.sum()
+    powers, want, a, b = (0.3, 0.4, 0.2), 1.0, x, y
+
+    def mean(image):
+        wide = np.apply_along_axis(np.convolve, 2, image, window, "valid")
+        return np.apply_along_axis(np.convolve, 3, wide, window, "valid")
+
+    for level, power in enumerate(powers):
+        ma, mb = mean(a), mean(b)
+        part = (2 * (mean(a * b) - ma * mb) + 9e-4) / (
+            mean(a * a) + mean(b * b) - ma**2 - mb**2 + 9e-4)
+        if level == 2:
+            part *= (2 * ma * mb + 1e-4) / (ma**2 + mb**2 + 1e-4)
+        want *= part.mean((2, 3)) ** power
+        a, b = (i.reshape(2, 3, i.shape[2] // 2, 2, i.shape[3] // 2, 2).mean((3, 5))
+                for i in (a, b))
+    layer = nn.MSSSIM(power_factors=powers, filter_size=3).to(ms.float64)
+    np.testing.assert_allclose(layer(ms.Tensor(x), ms.Tensor(y)).asnumpy(), want.mean(1),
+                               rtol=1e-4)
+
+
 def test_cosine_similarity_is_a_layer_under_its_own_path():
     from lamella.nn.math import CosineSimilarity
 
@@ -188,3 +214,18 @@ def test_cosine_similarity_is_a_layer_under_its_own_path():
     np.testing.assert_allclose(CosineSimilarity(1)(a, b).asnumpy(), [[0.8]], rtol=1e-6)
     with pytest.raises(TypeError, match="'x2' must be a Tensor, but got 1.0 of type float"):
         CosineSimilarity()(a, 1.0)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 4])
+def test_flatten_joins_the_dimensions_that_it_names(rank):
+    x = numbers(*range(2, 2 + rank))
+    for first in range(-rank - 1, rank + 1):
+        for last in range(-rank - 1, rank + 1):
+            layer = nn.Flatten(first, last)
+            if not (-rank <= first < rank and -rank <= last < rank):
+                with pytest.raises(ValueError, match=f"must be in .-{rank}, {rank}\\)"):
+                    layer(ms.Tensor(x))
+            elif first % rank <= last % rank:
+                a, b = first % rank, last % rank + 1
+                np.testing.assert_array_equal(
+                    layer(ms.Tensor(x)).asnumpy(), x.reshape(*x.shape[:a], -1, *x.shape[b:]))

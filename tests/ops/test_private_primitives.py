@@ -213,9 +213,27 @@ def test_matrices_through_their_forms():
     np.testing.assert_array_equal(again.asnumpy(), dense.asnumpy())
     turned = CLASSES["CSRSparseMatrixToDense"]()(*CLASSES["SparseMatrixTranspose"]()(*parts))
     np.testing.assert_array_equal(turned.asnumpy(), dense.asnumpy().transpose(0, 2, 1))
-    square = CLASSES["SparseMatrixSparseMatMul"](transpose_b=True)(*parts, *parts)
-    np.testing.assert_allclose(CLASSES["CSRSparseMatrixToDense"]()(*square).asnumpy(),
-                               dense.asnumpy() @ dense.asnumpy().transpose(0, 2, 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("other", ["SparseMatrixMatMul", "SparseMatrixSparseMatMul"])
+@pytest.mark.parametrize("turned", ["", "transpose", "adjoint"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_products_of_sparse_matrices(other, turned, side):
+    """Plain by default; one side turned, with complex numbers, whose adjoint is another matrix."""
+    raw = R(2, 3, 3).asnumpy() + 1j * R(2, 3, 3).asnumpy()[:, ::-1]
+    one, two = (raw * (raw.real > 0)).astype(np.complex64), raw.astype(np.complex64)
+    given = [CLASSES["DenseToCSRSparseMatrix"]()(T(x), ops.nonzero(T(x))) for x in (one, two)]
+    sides = ("a", "b") if other == "SparseMatrixSparseMatMul" else ("x1", "x2")
+    product = CLASSES[other](**({f"{turned}_{sides[side]}": True} if turned else {}))
+    if sides[0] == "a":
+        found = CLASSES["CSRSparseMatrixToDense"]()(*product(*given[0], *given[1]))
+    else:
+        found = product(*given[0], T(two))
+    pair = [one, two]
+    if turned:
+        pair[side] = pair[side].swapaxes(1, 2)
+        pair[side] = pair[side].conj() if turned == "adjoint" else pair[side]
+    np.testing.assert_allclose(found.asnumpy(), pair[0] @ pair[1], rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_reach_the_values_of_sparse_tensors():

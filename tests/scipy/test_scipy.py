@@ -36,6 +36,10 @@ def test_solve_triangular(trans: Any, lower: bool, unit: bool) -> None:
     for right in (RIGHT, RIGHT[:, 0]):
         want = scipy.linalg.solve_triangular(SQUARE, right, trans, lower, unit)
         same(linalg.solve_triangular(Tensor(SQUARE), Tensor(right), trans, lower, unit), want)
+    many, right = np.stack([SQUARE, SQUARE.T]), np.stack([RIGHT, RIGHT[::-1]])
+    same(linalg.solve_triangular(Tensor(many), Tensor(right), trans, lower, unit), np.stack([
+        scipy.linalg.solve_triangular(one, of, trans, lower, unit)
+        for one, of in zip(many, right, strict=True)]))
     name = trans if isinstance(trans, str) else "NTC"[trans]
     same(ops.SolveTriangular(lower, unit, name)(Tensor(SQUARE), Tensor(RIGHT[:, 0])), want)
 
@@ -136,6 +140,8 @@ def test_block_diag_and_lstsq() -> None:
     (lambda: linalg.lu(Tensor([[1.0], [2.0]])), ValueError, "as many rows as columns"),
     (lambda: linalg.solve_triangular(Tensor([[1.0]]), Tensor([1.0]), "X"), ValueError, "trans"),
     (lambda: linalg.solve_triangular(Tensor([[1.0]]), Tensor([1.0, 2.0])), ValueError, "rows"),
+    (lambda: linalg.solve_triangular(Tensor([[1.0, 2.0]]), Tensor([1.0])), ValueError, "square"),
+    (lambda: linalg.solve_triangular(Tensor([1.0]), Tensor([1.0])), ValueError, "square"),
     (lambda: linalg.lstsq(Tensor([[1.0]]), Tensor([1.0]), None, "x"), ValueError, "driver"),
     (lambda: linalg.det(Tensor([[1.0, 2.0]])), ValueError, "square"),
     (lambda: fft.dct(Tensor([1.0]), 3), ValueError, "only type 2"),
@@ -146,7 +152,7 @@ def test_block_diag_and_lstsq() -> None:
     (lambda: optimize.linear_sum_assignment(Tensor([1.0]), False), ValueError, "a matrix"),
     (lambda: optimize.linear_sum_assignment(Tensor([[np.nan]]), False), ValueError, "no nan"),
     (lambda: ANY.optimize.linear_sum_assignment([[1.0]], False), TypeError, "must be a Tensor"),
-], ids=range(18))
+], ids=range(20))
 def test_wrong_arguments(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()

@@ -113,6 +113,20 @@ def test_values_that_are_read_otherwise_stay():
     fused(written, data(), (0, 1))
 
 
+@pytest.mark.parametrize("wanted", [(0, 1), (0, 2), (1, 2), (0,), (1, 2, 0)])
+def test_gradients_of_which_some_are_not_wanted_stay_with_pytorch(wanted):
+    def block(x, weight, bias, other, g):
+        values = wide(x)
+        y, mean, inverse = normalized(values, weight, bias)
+        back = torch.ops.aten.threshold_backward.default(wide(g), y.relu(), 0)
+        found = BACKWARD(back, values, weight, None, None, mean, inverse, True, 1e-3,
+                         [place in wanted for place in range(3)])
+        return [found[place] for place in wanted]
+
+    better = fused(block, data(), (2, 0) if len(wanted) == 3 else (1, 1))
+    assert count(better, "threshold_backward") == (len(wanted) < 3)
+
+
 def test_nothing_around_it_is_left_alone():
     fused(lambda x, weight, bias, other, g: normalized(other, weight, bias), data(), (0, 1))
 

@@ -53,3 +53,19 @@ def test_a_wrong_row_is_found(monkeypatch):
         calls = samples.note({"exp"}, 1, (torch.float32,))
         assert any("DIFFERS" in said for said in samples.check(
             [call for its in calls.values() for call in its]))
+
+
+def test_numbers_of_any_size_stay_finite():
+    """Exponentials are taken of what is shifted or has a bound: none overflows, none is lost."""
+    aten = torch.ops.aten
+    x = torch.tensor([[-200.0, -90, -17, -1e-3, 0], [1e-3, 17, 90, 200, 199]])
+    g = torch.linspace(-1, 1, 10).reshape(2, 5)
+    given = [(aten._softmax.default, (x, 1, False)), (aten._log_softmax.default, (x, 1, False)),
+             (aten._log_softmax.default, (x, 0, False)), (aten.logsumexp.default, (x, [1])),
+             (aten.sigmoid.default, (x,)), (aten.softplus.default, (x,)),
+             (aten.log_sigmoid_forward.default, (x,)), (aten.gelu.default, (x,)),
+             (aten.silu.default, (x,)), (aten.tanh.default, (x,)), (aten.elu.default, (x,)),
+             (aten.expm1.default, (-x.abs(),)), (aten.gelu_backward.default, (g, x)),
+             (aten.silu_backward.default, (g, x)), (aten.softplus_backward.default, (g, x, 1, 20))]
+    calls = [(func, args, {}, func(*args)) for func, args in given]
+    assert not samples.check(calls)
