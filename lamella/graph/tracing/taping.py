@@ -118,7 +118,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     things = [*given_tensors((args, kwargs)), *tensors_held]
     with entered(level), _aliases(things, roots, apart, pulls) as aliases:
         value = fn(*args, **kwargs)
-    if _has_recorded(things, pulls.inputs, level.changed if apart else ()):
+    if _has_recorded(things, pulls.inputs, apart):
         pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
         _run_dry(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
@@ -178,19 +178,19 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
                 thing._raw = data
 
 
-def _has_recorded(things: list[Tensor], known: list[bool], changed: Sequence[Tensor]) -> bool:
+def _has_recorded(things: list[Tensor], known: list[bool], apart: bool) -> bool:
     """Whether the run has changed a Tensor in place to what is differentiated.
 
     Args:
         known: whether the tape knew each of the things before.
-        changed: those that are cut off the tape again.
+        apart: whether they are cut off the tape again. New Tensors aren't: they go with the run.
     """
-    found = any(not was and not isinstance(thing, Parameter) and thing._raw.requires_grad
-                for thing, was in zip(things, known, strict=True))
-    for tensor in changed:
-        if tensor._raw.requires_grad and tensor._raw._base is None:
-            tensor._raw.detach_()
-    return found
+    found = [thing._raw for thing, was in zip(things, known, strict=True)
+             if not was and not isinstance(thing, Parameter) and thing._raw.requires_grad]
+    for raw in found if apart else ():
+        if raw._base is None:
+            raw.detach_()
+    return bool(found)
 
 
 def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: Set[str],

@@ -4,6 +4,7 @@ import functools
 import sys
 import threading
 import time
+import types
 from typing import Any
 
 import pytest
@@ -175,6 +176,58 @@ def test_a_parameter_that_is_assigned_inside():
     with pytest.warns(UserWarning):
         found = run(jit)
     assert_alike(found, run(lambda f: f))
+
+
+def first_is(value, y, s):
+    y[0] = value
+    return y
+
+
+def all_but_the_first(y, s):
+    y[:1] = 0.1
+    return y[1:], y.sum()
+
+
+def into_another(y, s):
+    other = ops.zeros(3, ms.float32)
+    other[1:] = y[1:] * s.count
+    return other
+
+
+def negatives_are(value, y, s):
+    y[y < 0] = value
+    return {"y": y, "twice": y * 2}
+
+
+def added_in_place(y, s):
+    y += s.count
+    y[1] = y[2]
+    return y
+
+
+@pytest.mark.parametrize("change", [
+    functools.partial(first_is, 0.1), all_but_the_first, into_another, added_in_place,
+    functools.partial(negatives_are, 0.1), lambda y, s: first_is(s.count, y, s)])
+def test_results_that_were_changed_in_place_while_a_number_varies(change):
+    """Runs that are recorded beside the program leave what they return on their own tape."""
+    def results(compile):
+        counter = types.SimpleNamespace(count=0)
+
+        def forward(x):
+            counter.count += 1
+            return change(x / counter.count, counter)
+
+        call = compile(forward)
+
+        def loss(x):
+            return sum([(ops.sin(each)).sum() for each in ms.tree.leaves(call(x))], Tensor(0.0))
+
+        return [ms.value_and_grad(loss)(Tensor(array(3, seed=number))) for number in range(8)], call
+
+    found, call = results(jit)
+    assert_alike(found, results(lambda f: f)[0])
+    report = call.report()
+    assert report["replays"] > 0 and report["eager"] == []
 
 
 def test_what_raises_raises_again_and_changes_nothing():
