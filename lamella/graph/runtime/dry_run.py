@@ -13,8 +13,10 @@ from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, global_generators
 from ..tracing.dry_trace import DryTrace
+from ..tracing.outcome import Outcome
 from ..tracing.python_functions import conversions, mathematics
 from ..tracing.refusals import CannotTrace
+from ..tracing.results import numbers_in
 from ..tracing.run import run_traced
 from ..tracing.scalar_environment import ScalarEnvironment
 from ..tracing.scalars import alike, checks_classes
@@ -37,14 +39,21 @@ class DryRun:
         self.numbers, self.trace, self.found, self.ended = numbers, trace, found, ended
 
     def agrees(self, real: Trace) -> bool:
-        """Whether its results and changes are those of the real run."""
+        """Whether its results, what the tape knows of them, and its changes are the real run's."""
         tails = [list(source.get())[-len(grown.items):] if grown.items else []
                  for source, grown in self.numbers.lists]
         if self.ended.differ():
             return False
-        assert self.trace.outcome is not None and real.outcome is not None
-        return ([c.key for c in self.trace.outcome.changes if c.key is not APPENDED]
-                == [c.key for c in real.outcome.changes] and alike(self.found, _seen(real, tails)))
+        ours, its = self.trace.outcome, real.outcome
+        assert ours is not None and its is not None
+        return (_recorded(ours) == _recorded(its)
+                and [c.key for c in ours.changes if c.key is not APPENDED]
+                == [c.key for c in its.changes] and alike(self.found, _seen(real, tails)))
+
+
+def _recorded(outcome: Outcome) -> list[bool]:
+    """For each new Tensor that a run returns, whether the tape has recorded it."""
+    return [outcome.recorded[number] for number in numbers_in(outcome.out_tree[0])]
 
 
 def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,

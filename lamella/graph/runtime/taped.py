@@ -20,7 +20,6 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
 from ...autodiff.level import batching
-from ...core.classes import is_a
 from ...core.state import state
 from ...machine.collector import not_collecting
 from ..guards.reachable import Reachable
@@ -30,7 +29,7 @@ from ..ir.metadata import TensorMetadata
 from ..tracing.outcome import Outcome
 from ..tracing.recorder import Recorder
 from ..tracing.refusals import CannotTrace
-from ..tracing.results import New
+from ..tracing.results import numbers_in
 from ..tracing.taping import Pull, on_tape, with_pulls
 from ..tracing.trace import Trace, data_of
 from .compiled import Compiled
@@ -146,26 +145,16 @@ def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
     outcome: Any = trace.outcome
     assert trace.pulls is not None
     places = {node: i for i, node in enumerate(trace.pulls.results)}
-    returned = set(_numbers_in(outcome.out_tree[0]))
+    returned = set(numbers_in(outcome.out_tree[0]))
     for number in returned:
         if outcome.recorded[number]:
             if new[number] not in places:
                 raise CannotTrace("returns a differentiated Tensor inside of an object of an "
                                   "unknown class")
             yield number, places[new[number]]
-    if any(outcome.recorded[n] for n in set(_numbers_in(outcome.out_tree[1])) - returned) or any(
+    if any(outcome.recorded[n] for n in set(numbers_in(outcome.out_tree[1])) - returned) or any(
             data_of(trace.held[i].tensor).requires_grad for i in outcome.assigned):
         raise CannotTrace("keeps a differentiated Tensor outside of its result")
-
-
-def _numbers_in(tree: Any) -> Iterator[int]:
-    """The numbers of the new Tensors in a description of results."""
-    if type(tree) is New:
-        yield tree.number
-        tree = tree.own
-    if is_a(tree, (tuple, list, dict)):
-        for part in tree.values() if is_a(tree, dict) else tree:
-            yield from _numbers_in(part)
 
 
 class _Pass:

@@ -6,7 +6,7 @@ a dict of the program) are returned as the same objects, as the function itself 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -277,3 +277,13 @@ class Rebuilding:
             return [self.value_of(part) for part in tree]
         parts = {key: self.value_of(part) for key, part in tree.items()}
         return parts if type(tree) is dict else dict_like(tree, parts)
+
+
+def numbers_in(tree: Any) -> Iterator[int]:
+    """The numbers of the new Tensors in a description of results."""
+    if type(tree) is New:
+        yield tree.number
+        tree = tree.own
+    if is_a(tree, (tuple, list, dict)):
+        for part in tree.values() if is_a(tree, dict) else tree:
+            yield from numbers_in(part)
