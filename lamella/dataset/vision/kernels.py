@@ -186,6 +186,10 @@ def saturated(image: np.ndarray, factor: float) -> np.ndarray:
 
 def hued(image: np.ndarray, factor: float) -> np.ndarray:
     """Rotate the hue by a fraction of the colour circle."""
+    if image.dtype == np.float32:  # OpenCV measures the hue of these in degrees
+        hsv = cv().cvtColor(image, cv().COLOR_RGB2HSV)
+        hsv[..., 0] = (hsv[..., 0] + 360 * factor) % 360
+        return cv().cvtColor(hsv, cv().COLOR_HSV2RGB)
     with _unoptimized():
         hsv = cv().cvtColor(image, cv().COLOR_RGB2HSV_FULL)
         turn = int(factor * 255)

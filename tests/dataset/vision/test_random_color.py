@@ -71,3 +71,12 @@ def test_light_of_int8_is_that_of_bytes():
 def test_each_step_of_a_colour_adjustment_checks_the_type(make, kind, step):
     with pytest.raises(RuntimeError, match=f"{step}: the data type.*But got type {kind}"):
         make()(IMAGE.astype(kind))
+
+
+@pytest.mark.parametrize("most", [1, 255])
+def test_a_third_of_the_circle_exchanges_the_channels_of_float32_images(most):
+    image = (np.random.default_rng(0).random((5, 7, 3)) * most).astype(np.float32)
+    for factor, turned in ((0.0, 0), (1 / 3, 1), (-1 / 3, -1)):
+        found = vision.AdjustHue(factor)(image)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, np.roll(image, turned, -1), atol=1e-5 * most)
