@@ -87,10 +87,10 @@ _FILES = {  # a file in `sources` -> the sources in it
     "understanding": "CLUEDataset",
     "webdataset": "WebDataset",
 }
-_SOURCES = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
-_SOURCES |= {"LineReader": "line_reader", "WaitedDSCallback": "waited_callback"}
-_SOURCES |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
-_SOURCES |= {f"{kind}BaseDataset": "source_kinds" for kind in ("Audio", "Text", "Vision")}
+_WHEN_NAMED = {name: f"sources.{file}" for file, names in _FILES.items() for name in names.split()}
+_WHEN_NAMED |= {"LineReader": "line_reader", "WaitedDSCallback": "waited_callback"}
+_WHEN_NAMED |= {name: "remote" for name in ("DatasetCache", "OBSMindDataset")}
+_WHEN_NAMED |= {f"{kind}BaseDataset": "source_kinds" for kind in ("Audio", "Text", "Vision")}
 
 
 def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
@@ -109,10 +109,10 @@ def zip(datasets: tuple[Dataset, ...]) -> ZipDataset:
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f".{name}", __name__)
-    if name in _SOURCES:
-        return getattr(importlib.import_module(f".{_SOURCES[name]}", __name__), name)
+    if name in _WHEN_NAMED:
+        return getattr(importlib.import_module(f".{_WHEN_NAMED[name]}", __name__), name)
     raise _name_of(__name__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS, *_SOURCES})
+    return sorted({*globals(), *_ROOMS, *_WHEN_NAMED})

@@ -154,6 +154,11 @@ def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, floa
     return like(image, out)
 
 
+def numbers_of(image: np.ndarray) -> np.ndarray:
+    """The image, for OpenCV: bool, which it doesn't take, as 0 and 1 of uint8."""
+    return image.astype(np.uint8) if image.dtype == bool else image
+
+
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
     """Multiply all values by a factor; whole numbers are rounded, and stay in their range."""
     if image.dtype.kind in "iu" and image.dtype != np.uint8:
@@ -199,7 +204,7 @@ def hued(image: np.ndarray, factor: float) -> np.ndarray:
 
 def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
     """Change the sharpness: interpolate with the smoothed image, whose margin stays as it is."""
-    image = image.astype(np.uint8) if image.dtype == bool else image
+    image = numbers_of(image)
     plain = image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image
     weights = np.ones((3, 3), np.float32)
     weights[1, 1] = 5
@@ -214,7 +219,7 @@ def sharpened(image: np.ndarray, factor: float) -> np.ndarray:
 
 def auto_contrasted(image: np.ndarray, cutoff: float, ignore: Any) -> np.ndarray:
     """Stretch the values to the full range."""
-    image = image.astype(np.uint8) if image.dtype == bool else image
+    image = numbers_of(image)
     planes = image[..., None] if image.ndim == 2 else image
     out = [_stretched(planes[..., c], cutoff, ignore or []) for c in range(planes.shape[-1])]
     return np.stack(out, -1).reshape(image.shape)
@@ -242,7 +247,7 @@ def _stretched(plane: np.ndarray, cutoff: float, ignore: list[int]) -> np.ndarra
 
 def equalized(image: np.ndarray) -> np.ndarray:
     """Equalize the histogram of each channel."""
-    image = image.astype(np.uint8) if image.dtype == bool else image
+    image = numbers_of(image)
     if image.ndim == 2:
         return cv().equalizeHist(image)
     return np.stack([cv().equalizeHist(np.ascontiguousarray(image[..., c]))

@@ -175,7 +175,7 @@ class RandomColor(RandomImageOperation):
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
         """The new image."""
         is_image("RandomColor", image, [3])
-        return kernels.saturated(image.astype(np.uint8) if image.dtype == bool else image, drawn)
+        return kernels.saturated(kernels.numbers_of(image), drawn)
 
     def _pillow(self, image: Any) -> Any:
         low, high = self.degrees

@@ -24,6 +24,7 @@ from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
 from .density import dense_share
 from .joined import joined
+from .liveness import Liveness
 from .program import Handed, program
 from .worth import is_worth_compiling
 
@@ -104,9 +105,9 @@ class Plan:
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
-        self._uses = self._places_of(len(cut.inputs))
-        self._last = self._last_uses(len(cut.inputs))
-        self._free()
+        self._liveness = Liveness(self.stages, len(cut.inputs), self.checks,
+                                  {*self.results}.union(*self.operands.values()))
+        self._freed = self._liveness.freed()
 
     def run(self, values: list[Any], streams: list[torch.Generator]) -> bool:
         """Run the stages; their results are appended to `values`, which starts with the inputs.
@@ -126,6 +127,7 @@ class Plan:
         values.extend(self.constants)
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
+        freed = self._freed  # read once, as `stage.run` below: another thread may replace it
         for number, stage in enumerate(self.stages):
             if (self.joined is not None and self.joined.is_ready
                     and number == self.changing - 1 and stage.run is stage.replay):
@@ -135,9 +137,9 @@ class Plan:
                 raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
-            run = stage.run  # read once: another thread may replace it
+            run = stage.run
             given = [values[i] for i in stage.takes]
-            if (last := self._handed[number]) and run is stage.replay:
+            if (last := freed.by_it[number]) and run is stage.replay:
                 given = Handed(given)
                 for place in last:
                     values[place] = None
@@ -160,44 +162,11 @@ class Plan:
                 if attempt is not None:
                     attempt.miss()
                 return False
-            for place in self._gone[number]:
+            for place in freed.after[number]:
                 values[place] = None
         if attempt is not None:
             attempt.end()
         return True
-
-    def _places_of(self, count: int) -> list[tuple[int, ...]]:
-        """For each stage the places of its inputs and results, which come after `count` inputs."""
-        found = []
-        for stage in self.stages:
-            made = count + len(stage.part.results)
-            found.append((*stage.takes, *range(count, made)))
-            count = made
-        return found
-
-    def _last_uses(self, inputs: int) -> dict[int, int]:
-        """After which stage nothing reads a value any more, by its place; results aren't there."""
-        found = {place: number for number, places in enumerate(self._uses) for place in places}
-        for known_after, checks in self.checks.items():
-            for _, place, _ in checks:
-                found[place] = max(found.get(place, 0), known_after - 1)
-        stay = {*range(inputs), *self.results}.union(*self.operands.values())
-        return {place: number for place, number in found.items() if place not in stay}
-
-    def _free(self) -> None:
-        """Note which values are freed after each stage, and which of its inputs by the stage.
-
-        Those stay that a stage may need soon, to compare engines.
-        """
-        kept = {place for stage, places in zip(self.stages, self._uses, strict=True)
-                if not (stage.settled or stage.waits or stage.is_timed) for place in places}
-        gone: list[list[int]] = [[] for _ in self.stages]
-        for place, number in self._last.items():
-            if place not in kept:
-                gone[number].append(place)
-        handed = [[*{*places} & {*stage.takes}]
-                  for stage, places in zip(self.stages, gone, strict=True)]
-        self._gone, self._handed = gone, handed
 
     def _gives_shapes(self, number: int) -> bool:
         """Whether the kernel of a stage has data-dependent shapes."""
@@ -249,7 +218,7 @@ class Plan:
             prompt: whether those that take seconds need not yield to the program.
         """
         waiting = []
-        for stage, places in zip(self.stages, self._uses, strict=True):
+        for stage, places in zip(self.stages, self._liveness.uses, strict=True):
             its = [values[i] for i in places]
             if not stage.settled and all(value is not None for value in its):
                 count = len(stage.takes)
@@ -259,7 +228,7 @@ class Plan:
         for stage, given, results in waiting:
             stage.settle(given, heat, results, prompt)
         self.settled = all(stage.settled for stage in self.stages)
-        self._free()
+        self._freed = self._liveness.freed()
 
 
 def _put_back(streams: list[torch.Generator], positions: list[torch.Tensor]) -> None:
