@@ -40,6 +40,10 @@ from .trace import HeldTensor, Trace
 # what rules in C++ ask of a tensor
 _ASKED = {torch.ops.aten.size.default: torch.Tensor.size,
           torch.ops.aten.stride.default: torch.Tensor.stride}
+# gradients of resized images, whose functions for shapes take numbers alone
+_RESIZED_BACK = {f"aten::{name}_backward" for name in (
+    "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_nearest1d",
+    "upsample_nearest3d", "_upsample_nearest_exact1d", "_upsample_nearest_exact3d")}
 LEAST = 2  # many operations treat sizes 0 and 1 as special cases
 
 
@@ -267,9 +271,14 @@ class SymbolicRecorder(Recorder):
         return super()._dispatched(func, known, types, args, kwargs)
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
-        if func is torch.ops.aten.constant_pad_nd.default:  # which asks for numbers itself
-            call = torch._refs.constant_pad_nd  # type: ignore[attr-defined]
-        return super()._run(func, args, kwargs, call)
+        from torch._dispatch.python import enable_python_dispatcher  # imports SymPy
+
+        if func._schema.name in _RESIZED_BACK:
+            call = _resized_back
+        elif func is torch.ops.aten.index.Tensor and call is None:
+            call = _indexed
+        with enable_python_dispatcher():  # in C++ the kernels that one calls ask for numbers
+            return super()._run(func, args, kwargs, call)
 
     def _results_of(self, func: Any) -> Any:
         return lambda *args, **kwargs: (
@@ -307,6 +316,22 @@ class SymbolicRecorder(Recorder):
                     self._values[text] = self.graph.call_function(
                         torch.ops.aten.sym_size.int, (self._node_of(stand_in), d))
         return {name: node for name, node in self._values.items() if name.isidentifier()}
+
+
+def _resized_back(gradient: torch.Tensor, output_size: Any, input_size: Sequence[Any], *_: Any
+                  ) -> torch.Tensor:
+    """The gradient by an image that was resized."""
+    from torch._prims_common import suggest_memory_format  # imports SymPy
+
+    return gradient.new_empty(input_size).to(memory_format=suggest_memory_format(gradient))
+
+
+def _indexed(raw: torch.Tensor, places: Sequence[torch.Tensor | None]) -> torch.Tensor:
+    """What is at some places: PyTorch's function for shapes is wrong for places of several ranks.
+    """
+    spread = iter(torch.broadcast_tensors(*[one for one in places if one is not None]))
+    return torch.ops.aten.index.Tensor(raw, [one if one is None else next(spread)
+                                             for one in places])
 
 
 def _names(text: str) -> set[str]:

@@ -398,3 +398,14 @@ def test_a_loop_of_a_number_is_recorded_up_to_a_limit():
         for count in range(1, 50):
             assert step(count, Tensor(1.0)) == 1 + count * (count - 1) / 2
     assert len(found) == 1 and step.report()["traces"] < 40
+
+
+def test_places_of_several_ranks():
+    step = ms.jit(lambda x: (x[:, [1], 0], x[:, [1], 0].shape, x[[1], 0].sum(-1)))
+    for n in (5, 6, 7, 9, 12):
+        x = Tensor(np.arange(6.0 * n).reshape(n, 2, 3))
+        found, shape, total = step(x)
+        np.testing.assert_array_equal(found.asnumpy(), x.asnumpy()[:, [1], 0])
+        assert shape == (n, 1)
+        np.testing.assert_array_equal(total.asnumpy(), x.asnumpy()[[1], 0].sum(-1))
+    assert step.report()["traces"] == 3
