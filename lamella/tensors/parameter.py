@@ -221,20 +221,19 @@ class Parameter(Tensor):
         return None
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Replace the data.
+        """Replace the data; the Parameter gets the shape of `data`, as in MindSpore 2.10.
 
         Args:
             data: a Tensor or a number. A Tensor of another type is converted to the Parameter's.
                 While the Parameter waits for `init_data`, another initializer may take the place
                 of its own.
-            slice_shape: whether the shape may change.
+            slice_shape: what `sliced` says from then on.
 
         Returns:
             The Parameter.
 
         Raises:
             TypeError: if `data` is no Tensor or number, or a float for integers.
-            ValueError: if the shapes differ.
 
         Examples:
             >>> import lamella as ms
@@ -251,10 +250,6 @@ class Parameter(Tensor):
                 raise TypeError(f"For 'Parameter.set_data', parameter '{self.name}' of type "
                                 f"{self.dtype} can't take the float {data}.")
             data = Tensor(data, self.dtype)
-        if not slice_shape and data.shape != self.shape:
-            raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be "
-                             f"{self.shape} as that of parameter '{self.name}', "
-                             f"but got {data.shape}.")
         if self.sliced is not bool(slice_shape):
             self.sliced = bool(slice_shape)
         if data.init is not None:

@@ -120,7 +120,6 @@ def test_assigning_to_what_is_there():
 
 @pytest.mark.parametrize("act, error, message", [
     (lambda n: setattr(n.first, "w", 3), TypeError, "'w' is a Parameter of Layer.*but got int"),
-    (lambda n: setattr(n.first, "w", Tensor([1.0])), ValueError, "shape of 'data' must be"),
     (lambda n: setattr(n, "first", 3), TypeError, "'first' is a Cell of Net.*but got int"),
     (lambda n: n.zz, AttributeError, "'Net' object has no attribute 'zz'"),
     (lambda n: n.insert_child_to_cell("a.b", Layer()), KeyError, "without '.'"),
@@ -459,3 +458,27 @@ def test_a_child_may_have_the_name_of_a_method():
     assert net(x).shape == (1, 3) and net.buffers is not first
     del net.buffers
     assert callable(net.buffers) and "buffers" not in net._cells
+
+
+def test_a_parameter_takes_a_tensor_of_another_shape_in_a_gradient():
+    class Keeps(nn.Cell):
+        def __init__(self):
+            super().__init__(auto_prefix=False)
+            self.w = Parameter(Tensor([2.0, 3.0]), name="w")
+            self.seen = Parameter(ms.ops.zeros((8, 1)), name="seen", requires_grad=False)
+
+        def construct(self, x):
+            y = x * self.w
+            self.seen = y
+            return y.sum() + self.seen.sum()
+
+    for compiled in (False, True):
+        net = Keeps()
+        step = ms.value_and_grad(net, None, [net.w])
+        if compiled:
+            step = ms.jit(step)
+        for rows in (2, 3, 3):
+            x = ms.ops.ones((rows, 2))
+            value, (gradient,) = step(x)
+            assert value.asnumpy() == 10.0 * rows and gradient.asnumpy().tolist() == [rows, rows]
+            assert net.seen.asnumpy().tolist() == [[2.0, 3.0]] * rows

@@ -181,11 +181,9 @@ def test_set_data_takes_numbers():
 
 def test_set_data_and_shapes():
     for data in (Tensor([1.0, 2.0, 3.0]), Tensor(1.0), Tensor([[1.0, 2.0]])):
-        with pytest.raises(ValueError, match=r"must be \(2,\) as that of parameter 'w'"):
-            two().set_data(data)
-        p = two().set_data(data, slice_shape=True)
-        assert p.shape == data.shape and p.sliced
-    assert not two().sliced
+        p = two().set_data(data)
+        assert p.shape == data.shape and not p.sliced
+        assert two().set_data(data, slice_shape=True).sliced
 
 
 def test_set_data_keeps_the_memory():
@@ -203,8 +201,7 @@ def test_set_data_with_an_initializer():
     assert two().set_data(initializer("ones", (2,))).asnumpy().tolist() == [1, 1]
     waiting = initializer("ones", (2,), ms.float16)
     assert two().set_data(waiting).dtype == ms.float32 and waiting.has_init
-    with pytest.raises(ValueError, match="shape"):
-        two().set_data(initializer("ones", (3,)))
+    assert two().set_data(initializer("ones", (3,))).asnumpy().tolist() == [1, 1, 1]
 
 
 def test_set_data_inside_a_gradient():
