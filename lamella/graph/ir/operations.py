@@ -180,7 +180,10 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 def is_random(node: Node) -> bool:
     """Whether an operation draws random numbers."""
-    return node.op == "call_function" and effects_of(node.target).draws(node.args, node.kwargs)
+    if node.op != "call_function":
+        return False
+    known = effects_of(node.target)
+    return known.is_random and known.draws(node.args, node.kwargs)
 
 
 def is_exchange(node: Node) -> bool:
@@ -208,8 +211,8 @@ def must_stay(node: Node) -> bool:
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = effects_of(node.target)
-    return (bool(known.written) or known.draws(node.args, node.kwargs) or known.is_impure
-            or known.is_check or known.is_exchange)
+    return (bool(known.written) or known.is_impure or known.is_check or known.is_exchange
+            or known.is_random and known.draws(node.args, node.kwargs))
 
 
 def last_uses(nodes: Iterable[Node]) -> dict[Node, list[Node]]:

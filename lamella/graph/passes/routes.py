@@ -11,6 +11,7 @@ from ...machine import few_rows
 from ...machine.products import available, routes
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
+from ..ir.operations import effects_of
 from .attention import plain_attention
 from .plain import plain_kernels
 
@@ -124,12 +125,23 @@ def _transposed(graph: Graph, node: Node) -> Node:
 
 def _is_routed(node: Node) -> bool:
     """Whether a node is another product than PyTorch's own."""
-    return node.op == "call_function" and str(node.target) in (
+    return _is_ours(node) and str(node.target) in (
         "mkldnn._linear_pointwise.default", "lamella.few_rows.default")
 
 
+def _is_ours(node: Node) -> bool:
+    """Whether a kernel is one that a pass put there: neither recorded nor known to a compiler."""
+    return node.op == "call_function" and effects_of(node.target).namespace in ("mkldnn", "lamella")
+
+
 def plain(graph: GraphModule) -> GraphModule:
-    """The graph with PyTorch's own products, for a compiler that has no rule for others."""
+    """The graph with PyTorch's own kernels, for a compiler that has no rule for others.
+
+    Returns:
+        A copy; the graph itself if it has no others.
+    """
+    if not any(map(_is_ours, graph.graph.nodes)):
+        return graph
     found = copied(graph)
     plain_attention(found.graph)
     plain_kernels(found)

@@ -45,7 +45,7 @@ class Joined:
     def lower(self) -> None:
         """Run by what is built in C++, if it is there."""
         built = extension.load()
-        if built is not None:
+        if built is not None and self._run is None:
             with contextlib.suppress(NoProgram):
                 self._run = in_cpp(self.part, built.make)
 

@@ -25,7 +25,7 @@ from .capture import Captured, others_like
 from .density import dense_share
 from .joined import joined
 from .liveness import Liveness
-from .program import Handed, program
+from .program import Handed, is_in_python, program
 from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
@@ -284,7 +284,9 @@ class Stage:
 
     def lower(self) -> None:
         """Replay, and call XLA's code, by C++."""
-        before, self.replay = self.replay, program(self.part)
+        before = self.replay
+        if is_in_python(before):
+            self.replay = program(self.part)
         if self.run is before:
             self.run = self.replay
         elif self.backend == "xla" and self.xla is not None and not self.is_timed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import pathlib
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from ..ir.stages import Part
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
 
+_NUMBERS = (float, int, slice, torch.dtype)  # by their text: 0.0 and -0.0 are two
 extension = Extension("lamella_program", pathlib.Path(__file__).with_name("program.cpp"))
 
 
@@ -33,6 +35,11 @@ class Handed(list[Any]):
 
 class NoProgram(Exception):
     """The graph has an operation that is not a kernel, such as arithmetic on sizes."""
+
+
+def is_in_python(run: Run) -> bool:
+    """Whether `in_python` made a function."""
+    return isinstance(run, types.FunctionType)
 
 
 def program(part: Part) -> Run:
@@ -48,12 +55,11 @@ def in_python(part: Part) -> Run:
     """A function that runs a part of a graph, with every kernel bound to a variable."""
     last, results = last_uses(part.nodes), set(part.results)
     names = {node: f"v{i}" for i, node in enumerate((*part.inputs, *part.nodes))}
-    bound: list[Any] = []
+    bound: dict[Any, tuple[str, Any]] = {}  # each once: Python's compiler is quadratic in them
     lines: list[str] = []
 
     def named(value: Any) -> str:
-        bound.append(value)
-        return f"b{len(bound) - 1}"
+        return bound.setdefault(_identity(value), (f"b{len(bound)}", value))[0]
 
     def written(value: Any) -> str:
         if isinstance(value, Node):
@@ -80,12 +86,19 @@ def in_python(part: Part) -> Run:
         if gone:
             lines.append(" = ".join([*gone, "None"]))
     lines.append(f"return [{', '.join(names[n] for n in part.results)}]")
-    kept = ", ".join(f"b{i}" for i in range(len(bound)))
+    kept = ", ".join(name for name, _ in bound.values())
     code = [f"def made({kept}):", " def run(values):", *(f"  {line}" for line in lines),
             " return run"]
     space: dict[str, Any] = {}
     exec(compile("\n".join(code), "<replay>", "exec"), space)  # noqa: S102
-    return space["made"](*bound)
+    return space["made"](*[value for _, value in bound.values()])
+
+
+def _identity(value: Any) -> Any:
+    """A key that two arguments of kernels have in common if one may stand for the other."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_identity, value))
+    return (type(value), repr(value)) if isinstance(value, _NUMBERS) else id(value)
 
 
 def in_cpp(part: Part, make: Callable[..., Run]) -> Run:

@@ -13,6 +13,7 @@ from torch.fx import GraphModule
 from ...core.forking import Lock
 from ...machine import background, cache, library
 from ..ir import logs
+from ..ir.lazy_module import copied
 from ..ir.loop import room_for
 from ..ir.machine_code import MachineCode, Run
 from ..passes import plain
@@ -20,7 +21,7 @@ from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
 from .numbers import numbers_of, with_numbers
-from .text import check, described, strided_from_bases, without_checks
+from .text import check, described, needs_rewriting, strided_from_bases, without_checks
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
 MOST_ROOM = 2**16  # steps of a loop whose values are kept
@@ -74,8 +75,10 @@ class Native(MachineCode):
         if self._graph is None and not self._is_refused:
             try:
                 graph = plain(self._module)
-                self._checks = without_checks(graph)
-                strided_from_bases(graph)
+                if self._numbers or needs_rewriting(graph):
+                    graph = copied(graph) if graph is self._module else graph
+                    self._checks = without_checks(graph)
+                    strided_from_bases(graph)
                 self._taken = with_numbers(graph, self._numbers)
                 check(graph)
                 self._graph = graph

@@ -105,6 +105,11 @@ def _flag_place(together: list[list[int]], ends: list[Any]) -> list[int]:
     return [len(together), 0]
 
 
+def needs_rewriting(graph: GraphModule) -> bool:
+    """Whether `without_checks` or `strided_from_bases` would change a graph."""
+    return any(_is_check(node) or _is_strided(node) for node in graph.graph.nodes)
+
+
 def without_checks(graph: GraphModule) -> int:
     """Take the checks of matrix factorizations out of a graph; what they check become its last
     results.
@@ -254,14 +259,18 @@ def _inverse(order: list[int]) -> list[int]:
 
 
 def _check_names(nodes: list[Node]) -> None:
+    checked: set[int] = set()  # operations by identity: a long graph has few
     for node in nodes:
         if node.op == "get_attr":
             raise NotLowered("an attribute")
+        if is_random(node):
+            raise NotLowered(str(node.target))
         if node.op != "call_function" or node.target is operator.getitem or (
-                loop_of(node) is not None):
+                id(node.target) in checked or loop_of(node) is not None):
             continue
+        checked.add(id(node.target))
         known = effects_of(node.target)
-        if is_random(node) or known.is_check or known.is_impure or known.namespace != "aten":
+        if known.is_check or known.is_impure or known.namespace != "aten":
             raise NotLowered(str(node.target))
         if known.written and (known.written[0][0] != 0 or len(known.written) != 1):
             raise NotLowered(f"{node.target}, which writes other than its first argument")

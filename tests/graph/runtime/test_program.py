@@ -214,6 +214,37 @@ def test_graphs_with_other_calls_than_kernels_run_in_python():
     assert made(graph)([torch.ones(3, 1)])[0].shape == (3, 2)
 
 
+def test_equal_arguments_are_bound_once_in_python():
+    def alike(call, x):
+        for _ in range(20):
+            x = call(aten.reshape.default, (call(aten.add.Tensor, (x, 0.5)), [2, -1]))
+        numbers = [call(aten.full.default, ([2], value), {"dtype": dtype}) for value, dtype in (
+            (0.0, torch.float32), (-0.0, torch.float32), (0.0, torch.float64),
+            (1.0, torch.float32), (1, torch.int64), (True, torch.bool))]
+        return [x, *numbers]
+
+    graph = module(alike, 1)
+    run = program.in_python(Part.whole(graph))
+    found, wanted = run([torch.ones(3, 2)]), graph(torch.ones(3, 2))
+    for a, b in zip(found, wanted, strict=True):
+        assert a.dtype is b.dtype and a.shape == b.shape
+        assert a.tolist() == b.tolist() and torch.equal(a.signbit(), b.signbit())
+    # Python's compiler takes quadratic time in names that a function takes from outside
+    assert len(run.__code__.co_freevars) < 20
+
+
+def test_the_executor_that_is_there_stays():
+    compiled = Compiled(lambda x: (x * 2 + 1).sum())
+    for _ in range(2):
+        compiled(ops.ones((3,)))
+    plan = compiled.graphs(ops.ones((3,)))[0].execution.plan
+    before = [stage.replay for stage in plan.stages]
+    if any(map(program.is_in_python, before)):
+        pytest.skip("the C++ executor isn't there")
+    plan.lower()
+    assert [stage.replay for stage in plan.stages] == before
+
+
 def test_a_path_takes_the_executor_when_it_is_built(monkeypatch):
     built = program.extension.module
     if built is None:
