@@ -16,6 +16,8 @@ import pytest
 from benchmarks import __main__ as bench
 from benchmarks import harness, minute, plot, table
 from benchmarks.harness import Failed, Left, Process, Result, Settings
+from benchmarks.papers import long
+from benchmarks.papers.data import DATA
 from benchmarks.worker import Worker
 from benchmarks.workload import LeftOut, Step
 from benchmarks.workloads import WORKLOADS, digits, photographs
@@ -384,3 +386,10 @@ def test_an_equation_of_its_benchmark_has_one_gradient():
     value, adjoint, steps = (ode.lamella(kind)() for kind in ode.KINDS)
     assert value.size == 1 and adjoint.shape == steps.shape == (4, 32)
     np.testing.assert_allclose(adjoint, steps, atol=ode.TOLERANCE * abs(steps).max())
+
+
+def test_a_long_loop_is_measured(monkeypatch):
+    monkeypatch.setitem(DATA, "spiking", DATA["spiking"])
+    found = long.figures("lamella", 5, 0.0)
+    assert 0 < found["first"] < found["two"] and found["step"] > 0
+    assert found["memory"] <= found["later"]
