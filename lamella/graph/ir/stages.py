@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection
-from functools import cached_property
 
 import torch
 from torch.fx import GraphModule, Node
@@ -95,7 +94,7 @@ def check_guards(graph: GraphModule, guards: int) -> None:
 class Part:
     """A part of a graph: operations of it, from the values that they take to those that they give.
 
-    The operations are the graph's own. `module` has copies of them, which few parts need.
+    The operations are the graph's own.
 
     Args:
         root: the graph.
@@ -130,9 +129,8 @@ class Part:
         return {i: getattr(self.root, str(n.target)) for i, n in enumerate(self.inputs)
                 if n.op == "get_attr"}
 
-    @cached_property
-    def module(self) -> GraphModule:
-        """The part as a graph of its own."""
+    def copied(self) -> GraphModule:
+        """The part as a graph of its own, with copies of the operations."""
         graph = KernelGraph()
         copies = {n: graph.placeholder(f"in_{n.name}") for n in self.inputs}
         for node, copy in copies.items():  # which passes on the part want to know

@@ -6,16 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from ...core import context
 from ...device import kinds
 from .operations import is_random
 
 
-def streams_of(graph: GraphModule) -> list[torch.Generator]:
-    """The generators that a run may advance; none, if it draws no random numbers."""
-    nodes = graph.graph.nodes
+def streams_of(graph: GraphModule, part: Sequence[Node] | None = None) -> list[torch.Generator]:
+    """The generators that a run may advance; none, if it draws no random numbers.
+
+    Args:
+        graph: the graph.
+        part: those of its nodes that run; all if None.
+    """
+    nodes = graph.graph.nodes if part is None else part
     if not any(is_random(n) for n in nodes):
         return []
     own = {n.target: getattr(graph, str(n.target), None) for n in nodes if n.op == "get_attr"}

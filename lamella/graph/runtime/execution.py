@@ -254,7 +254,7 @@ class Execution:
 
     def graphs(self) -> list[GraphModule]:
         """The graphs of its stages, in order."""
-        return [self.graph] if self.plan is None else [s.module for s in self.plan.stages]
+        return [self.graph] if self.plan is None else [s.part.copied() for s in self.plan.stages]
 
     @property
     def backend(self) -> str:

@@ -273,11 +273,6 @@ class Stage:
         self._before = before  # stages of the plan before, whose machine code may be the same
 
     @property
-    def module(self) -> GraphModule:
-        """The part as a graph of its own."""
-        return self.part.module
-
-    @property
     def is_timed(self) -> bool:
         """Whether backends take turns now."""
         return isinstance(self.run, Autotuner)
@@ -333,8 +328,9 @@ class Stage:
 
     def _look_up(self, values: list[torch.Tensor]) -> None:
         """Use the backend that an earlier process found, if it is on disk."""
-        self.native = Native(self.module, values)
-        self.xla = Xla(self.module, self.native.text, lambda x: self.replay(x),
+        graph = self.part.copied()
+        self.native = Native(graph, values)
+        self.xla = Xla(graph, self.native.text, lambda x: self.replay(x),
                        self.part.constants)
         before, self._before = self._before, ()
         if self._takes_over(before):
@@ -366,7 +362,7 @@ class Stage:
         """Whether dense kernels take most of the time, so that there is nothing to win."""
         if self._is_dense is None:
             release()
-            self._is_dense = dense_share(self.module, values) > MOST_DENSE
+            self._is_dense = dense_share(self.part.copied(), values) > MOST_DENSE
             if self._is_dense:
                 self._decide("replay", None)
                 self.settled = True
@@ -394,7 +390,7 @@ class Stage:
         way = self._way(engine, values)
         if way is not None and not self._is_right(way, values, None):
             raise AssertionError(f"{engine} computes something else than the replay:\n"
-                                 f"{self.module.code}")
+                                 f"{self.part.copied().code}")
         self._decide(engine, way)
         self.settled = True
 
@@ -436,14 +432,14 @@ class Stage:
         if run is None or not captured:
             return run
         try:
-            return Captured(run, values, self.stays, streams_of(self.module))
+            return Captured(run, values, self.stays, streams_of(self.part.root, self.part.nodes))
         except (RuntimeError, ValueError):
             return None
 
     def _is_right(self, native: Run, values: list[torch.Tensor],
                   wanted: Sequence[torch.Tensor] | None) -> bool:
         """Whether machine code agrees with replay, drawing the same random numbers."""
-        streams = streams_of(self.module)
+        streams = streams_of(self.part.root, self.part.nodes)
         with returning_freed_memory():
             if wanted is None:
                 with generators_restored(streams):
@@ -466,7 +462,7 @@ class Stage:
         """
         if not isinstance(way, Captured):
             return True
-        streams = streams_of(self.module)
+        streams = streams_of(self.part.root, self.part.nodes)
         with generators_restored(streams):
             for stream in streams:
                 torch.rand((), generator=stream, device=stream.device)

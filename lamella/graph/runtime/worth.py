@@ -33,7 +33,7 @@ def _patches(part: Part) -> int:
     """The largest number of writes into parts of one tensor."""
     if not any(n.op == "call_function" and effects_of(n.target).written for n in part.nodes):
         return 0
-    nodes = list(part.module.graph.nodes)
+    nodes = list(part.copied().graph.nodes)
     bases = bases_of(nodes)
     count = Counter(base for node in nodes for base in written_by(node, bases)
                     if any(n not in bases[n] and base in bases[n] for n in node.all_input_nodes))

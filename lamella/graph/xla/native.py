@@ -13,7 +13,6 @@ from torch.fx import GraphModule
 from ...core.forking import Lock
 from ...machine import background, cache, library
 from ..ir import logs
-from ..ir.lazy_module import copied
 from ..ir.loop import room_for
 from ..ir.machine_code import MachineCode, Run
 from ..passes import plain
@@ -32,7 +31,7 @@ class Native(MachineCode):
     """The machine code of a graph by XLA.
 
     Args:
-        graph: a graph that changes none of its inputs.
+        graph: a graph that changes none of its inputs; it is rewritten for XLA.
         text: its serialization with the metadata of its inputs (`ir.text`), for its name on disk.
         otherwise: runs the graph without XLA, in a forked process.
         constants: tensors that are the same in each call, by the numbers of their inputs.
@@ -43,7 +42,8 @@ class Native(MachineCode):
 
     def __init__(self, graph: GraphModule, text: str, otherwise: Run,
                  constants: Mapping[int, torch.Tensor] = types.MappingProxyType({})):
-        self._module, self._graph = graph, None
+        self._graph: GraphModule | None = graph
+        self._is_plain = False  # whether it is the graph that is described
         self._numbers = numbers_of(constants)
         self._otherwise = otherwise
         self._run: client.Executable | None = None
@@ -72,19 +72,20 @@ class Native(MachineCode):
 
     def _plain(self) -> GraphModule | None:
         """The graph that is described; None if XLA can't run it."""
-        if self._graph is None and not self._is_refused:
+        graph = self._graph  # read once: the background forgets it at the end
+        if not self._is_plain and graph is not None:
             try:
-                graph = plain(self._module)
-                if self._numbers or needs_rewriting(graph):
-                    graph = copied(graph) if graph is self._module else graph
+                graph = self._graph = plain(graph)
+                if needs_rewriting(graph):
                     self._checks = without_checks(graph)
                     strided_from_bases(graph)
                 self._taken = with_numbers(graph, self._numbers)
                 check(graph)
-                self._graph = graph
+                self._is_plain = True
             except NotLowered as reason:
                 self._refuse(reason)
-        return self._graph
+                return None
+        return graph
 
     def request(self, values: list[torch.Tensor], prompt: bool = False) -> None:
         """Have it loaded, and compiled unless it is on disk; `finished` tells when that has ended.
@@ -163,7 +164,8 @@ class Native(MachineCode):
             self._use(self._loaded())
         finally:
             self.finished = True
-            self._graph = None  # not needed any more
+            if not self._room:  # it isn't described again
+                self._graph = None
 
     def _loaded(self) -> client.Executable | None:
         folder = self.entry()

@@ -16,7 +16,6 @@ from ...core.state import state
 from ...core.threads import compiled_calls
 from ...graph.guards.reachable import Reachable
 from ...graph.guards.search import reachable_from_call
-from ...graph.ir.stages import written_inputs
 from ...graph.passes.trial import copies
 from ...graph.runtime.autotuner import Autotuner
 from ...graph.runtime.compiled import Compiled
@@ -168,7 +167,7 @@ def _of_replay(name: str, replay: Replay, inputs: list[torch.Tensor]) -> Report:
     runs = []
     for stage in plan.stages:
         # a stage that changes nothing gets the data themselves: it may be made for where they lie
-        own = values if written_inputs(stage.module) else original
+        own = values if stage.part.changes_inputs else original
         run = stage.replay if isinstance(stage.run, Autotuner) else stage.run
         runs.append((run, stage.takes, [*own, *plan.constants]))
 
@@ -179,7 +178,7 @@ def _of_replay(name: str, replay: Replay, inputs: list[torch.Tensor]) -> Report:
             made.extend(run([own[i] if i < known else made[i - known] for i in takes]))
 
     with torch.enable_grad():
-        stages = [(stage.module, stage.takes) for stage in plan.stages]
+        stages = [(stage.part.copied(), stage.takes) for stage in plan.stages]
         replayed = Replayed(stages, [*values, *plan.constants])
         record, seconds = _measured(replayed.round, whole, _device(values))
     note = "" if replay.execution.settled else (

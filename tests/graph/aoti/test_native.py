@@ -117,7 +117,7 @@ def _native(size=4):
     (graph,) = compiled.graphs(x)
     inputs = [x._raw, *graph.inputs.constants, *graph.execution.plan.constants]
     stage = graph.execution.plan.stages[0]
-    return Native(stage.module, [inputs[i] for i in stage.takes]), inputs
+    return Native(stage.part.copied(), [inputs[i] for i in stage.takes]), inputs
 
 
 def _wait(native):

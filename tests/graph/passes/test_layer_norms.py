@@ -73,7 +73,7 @@ def test_stages_have_a_form_for_compilers():
     def block(x, weight, bias, other, g, branch):
         return narrow(FORWARD(x, FORM, weight, bias, 1e-5)[0])
 
-    stage = Part.whole(fused(block, data(), (1, 0))).module
+    stage = Part.whole(fused(block, data(), (1, 0))).copied()
     assert (count(stage, *OURS), count(plain(stage), *THEIRS)) == (1, 1)
 
 

@@ -200,7 +200,7 @@ def test_kernels_before_the_choice_are_a_stage_that_may_be_compiled():
     compiled(x)
     graph, = compiled.graphs(x)
     assert graph.execution.plan is not None
-    kernels = [[n.name for n in stage.module.graph.nodes if n.op == "call_function"]
+    kernels = [[n.name for n in stage.part.copied().graph.nodes if n.op == "call_function"]
                for stage in graph.execution.plan.stages]
     assert [stage.settled for stage in graph.execution.plan.stages] == [False, True, True]
     assert [len(names) for names in kernels][1] == 1

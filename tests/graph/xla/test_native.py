@@ -36,7 +36,7 @@ def native(fn, x):
     stage = graph.execution.plan.stages[0]
     inputs = [x._raw, *graph.inputs.constants, *graph.execution.plan.constants]
     values = [inputs[i] for i in stage.takes]
-    return Native(stage.module, stage.native.text, stage.replay), values, stage
+    return Native(stage.part.copied(), stage.native.text, stage.replay), values, stage
 
 
 def finished(code, values):
