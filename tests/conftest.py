@@ -26,6 +26,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # as many processes as cores: a thread 
 import lamella  # noqa: E402
 from lamella.core.threads import own  # noqa: E402
 
+from . import extensions  # noqa: E402
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     import hypothesis  # noqa: F401  (before what it looks for is frozen, below)
 
@@ -50,6 +52,11 @@ if DEVICE:
 
 def pytest_sessionstart(session):
     gc.disable()  # while tests are collected, which stay
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _extensions():
+    extensions.load()
 
 
 def pytest_collection_finish(session):

@@ -9,7 +9,6 @@ import torch
 import lamella as ms
 from lamella import nn
 from lamella.machine import batch_norm
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 
 @pytest.fixture(autouse=True)

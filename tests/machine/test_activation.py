@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from lamella.machine import activation
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 ALL = [("gelu", "none"), ("gelu", "tanh"), ("silu", ""), ("mish", ""), ("sigmoid", ""),
        ("tanh", "")]

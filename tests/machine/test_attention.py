@@ -11,7 +11,6 @@ from lamella import nn, ops
 from lamella.graph.passes import improve, plain
 from lamella.graph.passes.attention import BACKWARD, FORWARD, _measured, known
 from lamella.machine import attention
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 from tests.graph.passes.checks import check_same, count, losses_of, recorded
 
 

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from lamella.machine import batch_norm
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 WIDE, NARROW = torch.float32, torch.bfloat16
 SIZES = [(2, 3), (40, 17), (5, 4, 6), (3, 5, 7, 9), (2, 20, 3, 5), (1, 1, 33, 40), (4, 70, 40, 33),

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from lamella.machine import cross_entropy
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 WIDE, NARROW = torch.float32, torch.bfloat16
 

@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from lamella.graph.passes import attention as module
 from lamella.graph.passes import improve, plain
 from lamella.machine import few_queries
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 from tests.graph.passes.checks import check_same, count, recorded
 
 

@@ -7,7 +7,6 @@ import torch
 
 from lamella.graph.passes import improve, plain
 from lamella.machine import few_rows
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 from tests.graph.passes.checks import check_same, count, recorded
 
 

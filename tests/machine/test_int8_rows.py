@@ -10,7 +10,6 @@ import lamella as ms
 from lamella import nn
 from lamella.graph.passes import plain
 from lamella.machine import int8_rows
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 from tests.graph.passes.checks import check_same, count, recorded
 
 WIDE, NARROW = torch.float32, torch.bfloat16

@@ -8,7 +8,6 @@ import torch
 from lamella import ops
 from lamella.machine import kinks
 from lamella.tensors.tensor import wrap
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 NAMES = {"hardtanh": (-1.0, 1.0), "leaky_relu": (0.0,), "hardswish": (-3.0, 3.0)}
 

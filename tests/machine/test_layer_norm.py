@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from lamella.machine import layer_norm
-from tests.graph.conftest import _built  # noqa: F401  (a fixture)
 
 WIDE, NARROW = torch.float32, torch.bfloat16
 SIZES = [((2, 3), 1), ((1, 1), 1), ((5, 64), 1), ((3, 7, 65), 1), ((130, 33), 1), ((4, 3, 5, 9), 2),
