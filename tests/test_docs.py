@@ -16,7 +16,6 @@ import multiprocessing
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import traceback
@@ -24,6 +23,8 @@ import warnings
 from multiprocessing.connection import Connection
 
 import pytest
+
+from .zygote import run as python
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 ENGLISH, CHINESE = DOCS / "tutorial" / "en", DOCS / "tutorial" / "zh"
@@ -47,9 +48,8 @@ def outputs(pages: list[pathlib.Path], *command: str) -> dict[str, list[str] | s
 
     Lamella is imported in one process, and each page runs in a copy of it.
     """
-    done = subprocess.run([sys.executable, "-W", "error", *command, "-m", "tests.test_docs",
-                           "--run", *pages], cwd=DOCS.parent,
-                          capture_output=True, text=True, timeout=600, encoding="utf-8")
+    done = python("-W", "error", *command, "-m", "tests.test_docs", "--run", *pages,
+                  cwd=DOCS.parent, timeout=600)
     assert done.returncode == 0, done.stderr
     return dict(zip(map(name, pages), json.loads(done.stdout.splitlines()[-1]), strict=True))
 

@@ -12,7 +12,7 @@ import pytest
 from lamella import nn, ops
 
 from .worlds import run_world
-from .zygote import run
+from .zygote import import_once, run
 
 ROOT = pathlib.Path(__file__).parent.parent
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
@@ -74,6 +74,14 @@ def test_demo_shows_its_progress(demo):
     assert "375/375" in demo[1].stderr
 
 
+@pytest.fixture(scope="module")
+def _imported():
+    """What several examples import: for 4 s, once."""
+    import_once(*(name for name in ("matplotlib.pyplot", "sklearn.datasets")
+                  if importlib.util.find_spec(name.partition(".")[0])))
+
+
+@pytest.mark.usefixtures("_imported")
 @pytest.mark.parametrize(("program", "options", "last", "least"), [
     ("mnist_model.py", "--epochs 2 --digits 1200 --out .", r"test accuracy: ([\d.]+)%", 60),
     ("spiking.py", "--epochs 1 --digits 1000", r"test accuracy: ([\d.]+)%", 60),

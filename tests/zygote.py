@@ -11,6 +11,7 @@ import atexit
 import ctypes
 import functools
 import gc
+import importlib
 import json
 import os
 import random
@@ -117,8 +118,13 @@ class Started:
             os.kill(self.pid, signal.SIGKILL)
 
 
+def import_once(*modules: str) -> None:
+    """Have modules imported that several programs import, before these are forked."""
+    _ask({"modules": modules})
+
+
 def _ask(request: object) -> list:
-    """Send the server a request: programs to start, or those whose end is awaited."""
+    """Send the server a request: programs to start, those whose end is awaited, or modules."""
     server = _server()
     assert server.stdin is not None and server.stdout is not None
     server.stdin.write(json.dumps(request) + "\n")
@@ -141,7 +147,11 @@ def _serve() -> dict | None:
     """Fork what is asked for, until nothing more is; in a forked process, returns what to run."""
     for line in sys.stdin:
         asked = json.loads(line)
-        if isinstance(asked, dict):
+        if isinstance(asked, dict) and "modules" in asked:
+            found = [importlib.import_module(name).__name__ for name in asked["modules"]]
+            gc.collect()
+            gc.freeze()
+        elif isinstance(asked, dict):
             found = _statuses(asked["pids"], asked["timeout"])
         else:
             found = []

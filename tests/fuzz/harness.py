@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..zygote import run as python
 from . import judge
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,8 +141,7 @@ def _one_worker(folder: str, numbers: list[str], source: str, only: str, patienc
 
 def shown(seed: str, number: int, source: str, only: str) -> str:
     """A call as text, made by another process: to make it may be enough to crash."""
-    made = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz", "--call", f"{seed}:{number}", "--dry", "--targets",
-         source, "--only", only], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "LAMELLA_CACHE": "0"})
+    made = python("-m", "tests.fuzz", "--call", f"{seed}:{number}", "--dry", "--targets", source,
+                  "--only", only, cwd=ROOT,
+                  env=os.environ | {"OMP_NUM_THREADS": "1", "LAMELLA_CACHE": "0"})
     return (made.stdout or made.stderr[-300:]).strip()

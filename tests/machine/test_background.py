@@ -11,6 +11,8 @@ import pytest
 
 from lamella.machine import background, cache, extension, library, quiet
 
+from ..zygote import run as python
+
 PATIENCE = 120.0
 COUNT = """
 import pathlib, time
@@ -91,8 +93,7 @@ def test_the_program_ends_while_it_goes_on(work, tmp_path):
                       "a, begun = torch.ones(300, 300), threading.Event()\n"
                       f"def job():\n    begun.set()\n    {work}\n"
                       "background.submit(job)\nbackground.submit(job)\nbegun.wait()\n")
-    ended = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True,
-                           text=True, timeout=PATIENCE)
+    ended = python(script, cwd=tmp_path, timeout=PATIENCE)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -6,20 +6,22 @@ import sys
 
 import pytest
 
+from ..zygote import run as python
+
 PROGRAM = """
 import resource, statistics
 import lamella as ms
 from lamella import ops
 
 def step():
-    x = ops.ones((12 << 20,))  # 48 MiB: more than the C library ever keeps by itself
+    x = ops.ones((9 << 20,))  # 36 MiB: more than the C library ever keeps by itself
     return (x * 2 + x).sum()
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 counts = []
-for _ in range(13):
+for _ in range(10):
     before = faults()
     step()
     counts.append(faults() - before)
@@ -64,8 +66,8 @@ print(inside, freed())
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
 def test_memory_of_work_that_is_done_once_goes_back_to_the_system():
-    done = subprocess.run([sys.executable, "-c", PROGRAM_OF_ONE], capture_output=True, text=True,
-                          check=True)
+    done = python("-c", PROGRAM_OF_ONE)
+    assert done.returncode == 0, done.stderr
     inside, outside = map(int, done.stdout.split())
     assert inside >= 24
     assert outside <= 4
@@ -101,8 +103,8 @@ print(made / weight.nbytes, (resident() - before) / weight.nbytes, zeros,
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc is Linux's")
 def test_states_of_an_optimizer_take_memory_when_they_are_written():
-    done = subprocess.run([sys.executable, "-c", PROGRAM_OF_STATES], capture_output=True,
-                          text=True, check=True)
+    done = python("-c", PROGRAM_OF_STATES)
+    assert done.returncode == 0, done.stderr
     made, written, *found = done.stdout.split(maxsplit=2)
     assert float(made) < 0.2 and float(written) > 1.9
     assert found == ["[True, True] 0.1\n"]

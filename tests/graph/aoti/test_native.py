@@ -5,8 +5,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import time
 import warnings
 
@@ -348,9 +346,9 @@ def test_the_worker_ends_with_its_parent(tmp_path, end):
 import lamella as ms
 from lamella import ops
 from lamella.machine import background
-from lamella.graph.runtime import execution
+from lamella.graph.runtime import execution, plan
 import time
-execution.HOT = 0.0
+execution.HOT, plan.ENGINE = 0.0, "inductor"
 step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
 x = ops.ones((30, 30))
 while not background._running:
@@ -359,10 +357,8 @@ while not background._running:
 time.sleep(0.5)
 print(background._running[0].pid, flush=True)
 """
-    done = subprocess.run([sys.executable, "-c", program + end], capture_output=True, text=True,
-                          timeout=600, env={
-                              **os.environ, "LAMELLA_CACHE": str(tmp_path), "LAMELLA_CPP": "0",
-                              "LAMELLA_ENGINE": "inductor"})
+    done = python("-c", program + end, timeout=600, env={
+        **os.environ, "LAMELLA_CACHE": str(tmp_path), "LAMELLA_CPP": "0"})
     group = int(done.stdout)
     until = time.monotonic() + PATIENCE
     while _members(group) or list(tmp_path.glob("draft-*")):

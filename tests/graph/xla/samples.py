@@ -64,11 +64,11 @@ def note(names: set[str] | None = None, most: int = MOST, dtypes: Any = DTYPES
          ) -> dict[Any, list[tuple]]:
     """The calls of kernels in the samples of PyTorch's operations, or of those with these names.
     """
-    from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
 
     # it looks for a test of unittest's by asking where the code of each frame stands: 0.3 s
-    common_utils.extract_test_fn = lambda: None
+    core.extract_test_fn = lambda: None  # type: ignore[attr-defined]
     # that module forbids to set `torch.backends`' flags, which other tests do
     backends: Any = torch.backends.disable_global_flags
     backends.__globals__["__allow_nonbracketed_mutation_flag"] = True
