@@ -12,7 +12,7 @@ kernel on the tape instead.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ from ..guards.reachable import Reachable
 from ..ir import partition
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata
+from ..ir.unused_results import without_unused
 from ..tracing.outcome import Outcome
 from ..tracing.recorder import Recorder
 from ..tracing.refusals import CannotTrace
@@ -44,7 +45,7 @@ class TapedReplay(Replay):
         known: for each argument's Tensor and each that the run finds elsewhere, whether the tape
             knows it.
         tied: the new Tensors that hang on the node, each with the number of the node's result.
-        passes: the backward passes.
+        passes: the backward passes, by the results that have gradients.
     """
 
     @not_collecting()
@@ -75,8 +76,8 @@ class TapedReplay(Replay):
         self.results = len(pulls.starts)
         if len({place for _, place in self.tied}) != self.results:
             raise CannotTrace("returns a differentiated value that is not a new Tensor")
-        self.passes = [_Pass(one, part, trace, level) for one, part in
-                       zip(pulls.passes, parts, strict=True)]
+        self.passes = {frozenset(one.starts): _Pass(one, part, trace.reach, level)
+                       for one, part in zip(pulls.passes, parts, strict=True)}
         super().__init__(trace, inputs, level, sizes)
 
     @property
@@ -131,8 +132,11 @@ class TapedReplay(Replay):
         Args:
             likes: the shape, type and device of each result.
         """
-        given = {i for i, gradient in enumerate(gradients) if gradient is not None}
-        one = self.passes[-1] if given <= set(self.passes[-1].starts) else self.passes[0]
+        given = frozenset([i for i, gradient in enumerate(gradients) if gradient is not None])
+        one = self.passes.get(given)
+        if one is None:  # threads may make it at the same time, and one is kept
+            whole = self.passes[frozenset(range(self.results))]
+            one = self.passes.setdefault(given, whole.without_unused(given))
         return one.run(kept, gradients, likes, self.known)
 
 
@@ -163,14 +167,14 @@ class _Pass:
     Args:
         pull: what it starts from and gives.
         part: its graph.
-        trace: the recorded run.
+        reach: the objects that the recorded run could reach.
         level: the optimization level of the replay.
 
     Raises:
         CannotTrace: if it can't run apart from the function.
     """
 
-    def __init__(self, pull: Pull, part: partition.Backward, trace: Trace, level: str):
+    def __init__(self, pull: Pull, part: partition.Backward, reach: Reachable, level: str):
         if partition.changes_what_it_takes(part.graph):
             raise CannotTrace("has a backward pass that changes its own inputs")
         self.starts, self.gradients, self.takes = pull.starts, pull.gradients, part.takes
@@ -178,15 +182,24 @@ class _Pass:
         self._metas: list[TensorMetadata | None] = [
             n.meta.get("tensor_meta") for n in self.graph.graph.nodes if n.op == "placeholder"
         ][len(part.takes):]
-        self._made: Replay | tuple[Reachable, Recorder, str] = trace.reach, trace.recorder, level
+        self._reach, self._level = reach, level
+        self._made: Replay | None = None
+
+    def without_unused(self, given: Collection[int]) -> _Pass:
+        """This pass, of all results, from those with these numbers alone."""
+        inputs = [node for node in self.graph.graph.nodes if node.op == "placeholder"]
+        graph, there = without_unused(self.graph, inputs[len(self.takes):], given)
+        left = iter(there)
+        pull = Pull(self.starts, [None if place is None or not next(left) else place
+                                  for place in self.gradients])
+        return _Pass(pull, partition.Backward(graph, self.takes), self._reach, self._level)
 
     def _replay(self, inputs: list[torch.Tensor]) -> Replay:
         made = self._made  # read once: threads may make it at the same time, and one is kept
-        if isinstance(made, tuple):
-            reach, recorder, level = made
-            trace = Trace(reach, [], recorder)
+        if made is None:
+            trace = Trace(self._reach, [], Recorder(()))
             trace.outcome = Outcome(copied(self.graph), ((), [], []))
-            self._made = made = Replay(trace, inputs, level)
+            self._made = made = Replay(trace, inputs, self._level)
         return made
 
     def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],

@@ -300,6 +300,11 @@ class Recorder(DispatchMode):
             self._draws.pop()
             self._again = before
 
+    @property
+    def runs_again(self) -> bool:
+        """Whether a function is run a second time, for its values."""
+        return self._again is not None
+
     def stands_for(self, raw: torch.Tensor, known: torch.Tensor) -> None:
         """Note that a tensor is another name of one that is known."""
         self._give(raw, self._node_of(known))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from itertools import takewhile
+from itertools import combinations, takewhile
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -26,9 +26,12 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
 from ..guards.ran import uninspected
+from ..ir.unused_results import sources_of
 from .changes import Snapshot
 from .dry import has_changed, marks, running_dry
 from .refusals import CannotTrace, Cause
+
+MOST_RESULTS = 3  # of which each choice gets a pass of its own
 
 
 class Pull(NamedTuple):
@@ -52,8 +55,9 @@ class Pulls:
             the tape knows it.
         results: the nodes of the results that the tape has recorded.
         starts: for each of these, the tensor that stands for its gradient.
-        passes: one from all results; if the function returned several things, one from the first
-            of them, too.
+        passes: one from all results; then, unless those from some can be made of it, one from each
+            choice of some.
+        bends: whether a pass has run code of the program's that isn't run again for its values.
         gradients: what the passes found.
         kernels: for each node that belongs to a pass, the number of this.
         refused: why the run can't be replayed inside of a gradient call; None if it can.
@@ -66,6 +70,7 @@ class Pulls:
         self.passes: list[Pull] = []
         self.gradients: list[torch.Tensor] = []
         self.kernels: dict[Node, int] = {}
+        self.bends = False
         self.refused: str | None = None
 
 
@@ -211,17 +216,12 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
     pulls.results = list(results)
     with trace.recorder.pause():
         pulls.starts = [torch.ones_like(raw).detach() for raw in raws]
-    chosen = [list(range(len(raws)))]
-    if isinstance(value, (tuple, list)) and len(value) > 1:
-        first = {id(t._raw) for t in tensors(value[0])}
-        of_first = [i for i, raw in enumerate(raws) if id(raw) in first]
-        if 0 < len(of_first) < len(raws):
-            chosen.append(of_first)
-    done = marks(trace)
+    done, every = marks(trace), range(len(raws))
     try:
         with running_dry(trace, _checked(trace, ran)):
-            for number, starts in enumerate(chosen):
-                _pull(pulls, number, starts, raws, aliases)
+            _pull(pulls, 0, list(every), raws, aliases)
+            for number, starts in enumerate(_further(pulls, every), 1):
+                _pull(pulls, number, list(starts), raws, aliases)
     except CannotTrace as reason:
         if reason.cause is not Cause.DRY:
             raise
@@ -233,6 +233,26 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         pulls.refused = "changes an object when it is differentiated"
 
 
+def _further(pulls: Pulls, every: range) -> list[tuple[int, ...]]:
+    """The choices of results from which passes are recorded as well.
+
+    Of each choice another pass could be meant. Most are made of the one from all results, where
+    only what PyTorch's rules compute of each gradient is added. Code of the program's may do
+    anything.
+    """
+    if len(every) == 1:
+        return []
+    recorder = state.trace.recorder
+    if not pulls.bends and sources_of(
+            list(recorder.graph.nodes), recorder.nodes_of(pulls.starts)) is not None:
+        return []
+    if len(every) > MOST_RESULTS:
+        pulls.refused = (f"returns more than {MOST_RESULTS} differentiated Tensors whose gradients "
+                         f"meet in a rule or a hook")
+        return []
+    return [starts for count in every[1:] for starts in combinations(every, count)]
+
+
 def _checked(trace: Any, ran: Set[str]) -> Callable[[CodeType], None]:
     """What is called with the program's code before it runs dry.
 
@@ -241,6 +261,7 @@ def _checked(trace: Any, ran: Set[str]) -> Callable[[CodeType], None]:
     unknown, codes = uninspected(trace.reach), trace.outside.codes
 
     def check(code: CodeType) -> None:
+        trace.pulls.bends |= not trace.recorder.runs_again
         if unknown(code):
             codes[code] = {}
             if code.co_name not in ran:

@@ -1,0 +1,107 @@
+"""Leaves out of a backward pass what is computed of results that get no gradient.
+
+A function may return several things, of which only some are differentiated. No gradient is not the
+same as a gradient of 0: where a derivative is infinite, such as that of a root at 0, the product of
+both is no number. So the pass for some results is made of the pass for all: where gradients of
+several results are added, one that isn't there adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from .lazy_module import KernelGraph, LazyModule
+from .operations import all_written_by, bases_of, sweep
+
+aten = torch.ops.aten
+_SUM = aten.add.Tensor
+_JOINS = (aten.cat.default, aten.stack.default)  # of parts; one that isn't there is 0
+
+
+def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int] | None:
+    """For each node of which results' gradients it is computed, as bits.
+
+    Args:
+        nodes: those of a graph, in order.
+        starts: what stands for the gradients of the results.
+
+    Returns:
+        The nodes that are computed of any; None if gradients of different results meet elsewhere
+        than in a sum, so that a pass for some can't be told from the pass for all.
+    """
+    bases = bases_of(nodes)
+    found = {node: 1 << i for i, node in enumerate(starts)}
+    inside: dict[Node, list[Node]] = {}  # the nodes in the memory of each
+    for node in nodes:
+        for base in bases[node]:
+            inside.setdefault(base, []).append(node)
+        given = {found.get(source, 0) for source in node.all_input_nodes} - {0}
+        if not given or node.op == "output":
+            continue
+        if len(given) > 1 and not _may_meet(node):
+            return None
+        bits = 0
+        for each in given:
+            bits |= each
+        found[node] = bits
+        for base in all_written_by(node, bases):
+            for other in inside[base]:
+                if found.setdefault(other, bits) != bits:
+                    return None
+    return found
+
+
+def _may_meet(node: Node) -> bool:
+    """Whether this adds two gradients, or joins several."""
+    return node.target in _JOINS or node.target is _SUM and not node.kwargs and len(
+        node.all_input_nodes) == 2
+
+
+def without_unused(graph: GraphModule, starts: Sequence[Node], given: Collection[int]
+                   ) -> tuple[GraphModule, list[bool]]:
+    """A backward pass for some results, and which of its gradients are there.
+
+    Args:
+        graph: the pass for all results, of which `sources_of` knows the sources.
+        starts: those of its inputs that are the gradients of results.
+        given: the numbers of the results that have gradients. The inputs for the others are zeros.
+    """
+    nodes = list(graph.graph.nodes)
+    found, bases = sources_of(nodes, starts), bases_of(nodes)
+    assert found is not None
+    own, copies = KernelGraph(), {}
+    wanted = sum(1 << i for i in given)
+
+    def is_there(node: Node) -> bool:
+        bits = found.get(node, 0)
+        return not bits or bool(bits & wanted)
+
+    changes = any(all_written_by(node, bases) for node in nodes)
+    for node in nodes[:-1]:
+        copies[node] = _copy(own, node, copies, is_there, bool(all_written_by(node, bases)),
+                             changes)
+    outs: Any = nodes[-1].args[0]
+    own.output([copies[node] for node in outs if is_there(node)])
+    sweep(own)
+    return LazyModule(graph, own), [is_there(node) for node in outs]
+
+
+def _copy(own: KernelGraph, node: Node, copies: dict[Node, Node], is_there: Any, writes: bool,
+          changes: bool) -> Node:
+    """A node of the pass for all results in that for some."""
+    first = node.args[0] if node.args else None
+    if not is_there(node):  # at most its shape is used
+        return copies[first] if writes and isinstance(first, Node) else own.node_copy(
+            node, copies.__getitem__)
+    absent = [source for source in node.all_input_nodes if not is_there(source)]
+    if not absent:
+        return own.node_copy(node, copies.__getitem__)
+    if node.target is _SUM:
+        (other,) = [copies[source] for source in node.all_input_nodes if source not in absent]
+        return own.call_function(aten.clone.default, (other,)) if changes else other
+    return own.node_copy(node, lambda source: own.call_function(
+        aten.zeros_like.default, (copies[source],)) if source in absent else copies[source])

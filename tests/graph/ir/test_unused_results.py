@@ -1,0 +1,109 @@
+"""Results of compiled functions that the program doesn't differentiate get no gradient."""
+
+import itertools
+
+import pytest
+
+import lamella as ms
+from lamella import Tensor, jit, nn, ops
+
+from ..runtime.taped import array, assert_alike
+
+
+class Constant(nn.Cell):
+    """A Cell whose gradient doesn't depend on that of its result."""
+
+    def construct(self, x):
+        return x * 1
+
+    def bprop(self, x, out, dout):
+        return (dout * 0 + 5,)
+
+
+rule, hook = Constant(), ops.InsertGradientOf(lambda g: g * 2 + 1)
+
+
+def in_place(x):
+    y = ops.sqrt(x)
+    y[1] = x[0]
+    return y, y[x > 0.5], y * x, x * 2
+
+
+def parts(x):
+    first, second, third = ops.unbind(ops.stack([ops.sqrt(x), x, x * x]))
+    return first * 2, second, third * third
+
+
+def one_of_another(x):
+    y = ops.sqrt(x)
+    return y, y * y, ops.cat([y, x])
+
+
+def in_a_dict(x):
+    return {"root": ops.sqrt(x), "more": [x * 2, ops.exp(x)], "step": 3}
+
+
+FUNCTIONS = {
+    "roots": lambda x: (ops.sqrt(x), x * 2),
+    "a sum of both": lambda x: (ops.sqrt(x) + x, x ** 0.5, x * x + ops.sqrt(x)),
+    "a rule": lambda x: (rule(x), x * 2),
+    "a hook of both": lambda x: (lambda y: (ops.sqrt(y), y * 2))(hook(x)),
+    "a hook of one": lambda x: (hook(ops.sqrt(x)), x * 2, x * 3),
+    "numbers of a matrix": lambda x: ops.svd(ops.diag(ops.ones_like(x)) * x.sum(), True)[:2],
+    "in place": in_place, "parts": parts, "one of another": one_of_another, "a dict": in_a_dict,
+}
+
+
+def gradients(call, chosen, number):
+    def loss(x):
+        leaves = [t for t in ms.tree.leaves(call(x)) if isinstance(t, Tensor)]
+        return sum([(leaves[i] * (i + 2)).sum() for i in chosen], Tensor(0.0))
+
+    return ms.value_and_grad(loss)(Tensor([0.0, 1.0 + number, 4.0]))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_each_choice_of_results(name):
+    function = FUNCTIONS[name]
+    count = sum(isinstance(t, Tensor) for t in ms.tree.leaves(function(Tensor([0.0, 1.0, 4.0]))))
+    choices = [chosen for n in range(1, count + 1)
+               for chosen in itertools.combinations(range(count), n)]
+    call = jit(function)
+    gradients(call, range(count), 0)
+    for number, chosen in enumerate([*choices, *choices]):
+        assert_alike(gradients(call, chosen, number), gradients(function, chosen, number))
+    report = call.report()
+    assert (report["traces"], report["eager"]) == (1, [])
+
+
+def test_inputs_of_unused_results_have_gradients_of_zero():
+    one, other = nn.Dense(3, 1), nn.Dense(3, 1)
+    weights = one.trainable_params() + other.trainable_params()
+
+    def function(x):
+        return one(x).sum(), ops.sqrt(other(x) * 0).sum()
+
+    call, x = jit(function), Tensor(array(2, 3))
+    for number in (0, 0, 1, 1):
+        assert_alike(ms.grad(lambda x, number=number: call(x)[number], 0, weights)(x),
+                     ms.grad(lambda x, number=number: function(x)[number], 0, weights)(x))
+
+
+def test_derivatives_of_a_choice():
+    call = jit(lambda x: (ops.sqrt(x), x ** 3))
+    for _ in range(3):
+        _, pull = ms.vjp(lambda x: call(x)[1], Tensor([0.0, 2.0]))
+        found = ms.vmap(pull)(Tensor([[1.0, 0.0], [0.0, 1.0]]))
+        assert_alike(found, Tensor([[0.0, 0.0], [0.0, 12.0]]))
+
+
+def test_many_results_that_meet_in_a_hook_stay_eager():
+    def function(x):
+        y = hook(x)
+        return y, y * 2, y * 3, ops.sqrt(y)
+
+    call = jit(function)
+    with pytest.warns(UserWarning, match="returns more than 3 differentiated Tensors"):
+        gradients(call, [0], 0)
+    for chosen in ((0, 1), (2,), (0, 1, 2)):
+        assert_alike(gradients(call, chosen, 1), gradients(function, chosen, 1))
