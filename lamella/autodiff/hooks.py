@@ -141,6 +141,9 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
     """
     # not `level` itself: its overlay holds the alias that may hold this hook, a cycle
     outer, constants = (None, None) if level is None else (level.outer, level.constants)
+    while level is not None:
+        level.hooks += 1
+        level = level.outer
 
     def hook(gradient: torch.Tensor) -> torch.Tensor | None:
         with entered(outer):

@@ -36,10 +36,11 @@ class Level:
         journal: the assignments to Parameters, with the data before, in order; None until a block
             is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a batched False.
+        hooks: how many hooks were registered, here and further in.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks", "kind", "journal", "probes")
+                 "transposing", "marks", "kind", "journal", "probes", "hooks")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -51,6 +52,7 @@ class Level:
         self.assigned: dict[int, list[torch.Tensor]] = {}
         self.probes: list[tuple[torch.Tensor, tuple[str, int], str]] = []
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
+        self.hooks = 0
         if outer is None:
             self.changed: list[Any] = []
             self.journal: list[tuple[Any, torch.Tensor]] | None = None

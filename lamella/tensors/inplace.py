@@ -32,7 +32,7 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     raw = tensor._raw
     recorded = (raw.requires_grad and torch.is_grad_enabled()
                 or state.level is not None and state.level.forward)
-    if recorded and not _is_part(raw) or _has_alias(tensor, raw) or _is_assigned(tensor):
+    if recorded and not is_part(raw) or _has_alias(tensor, raw) or _is_assigned(tensor):
         tensor._raw = _changed(raw.clone(), change)
         return tensor
     try:
@@ -70,7 +70,7 @@ def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.
     return raw
 
 
-def _is_part(raw: torch.Tensor) -> bool:
+def is_part(raw: torch.Tensor) -> bool:
     """Whether `raw` is a view of another tensor, but no alias made by a nested gradient call."""
     base = raw._base
     if base is None or (state.level is not None and state.level.forward

@@ -12,7 +12,7 @@ kernel on the tape instead.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -37,6 +37,8 @@ from .compiled import Compiled
 from .plan import KernelFailed
 from .replay import Replay
 
+aten = torch.ops.aten
+
 
 class TapedReplay(Replay):
     """A recorded run whose replays are nodes of the tape.
@@ -44,7 +46,10 @@ class TapedReplay(Replay):
     Attributes:
         known: for each argument's Tensor and each that the run finds elsewhere, whether the tape
             knows it.
-        tied: the new Tensors that hang on the node, each with the number of the node's result.
+        tied: the new Tensors that hang on the node, each with the number of the node's result, and
+            whether they are parts of Tensors that aren't returned.
+        parts: the new Tensors that are views of others, each with the number of the node's result,
+            or ``~i`` for the i-th input, and whether it is a part of that.
         passes: the backward passes, by the results that have gradients.
     """
 
@@ -58,7 +63,7 @@ class TapedReplay(Replay):
         front = len(trace.guards) + len(outcome.recorded)
         outs = list(joint.graph.output_node().args[0])
         self._new = len(outcome.recorded)
-        self.tied = list(_tied(trace, outs[len(trace.guards):front]))
+        self.tied, self.parts = _tied(trace, outs[len(trace.guards):front])
         places = [n for n in joint.graph.nodes if n.op == "placeholder"]
         first = len(places) - len(outcome.constants)
         stands = {id(raw): node
@@ -74,7 +79,7 @@ class TapedReplay(Replay):
         outcome.constants = [raw for raw in outcome.constants if id(raw) not in ours]
         self._kept = [node.meta.get("tensor_meta") for node in kept]
         self.results = len(pulls.starts)
-        if len({place for _, place in self.tied}) != self.results:
+        if len({place for _, place, _ in self.tied}) != self.results:
             raise CannotTrace("returns a differentiated value that is not a new Tensor")
         self.passes = {frozenset(one.starts): _Pass(one, part, trace.reach, level)
                        for one, part in zip(pulls.passes, parts, strict=True)}
@@ -96,17 +101,21 @@ class TapedReplay(Replay):
         end = self._new + len(self._kept)
         kept, rest = found[self._new:end], found[end:]
         found[self._new:] = rest
-        if not self.tied:
+        if not self.tied and not self.parts:
             return found
         kept = [raw if meta is None or raw.stride() == meta.stride else meta.copied(raw)
                 for raw, meta in zip(kept, self._kept, strict=True)]
         results: list[Any] = [None] * self.results
-        for number, place in self.tied:
+        for number, place, _ in self.tied:
             results[place] = found[number].detach()
         outs = _Node.apply(self, results, kept, *[
             root for root, is_known in zip(roots, self.known, strict=True) if is_known])
-        for number, place in self.tied:
-            found[number] = outs[place]
+        for number, place, is_part in self.tied:
+            found[number] = aten.alias.default(outs[place]) if is_part else outs[place]
+        for number, place, is_part in self.parts:
+            raw, whole = found[number], roots[~place] if place < 0 else outs[place]
+            found[number] = whole.as_strided(
+                raw.shape, raw.stride(), raw.storage_offset()) if is_part else whole.view_as(whole)
         return found
 
     def _roots(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:
@@ -140,25 +149,35 @@ class TapedReplay(Replay):
         return one.run(kept, gradients, likes, self.known)
 
 
-def _tied(trace: Trace, new: list[Node]) -> Iterator[tuple[int, int]]:
-    """The new Tensors of a run that the tape has recorded, each with its number among them.
+def _tied(trace: Trace, new: list[Node]
+          ) -> tuple[list[tuple[int, int, bool]], list[tuple[int, int, bool]]]:
+    """The new Tensors of a run that the tape has recorded, as in `TapedReplay`.
 
     Raises:
         CannotTrace: if there are some elsewhere than in what the function returned.
     """
     outcome: Any = trace.outcome
-    assert trace.pulls is not None
-    places = {node: i for i, node in enumerate(trace.pulls.results)}
+    pulls = trace.pulls
+    assert pulls is not None
+    places = {node: i for i, node in enumerate(pulls.results)}
     returned = set(numbers_in(outcome.out_tree[0]))
+    tied, parts = [], []
     for number in returned:
         if outcome.recorded[number]:
-            if new[number] not in places:
+            node = new[number]
+            whole, is_part = pulls.parts.get(node), node not in pulls.twins
+            if whole is not None:
+                place = ~whole if isinstance(whole, int) else places[whole]
+                parts.append((number, place, is_part))
+            elif node in places:
+                tied.append((number, places[node], is_part and node in pulls.parts))
+            else:
                 raise CannotTrace("returns a differentiated Tensor inside of an object of an "
                                   "unknown class")
-            yield number, places[new[number]]
     if any(outcome.recorded[n] for n in set(numbers_in(outcome.out_tree[1])) - returned) or any(
             data_of(trace.held[i].tensor).requires_grad for i in outcome.assigned):
         raise CannotTrace("keeps a differentiated Tensor outside of its result")
+    return tied, parts
 
 
 class _Pass:

@@ -22,6 +22,7 @@ from ...autodiff.engine import backpropagate
 from ...autodiff.level import Level, batching, entered
 from ...autodiff.tree import tensors
 from ...core.state import state
+from ...tensors.inplace import is_part
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
@@ -32,6 +33,10 @@ from .dry import has_changed, marks, running_dry
 from .refusals import CannotTrace, Cause
 
 MOST_RESULTS = 3  # of which each choice gets a pass of its own
+_VIEWS = frozenset("""
+    Alias AsStrided Chunk Diagonal Expand Movedim Permute Real Imag Select Slice Split
+    SplitWithSizes Squeeze SwapAxes T Transpose Unbind Unfold Unsqueeze UnsafeView View ViewAs
+    ViewAsComplex ViewAsReal""".split())
 
 
 class Pull(NamedTuple):
@@ -53,7 +58,10 @@ class Pulls:
     Attributes:
         inputs: for each Tensor among the arguments and each that the run finds elsewhere, whether
             the tape knows it.
-        results: the nodes of the results that the tape has recorded.
+        results: the nodes of the results that the tape has recorded, and that are no `parts`.
+        parts: the nodes of results that are views, each with what it is a view of: the node of
+            another result, the number of an input, or None for a Tensor that isn't returned.
+        twins: those of these nodes that are views of a whole Tensor.
         starts: for each of these, the tensor that stands for its gradient.
         passes: one from all results; then, unless those from some can be made of it, one from each
             choice of some.
@@ -66,6 +74,8 @@ class Pulls:
     def __init__(self, inputs: list[bool]):
         self.inputs = inputs
         self.results: list[Node] = []
+        self.parts: dict[Node, Node | int | None] = {}
+        self.twins: set[Node] = set()
         self.starts: list[torch.Tensor] = []
         self.passes: list[Pull] = []
         self.gradients: list[torch.Tensor] = []
@@ -121,12 +131,15 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
             type(raw) is not torch.Tensor for raw in given):
         pulls.refused = "is differentiated by other numbers than it computes with"
     things = [*given_tensors((args, kwargs)), *tensors_held]
+    hooks = level.hooks
     with entered(level), _aliases(things, roots, apart, pulls) as aliases:
         value = fn(*args, **kwargs)
     if _has_recorded(things, pulls.inputs, apart):
         pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
         _run_dry(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
+        if level.hooks != hooks and any(whole is not None for whole in pulls.parts.values()):
+            pulls.refused = "returns a part of a Tensor, and registers a hook"
     if pulls.refused is not None:
         if apart:
             raise CannotTrace(pulls.refused)
@@ -212,8 +225,9 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         raw = tensor._raw
         if raw.requires_grad and not isinstance(tensor, Parameter):
             results.setdefault(trace.recorder.nodes_of([raw])[0], raw)
-    raws = list(results.values())
-    pulls.results = list(results)
+    _tell_parts(pulls, results, aliases)
+    pulls.results = [node for node in results if pulls.parts.get(node) is None]
+    raws = [results[node] for node in pulls.results]
     with trace.recorder.pause():
         pulls.starts = [torch.ones_like(raw).detach() for raw in raws]
     done, every = marks(trace), range(len(raws))
@@ -231,6 +245,56 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
     if before is not None and has_changed(before):
         before.restore()
         pulls.refused = "changes an object when it is differentiated"
+
+
+def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
+                aliases: list[torch.Tensor | None]) -> None:
+    """Tell which results are views: where they are changed in place, so is what they are part of.
+    """
+    wholes = {id(alias if alias._base is None else alias._base): number
+              for number, alias in enumerate(aliases) if alias is not None}
+    nodes: dict[int, Node] = {id(raw): node for node, raw in results.items()}
+    hidden: dict[int, list[torch.Tensor]] = {}
+    for node, raw in results.items():
+        base = raw._base
+        if base is None or not _is_plain_view(raw, base):
+            continue
+        whole = pulls.parts[node] = wholes.get(id(base), nodes.get(id(base)))
+        if not is_part(raw):
+            pulls.twins.add(node)
+        elif whole is None and type(raw) is torch.Tensor:
+            hidden.setdefault(id(base), []).append(raw)
+    with state.trace.recorder.pause():
+        if any(_overlap(*pair) for several in hidden.values() for pair in combinations(several, 2)):
+            pulls.refused = "returns parts of a Tensor that share memory, but not this Tensor"
+
+
+def _is_plain_view(raw: torch.Tensor, base: torch.Tensor) -> bool:
+    """Whether the tape has only views between two tensors."""
+    node, end = raw.grad_fn, base.grad_fn
+    while node is not end and node is not None:
+        name = node.name().rpartition("::")[2]
+        if name == "AccumulateGrad":
+            break
+        if name.removesuffix("Backward0") not in _VIEWS:
+            return False
+        node = node.next_functions[0][0]
+    return True
+
+
+def _overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether two views of a tensor have an element in common."""
+    storage = first.untyped_storage()
+    taken = torch.zeros(storage.nbytes() // first.element_size(), dtype=torch.bool,
+                        device=first.device)
+
+    def place(raw: torch.Tensor) -> torch.Tensor:
+        return taken.as_strided(raw.shape, raw.stride(), raw.storage_offset())
+
+    if first.element_size() != second.element_size():
+        return True
+    place(first).fill_(True)
+    return bool(place(second).any())
 
 
 def _further(pulls: Pulls, every: range) -> list[tuple[int, ...]]:
