@@ -17,6 +17,7 @@ import torch
 from ..core.spreading import spreading
 from ..core.state import state
 from ..core.structures import kind_of
+from ..core.tape import note_results, only_with_gradients
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
 from .level import current, entered, lifted, watched
@@ -137,9 +138,11 @@ class _Bprop(torch.autograd.Function):
         ctx.mark_non_differentiable(
             *(o for o in outs if not differentiable(o)))
         ctx.save_for_backward(*raws, *outs)
+        note_results(ctx, outs)
         return tuple(outs)
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor):  # type: ignore[override]
         call: _BpropCall = ctx.call
         saved = ctx.saved_tensors

@@ -9,6 +9,7 @@ import torch
 
 from ..core.errors import describe
 from ..core.structures import kind_of, same_structure
+from ..core.tape import note_results, only_with_gradients
 from ..tensors.tensor import Tensor, wrap
 from .custom import leaf_of
 from .level import current, entered, lifted, watched
@@ -114,7 +115,6 @@ class _UserFunction(torch.autograd.Function):
             any([next(needs) for _ in tensors(arg)]) for arg in args))
         call.out_tree = call.cls.forward(own, *args, **call.kwargs)
         ctx.call = call
-        ctx.set_materialize_grads(own.materialize_grads)
         kept = [t for t in own.to_save]
         ctx.kept = [dict(t.__dict__) if isinstance(t, Tensor) else (t,) for t in kept]
         ctx.save_for_backward(*(t._raw for t in kept if isinstance(t, Tensor)))
@@ -124,9 +124,11 @@ class _UserFunction(torch.autograd.Function):
         ctx.mark_non_differentiable(
             *(t._raw for t in own.non_differentiable),
             *(o for o in outs if not differentiable(o)))
+        note_results(ctx, outs, own.materialize_grads)
         return outs
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: Any):  # type: ignore[override]
         call: _FunctionCall = ctx.call
         own: FunctionContext = ctx.own

@@ -21,6 +21,7 @@ from ..core.forking import ReentrantLock
 from ..core.primitive import Primitive
 from ..core.require import of_type, one_of
 from ..core.structures import aligned, kind_of
+from ..core.tape import note_results, only_with_gradients
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -145,7 +146,9 @@ def raw_hook(rule: Callable[[Tensor], Any], name: str, level: Level | None,
         level.hooks += 1
         level = level.outer
 
-    def hook(gradient: torch.Tensor) -> torch.Tensor | None:
+    def hook(gradient: torch.Tensor | None) -> torch.Tensor | None:
+        if gradient is None:  # what uses the tensor isn't differentiated
+            return None
         with entered(outer):
             result = rule(wrap(gradient))
         if result is None:
@@ -191,9 +194,11 @@ class _StructureRule(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rule: Any, name: str, tree: Any, *raws: torch.Tensor):
         ctx.rule, ctx.name, ctx.tree, ctx.level = rule, name, tree, current()
+        note_results(ctx, raws)
         return tuple(raw.view_as(raw) for raw in raws)
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor):  # type: ignore[override]
         incoming = iter(gradients)
         given = map_tensors(lambda _: wrap(next(incoming)), ctx.tree)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..core.state import is_plain_run
+from ..core.tape import note_results, only_with_gradients
 from .casts import narrow, wide
 from .extension import Extension
 
@@ -100,9 +101,11 @@ class _InFloat32(torch.autograd.Function):
         y, _, mean, inverse = fused(x, weight, bias, None, eps, False, True, False)
         ctx.save_for_backward(x, weight, mean, inverse)
         ctx.mark_non_differentiable(mean, inverse)
+        note_results(ctx, (y, mean, inverse))
         return y, mean, inverse
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         x, weight, mean, inverse = ctx.saved_tensors
         gradient = gradients[0].contiguous()

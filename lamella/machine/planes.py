@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core.state import is_plain_run
+from ..core.tape import note_results, only_with_gradients
 
 aten = torch.ops.aten
 
@@ -59,9 +60,11 @@ class _MaxPool(torch.autograd.Function):
         ctx.mark_non_differentiable(indices)
         ctx.save_for_backward(raw, indices)
         ctx.options = options
+        note_results(ctx, (values, indices))
         return values, indices
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         raw, indices = ctx.saved_tensors
         found = aten.max_pool2d_with_indices_backward(gradients[0], raw, *ctx.options, indices)

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from ..core.state import is_plain_run, state
+from ..core.tape import note_results, only_with_gradients
 from .halves import in_float32
 from .measured import Key, Measured
 from .timing import GAIN
@@ -251,9 +252,12 @@ class _Routed(torch.autograd.Function):
                 ) -> torch.Tensor:
         ctx.save_for_backward(a, b)
         name = routes.eager((a.shape, a.stride()), (b.shape, b.stride()), bias is not None)
-        return KERNELS[name](a, b, bias)
+        found = KERNELS[name](a, b, bias)
+        note_results(ctx, (found,))
+        return found
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         gradient, = gradients
         a, b = ctx.saved_tensors

@@ -13,6 +13,7 @@ from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.require import of_type
 from ..core.state import is_plain_run, state
+from ..core.tape import note_results, only_with_gradients
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, require_values
@@ -198,9 +199,12 @@ class _TwoClasses(torch.autograd.Function):
     def forward(ctx: Any, p: torch.Tensor, y: torch.Tensor, reduction: int) -> torch.Tensor:
         ctx.save_for_backward(p, y)
         ctx.reduction = reduction
-        return _two_classes(p, y, reduction)
+        found = _two_classes(p, y, reduction)
+        note_results(ctx, (found,))
+        return found
 
     @staticmethod
+    @only_with_gradients
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]
         p, y = ctx.saved_tensors
         return torch.ops.aten.binary_cross_entropy_backward.default(

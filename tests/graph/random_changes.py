@@ -5,10 +5,10 @@ from __future__ import annotations
 import lamella as ms
 from lamella import Tensor, ops
 
-from . import random_rarer
+from . import random_rarer, random_rules
 from .random_statements import State
 
-CHANGES = list(random_rarer.CHANGES)
+CHANGES = [*random_rarer.CHANGES, *random_rules.CHANGES]
 
 
 def change(fn):

@@ -6,7 +6,8 @@ second replay on.
 
 A program is a few statements (`random_statements`) that read and change every kind of state:
 attributes of objects and Cells, containers, closures, globals, numbers, files, clocks, queues,
-threads, views that overlap. Between calls some of the state is changed from outside. Two copies of
+threads, views that overlap, rules, hooks, optimizers. It is called in one of several ways
+(`random_calls`). Between calls some of the state is changed from outside. Two copies of
 the state are made; after every call what the program gave, and all state, has to be the same.
 """
 
@@ -23,6 +24,7 @@ import lamella as ms
 from lamella import Tensor, jit
 from lamella.graph.tracing.symbolic import preparation
 
+from . import random_calls
 from . import random_statements as grammar
 from .random_changes import CHANGES
 
@@ -56,9 +58,14 @@ def _checked(seed: int, calls: int, inside: bool) -> dict:
             x = part(s, x)
         return x
 
-    eager, own = grammar.State(), grammar.State()
-    compiled = jit(lambda x: run(own, x), jit_level="O0")
-    call_both = [lambda x: run(eager, x), compiled]
+    way = rng.choice(random_calls.WAYS) if rng.random() < 0.5 else random_calls.whole
+    eager, own, parts = grammar.State(), grammar.State(), []
+
+    def compile(fn):
+        parts.append(jit(fn, jit_level="O0"))
+        return parts[-1]
+
+    call_both = [way(run, eager, lambda fn: fn), way(run, own, compile)]
     if inside:
         call_both = [differentiated(call, state)
                      for call, state in zip(call_both, (eager, own), strict=True)]
@@ -81,14 +88,15 @@ def _checked(seed: int, calls: int, inside: bool) -> dict:
             results.append((out, state.found()))
             shared[number] = grammar.SCALE, grammar.Shared.total
         if not same(*results):
-            raise Difference(f"seed {seed}, call {call}: {[p.__name__ for p in program]}\n"
-                             f"eager    {results[0]}\ncompiled {results[1]}\n{compiled.report()}")
-    return compiled.report()
+            raise Difference(f"seed {seed}, call {call}: {way.__name__} of "
+                             f"{[p.__name__ for p in program]}\neager    {results[0]}\n"
+                             f"compiled {results[1]}\n{[part.report() for part in parts]}")
+    return parts[-1].report()
 
 
 def differentiated(call, state):
     """The function with its gradients, as one Tensor."""
-    weights = state.cell.trainable_params()
+    weights = [state.cell.weight, state.cell.total, state.rules.normed.weight]
 
     def both(x):
         out, (by_x, by_weights) = ms.value_and_grad(call, 0, weights)(x)

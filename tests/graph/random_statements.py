@@ -19,7 +19,7 @@ import numpy as np
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 
-from . import random_rarer
+from . import random_rarer, random_rules
 
 SCALE = 1.0  # a global that programs read, and some change
 
@@ -109,7 +109,7 @@ class State:
         self.flag = True
         self.optional = None
         self.act = ops.tanh
-        self.rarer = random_rarer.Rarer()
+        self.rarer, self.rules = random_rarer.Rarer(), random_rules.Rules()
         self.nested = {"pair": (0, ops.zeros(3)), "history": [], "count": 0}
         self.remember = made_to_remember()
         factor = 1.0
@@ -142,7 +142,7 @@ class State:
             self.text.getvalue(), self.lines.tell(), list(self.recent), sorted(self.seen),
             self.read(), SCALE, self.optional, dict(self.counted), list(self.ordered.items()),
             self.named, self.record.n, self.record.last, list(self.raw), Shared.total,
-            list(self.weak.values()), self.nested, self.rarer.found()])
+            list(self.weak.values()), self.nested, self.rarer.found(), self.rules.found()])
 
 
 def listed(value):
@@ -157,7 +157,7 @@ def listed(value):
     return value
 
 
-STATEMENTS = list(random_rarer.STATEMENTS)
+STATEMENTS = [*random_rarer.STATEMENTS, *random_rules.STATEMENTS]
 
 
 def statement(fn):

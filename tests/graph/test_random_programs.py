@@ -8,7 +8,7 @@ from lamella.graph.guards import guard, values
 from lamella.graph.runtime import plan
 from lamella.graph.tracing import changes, scalar_environment
 
-from . import random_programs, random_statements
+from . import random_calls, random_programs, random_statements
 
 
 @pytest.mark.parametrize("seed", range(0, 30, 10))
@@ -34,6 +34,15 @@ def test_each_statement(part, monkeypatch):
         warnings.simplefilter("ignore")
         random_programs.check(1)
         random_programs.check(2)
+
+
+@pytest.mark.parametrize("way", random_calls.WAYS, ids=lambda way: way.__name__)
+def test_each_way(way, monkeypatch):
+    monkeypatch.setattr(random_calls, "WAYS", [way])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(2):
+            random_programs.check(seed, inside=bool(seed))
 
 
 def of_a_kind(kind):

@@ -151,6 +151,8 @@ def _pushed(trace: Any, loop: Loop, primals: Raws, tangents: Sequence[Any], whol
 class Looped(TapeFunction):
     """A loop as a node of the tape, and of PyTorch's other transformations."""
 
+    takes_none = True
+
     @staticmethod
     def forward(step: Step, *values: torch.Tensor) -> Any:  # type: ignore[override]
         return tuple(recorded(step.loop, values))
