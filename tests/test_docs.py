@@ -58,6 +58,10 @@ def run_in_copies(pages: list[str]) -> list[list[str] | str]:
     """What each page prints, or a traceback, run in a process of its own."""
     importlib.import_module("lamella")
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
+    for name in ("torch.export._trace", "torch.onnx", "onnxscript"):  # what some pages import
+        with contextlib.suppress(ImportError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            importlib.import_module(name)
     context, found = multiprocessing.get_context("fork"), []
     gc.collect()
     gc.freeze()  # else a collection in a forked process copies all pages

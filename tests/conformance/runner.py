@@ -8,6 +8,7 @@ one the process ended. The program imports nothing but the framework and NumPy.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import linecache
@@ -96,6 +97,12 @@ def shown(result: Any) -> list[Any]:
 VALUES = (-2, -1, 0, 1, 2, 3, 40, -0.5, 0.0, 0.5, 1.0, 1.5, None, (1, 2), [1.0])
 
 
+@functools.cache
+def _compiled(source: str, place: str) -> Any:
+    """The code of a case, which others with other inputs share."""
+    return compile(source, place, "exec")
+
+
 class Runner:
     """Cases on the framework that `name` imports."""
 
@@ -168,7 +175,7 @@ class Runner:
         # a module of its own: MindSpore looks there for the names of functions inside of functions
         module = sys.modules[_MODULE] = ModuleType(_MODULE)
         module.__dict__.update(self.scope)
-        exec(compile(source, place, "exec"), module.__dict__)
+        exec(_compiled(source, place), module.__dict__)
         return module.__dict__["case"]
 
     def run(self, case: Case) -> Any:

@@ -1,5 +1,6 @@
 """Python's syntax, the function of `ops`, the method and the in-place syntax: one meaning."""
 
+import functools
 import operator
 import warnings
 from collections.abc import Iterator
@@ -51,7 +52,12 @@ def _tensor(dtype: Any, shape: tuple[int, ...]) -> Tensor:
     return Tensor(np.array([3, 0, 7])[:length].reshape(shape)).astype(dtype)
 
 
-def _pairs() -> Iterator[tuple[Any, Any]]:
+@functools.cache
+def _pairs() -> list[tuple[Any, Any]]:
+    return list(_made_pairs())
+
+
+def _made_pairs() -> Iterator[tuple[Any, Any]]:
     for dtype in TYPES:
         for other in TYPES:
             for left, right in SHAPES:
@@ -66,14 +72,19 @@ def _pairs() -> Iterator[tuple[Any, Any]]:
         yield _tensor(dtype, (3,)), None
 
 
-def _outcome(function: Any, *args: Any) -> Any:
-    """The type, shape and values of a result, or the type of an error."""
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            out = function(*args)
-        except Exception as error:
-            return type(error).__name__
+        yield
+
+
+def _outcome(function: Any, *args: Any) -> Any:
+    """The type, shape and values of a result, or the type of an error."""
+    try:
+        out = function(*args)
+    except Exception as error:
+        return type(error).__name__
     if not isinstance(out, Tensor):
         return out
     return str(out.dtype), out.shape, str(out.tolist())  # as text, where nan is nan
@@ -91,7 +102,7 @@ def test_syntax_function_and_method_agree(sign):
         if method is not None and isinstance(a, Tensor):
             found["method"] = _outcome(getattr(a, method), b)
         if sign in IN_PLACE and isinstance(a, Tensor):
-            found["in place"] = _outcome(IN_PLACE[sign], a, b)
+            found["in place"] = _outcome(IN_PLACE[sign], a.copy(), b)
         differing += [(way, a, b, got, wanted) for way, got in found.items() if got != wanted]
     assert not differing, f"{len(differing)} differ, the first: {differing[:3]}"
 
