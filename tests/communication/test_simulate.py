@@ -1,8 +1,6 @@
 """Simulations of up to 1,024 processes: collectives, bytes sent and memory against formulas."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 import torch.distributed as dist
@@ -15,6 +13,7 @@ from lamella.communication.groups import Group
 from lamella.communication.simulate import Costs, Simulation, fitted_costs, simulate
 
 from ..worlds import ROOT
+from ..zygote import run as python
 
 
 @pytest.fixture(autouse=True)
@@ -260,9 +259,8 @@ def test_a_program_under_msrun(tmp_path):
                        "from mindspore.communication import *\n"
                        "init()\n"
                        "print(get_rank(), get_group_size(), ops.AllGather()(ops.ones(2)).shape)\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "lamella", "msrun", "--worker_num=1024", "--sim_level=0",
-         "--sim_rank_id=3", f"--log_dir={tmp_path}", str(program)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900)
+    done = python("-m", "lamella", "msrun", "--worker_num=1024", "--sim_level=0",
+                  "--sim_rank_id=3", f"--log_dir={tmp_path}", program, timeout=900,
+                  env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "worker_3.log").read_text() == "3 1024 (2048,)\n"
