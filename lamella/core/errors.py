@@ -14,6 +14,7 @@ import torch
 
 from ..compat.arguments import culprit, of_mismatch
 from .kernel_messages import VAGUE, error_type, is_failure, meaning, of_vmap, without_prefix
+from .state import state
 
 _OWN = __name__.partition(".")[0] + "."
 _KERNELS = ("torch", "numpy", "contextlib", "functools")
@@ -229,7 +230,10 @@ def by_fallback(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any
     for applies, fallback in _fallbacks:
         if applies(error):
             try:
-                return Fallback(True, fallback(function, args, kwargs))
+                value = fallback(function, args, kwargs)
+                if state.trace is not None:
+                    state.trace.recorder.forgive(error)
+                return Fallback(True, value)
             except KERNEL_ERRORS as refusal:
                 if "not implemented for" not in str(refusal):  # the fallback's own type
                     error = refusal

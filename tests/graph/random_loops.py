@@ -70,6 +70,8 @@ def _statement(rng: random.Random, indent: str, depth: int) -> list[str]:
         return [f"{indent}h = h * {_number(rng)} + 0.1"]
     if kind < 0.78:
         return [f"{indent}{rng.choice(['seen.append(n)', 'x *= 0.9', 'h = 1', 'y = a * n'])}"]
+    if kind < 0.81:
+        return _tried(rng, indent)
     if kind < 0.93 or not depth:
         if len(indent) > 16:
             return [f"{indent}y = {_value(rng)}"]
@@ -77,6 +79,31 @@ def _statement(rng: random.Random, indent: str, depth: int) -> list[str]:
                 *([f"{indent}else:", *_body(rng, indent + "    ", 0)]
                   if rng.random() < 0.5 else [])]
     return _loop(rng, indent, depth - 1)
+
+
+def _tried(rng: random.Random, indent: str) -> list[str]:
+    """Statements whose errors are caught, some of which depend on values."""
+    inner, c = indent + "    ", _number(rng)
+    risk = rng.choice([
+        f"y = y * {c} + ops.gather(x, (ops.abs(x).max() * 6).int().reshape(1), 0)",
+        f"y = y * {c} + ops.cholesky((x.max() - {c}).reshape(1, 1))[0]",
+        f"ops.cholesky((y.max() - {c}).reshape(1, 1))", "h = 1 / (n - 2)",
+        f"x = guarded(x, n) * {c}", f"if {_test(rng)}:\n{inner}    raise ValueError", "n += 1"])
+    caught = rng.choice(["Exception", "(RuntimeError, IndexError, ValueError, ZeroDivisionError)",
+                         "Exception as error"])
+    return [f"{indent}try:", *(_statement(rng, inner, 0) if rng.random() < 0.5 else []),
+            *[inner + line if i == 0 else line for i, line in enumerate(risk.split("\n"))],
+            *(_statement(rng, inner, 0) if rng.random() < 0.5 else []),
+            f"{indent}except {caught}:", *_statement(rng, inner, 0),
+            *([f"{indent}finally:", *_statement(rng, inner, 0)] if rng.random() < 0.2 else [])]
+
+
+def guarded(x, n):
+    """What a program calls that catches what it can't compute."""
+    try:
+        return x * (1 / (n - 1))
+    except Exception:  # noqa: BLE001
+        return x * 0.5
 
 
 def _body(rng: random.Random, indent: str, depth: int) -> list[str]:
@@ -112,7 +139,7 @@ def program(seed: int):
     text = source(random.Random(seed))
     file = os.path.join(os.path.dirname(__file__), f"program_{seed}.py")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {"ops": ops, "__name__": "program"}
+    space = {"ops": ops, "guarded": guarded, "__name__": "program"}
     exec(compile(text, file, "exec"), space)
     return space["program"], text
 

@@ -32,7 +32,7 @@ class Limits:
         self._kinds: dict[Any, dict[Any, None]] = {}
         self._raised: Counter[Any] = Counter()
         self._left: Counter[Any] = Counter()
-        self._objects = self._warnings = 0
+        self._objects = self._warnings = self._errors = 0
 
     def admits(self, args: tuple, kwargs: dict) -> bool:
         """Whether the function may be recorded for such arguments."""
@@ -102,6 +102,11 @@ class Limits:
         """Note that a run has made an object that stays; returns whether the next one may not."""
         self._objects += 1
         return self._objects <= MOST_NEW
+
+    def may_be_last_error(self) -> bool:
+        """Note that a run has caught an error of a kernel; returns whether the next one may not."""
+        self._errors += 1
+        return self._errors <= MOST_RAISED
 
     def may_be_last_warning(self) -> bool:
         """Note that a run has issued a warning; returns whether the next one may not."""

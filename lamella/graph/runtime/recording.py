@@ -241,6 +241,8 @@ class Recording:
         """Whether the next call is recorded, since it may do something else."""
         if cause is Cause.RARE or self.of.fullgraph:
             return cause is Cause.RARE
+        if cause is Cause.ERROR:
+            return self.of.limits.may_be_last_error()
         if cause is Cause.DRAW:
             return varying.may_hold_draws()
         return cause is Cause.NEW_OBJECT and self.of.limits.may_be_first_object()

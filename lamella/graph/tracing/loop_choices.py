@@ -19,8 +19,8 @@ from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..ir.operations import effects_of, is_random
 from .loop_masks import Use, note_uses
-from .loop_part import BodyRecorder, Unlike
-from .loop_values import SOMETIMES, UNBOUND, WIDE, LoopNumber, held_by, is_dry, truth_of
+from .loop_part import BodyRecorder
+from .loop_values import SOMETIMES, UNBOUND, WIDE, LoopNumber, held_by, is_dry, truth_of, unlike
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple
             break
         if isinstance(node.target, torch._ops.OpOverload) and (
                 is_random(node) or effects_of(node.target).written):
-            raise Unlike  # only one of the ways would do it
+            raise unlike()  # only one of the ways would do it
     return tuple([_selected(held, *pair) for pair in zip(*ways, strict=True)])
 
 
@@ -83,7 +83,7 @@ def _where(test: torch.Tensor, then: torch.Tensor, otherwise: torch.Tensor) -> t
     if found.requires_grad:
         recorder = state.trace.recorder
         if type(recorder) is not BodyRecorder or recorder.level is not None:
-            raise Unlike  # it has no backward pass of its own, in which gradients can be masked
+            raise unlike()  # it has no backward pass of its own, in which gradients can be masked
         note_uses(found.grad_fn, {0: Use(test), 1: Use(test, 1)})
     return found
 
@@ -94,4 +94,4 @@ def _kind(value: Any) -> Any:
 
 def _check(holds: bool) -> None:
     if not holds:
-        raise Unlike
+        raise unlike()

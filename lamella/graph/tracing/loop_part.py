@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType
@@ -30,8 +32,10 @@ Raws = list[torch.Tensor]
 Call = Callable[[Raws], tuple[Raws, Raws] | None]
 
 
-class Unlike(Exception):
-    """The steps of a loop aren't alike, or do more than computing."""
+class Unlike(BaseException):
+    """The steps of a loop aren't alike, or do more than computing. No `except` of the program's
+    that catches an `Exception` catches it.
+    """
 
 
 class BodyRecorder(Recorder):
@@ -180,12 +184,15 @@ class Part:
     def _dry(self, call: Call, check: Callable[[CodeType], None],
              inside: Callable[[], AbstractContextManager]) -> bool:
         trace, around = self.trace, self.trace.recorder
-        trace.recorder = self.recorder
+        trace.recorder, had_numbers = self.recorder, trace.loops.has_numbers
+        trace.loops.has_numbers = False
         try:
             with around.pause(), running_dry(trace, check), inside(), self.recorder:
-                return self._computes(call) and trace.run_dry
+                return self._computes(call) and trace.run_dry and not (
+                    trace.loops.has_numbers and any(map(_tells_apart, trace.outside.codes)))
         finally:
             trace.recorder = around
+            trace.loops.has_numbers |= had_numbers
 
     def _computes(self, call: Call) -> bool:
         """Call the function, and say whether it only computes, as far as it has been seen."""
@@ -202,9 +209,9 @@ class Part:
             if reason.cause is not Cause.DRY:
                 raise
             return False
-        except Exception:  # noqa: BLE001  (the program's own loop will raise it)
+        except (Exception, Unlike):  # noqa: BLE001  (the program's own loop will raise it)
             return False
-        return True
+        return not self.recorder.failures
 
     def _pull(self) -> None:
         """Record the backward pass, from any gradients of the results."""
@@ -261,6 +268,19 @@ class Part:
 def derivatives_follow() -> bool:
     """Whether what is differentiated here will be differentiated again."""
     return state.level is not None and state.level.order() > 1
+
+
+@functools.lru_cache(maxsize=1024)
+def _tells_apart(code: CodeType) -> bool:
+    """Whether code may notice that a number is held by a tensor: by its class, or `is True`."""
+    if not {"type", "__class__", "isinstance", "issubclass"}.isdisjoint(code.co_names):
+        return True
+    before: list[Any] = []
+    for one in dis.get_instructions(code):
+        if one.opname == "IS_OP" and any(type(part) in (bool, int, float) for part in before[-2:]):
+            return True
+        before.append(one.argval if one.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else None)
+    return False
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import ast
 import linecache
 from typing import Any
 
-from .source_loops import REFUSED, leaves, without_continue
+from .source_loops import REFUSED, leaves, without_continue, without_handlers
 
 _WORDS: dict[Any, str] = {
     ast.Return: "return", ast.Try: "try", ast.Yield: "yield", ast.Global: "global",
@@ -34,7 +34,7 @@ def reason_at(file: str, number: int) -> str:
 def _hindering(loop: ast.While | ast.For, number: int) -> tuple[str, int] | None:
     if loop.orelse:
         return "else", loop.orelse[0].lineno
-    for part in without_continue(loop.body):
+    for part in without_continue(without_handlers(loop.body)):
         if isinstance(part, ast.If) and len(part.body) == 1 and isinstance(
                 part.body[0], ast.Break) and part.lineno <= number <= part.body[0].lineno:
             continue  # where it ends

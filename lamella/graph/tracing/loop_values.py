@@ -2,7 +2,8 @@
 
 A number that a step changes, or reads off a Tensor, is a `LoopNumber`, and what the program asks is
 a `Truth`: both are tensors of one element. `loop_choices` has the `if` on one. What isn't said here
-raises an error, by which the recording of the step ends, and the loop runs as Python's.
+ends the recording of the step, whatever the program's `except` catches, and the loop runs as
+Python's.
 """
 
 from __future__ import annotations
@@ -23,11 +24,18 @@ WIDE = {int: torch.int64, float: torch.float64}
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
+def unlike() -> Unlike:
+    """What to raise where a step can't be recorded. A step that is recorded has ended with it."""
+    if state.trace is not None:
+        state.trace.stop_dry_run("computes with a number as a graph can't")
+    return Unlike()
+
+
 class _Unbound:
     """The value of a name that has none: any use of it is an error."""
 
     def __bool__(self) -> bool:
-        raise Unlike
+        raise unlike()
 
 
 UNBOUND = _Unbound()
@@ -43,10 +51,9 @@ class LoopNumber:
     """
 
     __slots__ = ("held", "kind")
-    __hash__ = None  # type: ignore[assignment]
-
     def __init__(self, held: torch.Tensor, kind: type):
         self.held, self.kind = held, kind
+        state.trace.loops.has_numbers = True
 
     def __bool__(self) -> bool:
         return bool(Truth(self.held != 0))
@@ -57,28 +64,25 @@ class LoopNumber:
     def __abs__(self) -> LoopNumber:
         return LoopNumber(self.held.abs(), self.kind)
 
-    def __repr__(self) -> str:
-        raise Unlike
-
     def combined(self, name: str, other: Any, reflected: bool) -> Any:
         """The result of an operator."""
         function = getattr(operator, name)
         if isinstance(other, Tensor):
             if not other._raw.is_floating_point():
-                raise Unlike
+                raise unlike()
             pair = (self.held.to(other._raw.dtype), other._raw)
             return wrap(function(*(pair[::-1] if reflected else pair)))
         operand, kind = _operand(other)
         if kind is int and self.kind is int:
             if name not in ("add", "sub") or type(other) is int and abs(other) >= SMALL:
-                raise Unlike
+                raise unlike()
             pair = (self.held, operand)
         else:
             pair = (self.held.double(), operand.double() if isinstance(operand, torch.Tensor)
                     else float(operand))
             kind = float
         if name == "truediv" and (reflected or type(other) not in WIDE or not other):
-            raise Unlike  # Python raises an error where the divisor is 0
+            raise unlike()  # Python raises an error where the divisor is 0
         return LoopNumber(function(*(pair[::-1] if reflected else pair)), kind)
 
     def compared(self, name: str, other: Any) -> Truth | Tensor:
@@ -86,7 +90,7 @@ class LoopNumber:
         function = getattr(operator, name)
         if isinstance(other, Tensor):
             if not other._raw.is_floating_point():
-                raise Unlike
+                raise unlike()
             return wrap(function(self.held.to(other._raw.dtype), other._raw))
         operand, kind = _operand(other)
         same = kind is self.kind
@@ -103,7 +107,7 @@ def _operand(other: Any) -> tuple[Any, type]:
         return other, type(other)
     if isinstance(other, SymbolicScalar) and type(other.value) in WIDE:
         return held_by(other), type(other.value)
-    raise Unlike
+    raise unlike()
 
 
 for _name in ("add", "sub", "mul", "truediv"):
@@ -122,9 +126,23 @@ class Truth:
 
     def __init__(self, held: torch.Tensor):
         self.held = held
+        state.trace.loops.has_numbers = True
 
     def __bool__(self) -> bool:
         return state.trace.truth(self.held)
+
+
+def _unknown(*_: Any) -> Any:
+    """What a number can do, and a tensor that holds it can't."""
+    raise unlike()
+
+
+# the methods of numbers: those of an object are its own, but for texts and keys
+for _class in (LoopNumber, Truth):
+    for _name in ({*dir(int), *dir(float)} - {*dir(object)} | {
+            "__hash__", "__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__",
+            "__eq__", "__ne__"}) - {*vars(_class)}:
+        setattr(_class, _name, _unknown)
 
 
 def held_by(number: Any) -> torch.Tensor:
@@ -143,7 +161,7 @@ def truth_of(value: Any) -> torch.Tensor | None:
     if isinstance(value, (LoopNumber, Tensor)):
         raw = value.held if isinstance(value, LoopNumber) else value._raw
         if raw.numel() != 1 or raw.is_complex():
-            raise Unlike
+            raise unlike()
         return raw.detach().reshape(()) != 0
     return None
 

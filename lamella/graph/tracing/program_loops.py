@@ -42,6 +42,7 @@ class ProgramLoops:
 
     Attributes:
         lines: where Tensors have had other values in other runs; None: everywhere.
+        has_numbers: whether the step that is recorded has numbers in tensors.
         is_asking: whether the test of a loop is computed, as in its steps.
         taken: whether the way of an `if` that is computed is taken, as a Tensor; None in none.
     """
@@ -50,7 +51,7 @@ class ProgramLoops:
         self._trace = weakref.ref(trace)
         self.lines: Collection[Line] | None = ()
         self._failures: dict[int, int] = {}
-        self.is_asking = False
+        self.has_numbers = self.is_asking = False
         self.taken: torch.Tensor | None = None
 
     def answer(self) -> bool | None:
@@ -73,6 +74,10 @@ class ProgramLoops:
             rolled.run()
         except Unlike:
             self._failures[id(loop)] = self._failures.get(id(loop), 0) + 1
+            return None
+        except Exception as error:  # noqa: BLE001  (the program's own loop raises it in its step)
+            trace.recorder.forgive(error)
+            self._failures[id(loop)] = MOST_FAILURES
             return None
         self._failures[id(loop)] = 0
         rolled.leave()

@@ -7,6 +7,7 @@ value symbolically, for which a first call would have to wait.
 from __future__ import annotations
 
 import operator
+import re
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ _LIFTED = aten.lift_fresh_copy.default
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
+# errors that say nothing of values; what divides integers by zero goes on in another way
+_OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
 
 
 class Recomputation:
@@ -53,6 +56,8 @@ class Recorder(DispatchMode):
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
+        failures: by identity, the errors of kernels that the program may have caught. What it did
+            then depends on what made them fail, which no guard knows.
         defers: whether updates wait for the end of the run (see `updates`); else it can be undone
             afterwards, too.
     """
@@ -69,6 +74,7 @@ class Recorder(DispatchMode):
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
+        self.failures: list[int] = []
         self._of_arrays: list[torch.Tensor] = []  # they share memory with arrays of the program
         self._paused = False
         self._stopped = False
@@ -242,9 +248,26 @@ class Recorder(DispatchMode):
             self._save(update)
         elif func is _LIFTED:
             self._known.add(node)
-        found = (call or func)(*args, **kwargs)
+        try:
+            found = (call or func)(*args, **kwargs)
+        except Exception as error:
+            self._fail(node, error)
+            raise
         self._note(node, found)
         return found
+
+    def _fail(self, node: Node, error: Exception) -> None:
+        """Note that a kernel has raised an error, which the program may catch."""
+        self.graph.erase_node(node)
+        if not _OF_TYPES.search(str(error)):
+            self.failures.append(id(error))
+
+    def forgive(self, error: BaseException | None) -> None:
+        """Note that the program gets no error, since it was computed in another way."""
+        while error is not None:
+            if id(error) in self.failures:
+                self.failures.remove(id(error))
+            error = error.__cause__ or error.__context__
 
     def _message(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Call a collective of torch.distributed; functional ones, as DTensor's, are recorded."""
@@ -269,8 +292,12 @@ class Recorder(DispatchMode):
         self.update()
         node = self.graph.call_function(call, (self._described(given),))
         node.meta["line"] = self._lines.here()
-        with self.pause():
-            found = call(given)
+        try:
+            with self.pause():
+                found = call(given)
+        except Exception as error:
+            self._fail(node, error)
+            raise
         self._note(node, found)
         return found
 

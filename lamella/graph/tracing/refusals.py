@@ -11,6 +11,7 @@ class Cause(enum.Enum):
 
     ALWAYS = "the function does so in each run"
     RARE = "the next run is likely another"
+    ERROR = "it has caught an error of a kernel, which may be rare"
     NEW_OBJECT = "an object stays that the run has made, such as when it is first needed"
     DRAW = "it draws from generators that are not Lamella's, which a dry run can repeat"
     LATE_GUARD = "a guard is known only after what it depends on has been changed"

@@ -34,7 +34,7 @@ from .lines import Line
 from .logged import logs_recorded
 from .outcome import outcome_of
 from .recorder import Recorder
-from .refusals import CannotTrace
+from .refusals import CannotTrace, Cause
 from .trace import HeldTensor, Trace, data_of, set_data
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                 state.trace = None
             if scalars is None:
                 recorder.update(at_end=True)
+            if trace.refused is None and recorder.failures:
+                trace.refuse(_CAUGHT, Cause.ERROR)
             if trace.refused is None:
                 try:
                     _check_given(attributes, given, own)
@@ -149,6 +151,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     if originals and any(id(t) in originals for t in tensors(trace.value)):
         trace.value = map_tensors(lambda t: originals.get(id(t), t), trace.value)
     return trace
+
+
+_CAUGHT = "catches the error of a kernel, which depends on values"
 
 
 def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]

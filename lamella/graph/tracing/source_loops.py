@@ -9,6 +9,7 @@ found here: no other way out of the loop, one test, names that are the function'
 from __future__ import annotations
 
 import ast
+import copy
 import dis
 import functools
 import itertools
@@ -20,8 +21,8 @@ from typing import Any, NamedTuple
 
 _NESTED = (ast.FunctionDef, ast.Lambda, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-# what a step can't contain, since it leaves the loop or does more than computing; which of the
-# statements in a `try` run is decided by errors, and kernels of a graph don't raise the program's
+# what a step can't contain, since it leaves the loop or does more than computing; of a `try` in the
+# step itself only what runs without an error is left (`without_handlers`)
 REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Try,
             ast.Delete, ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFunctionDef,
             ast.AsyncFor, ast.AsyncWith, ast.NamedExpr, ast.Match, *(
@@ -190,7 +191,7 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
                 return None
         elif not (isinstance(loop.test, ast.Constant) and loop.test.value):
             again = loop.test
-    after = without_continue(after)
+    after, before = without_continue(without_handlers(after)), without_handlers(before)
     ends = place is not None
     parts, last = zip(*_endings(test, ends), strict=True)
     if loop.orelse or len({*last}) > 1 or None in last or any(map(_asks, parts)) or any(
@@ -218,6 +219,30 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
         bool(last[0]), {_place(part) for part in parts}, after, before, again, count, assigned,
         given, read | given if is_inner else read, _captured(function, inside),
         {name for part in after for name in _names(part)})
+
+
+class _Unhandled(ast.NodeTransformer):
+    """Puts what runs without an error in the place of each `try`."""
+
+    def visit_Try(self, node: ast.Try) -> list[ast.stmt]:
+        parts = [self.visit(part) for part in (*node.body, *node.orelse, *node.finalbody)]
+        return [one for part in parts for one in (part if isinstance(part, list) else [part])]
+
+    def _visit_other(self, node: Any) -> Any:
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _visit_other
+
+
+def without_handlers(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements of a step without what handles errors.
+
+    A step in which an error is raised isn't recorded; and where a kernel raises one in a replay,
+    the call runs eagerly, with its handlers.
+    """
+    if not any(isinstance(node, ast.Try) for node in _own(body)):
+        return body
+    return _Unhandled().visit(ast.Module(copy.deepcopy(body), [])).body
 
 
 def without_continue(body: list[ast.stmt]) -> list[ast.stmt]:

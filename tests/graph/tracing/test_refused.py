@@ -171,3 +171,49 @@ def test_each_row_of_a_dataset_is_read_once(kind):
     with pytest.warns(UserWarning, match="of a dataset"):
         compiled = results(jit)
     assert compiled == results(lambda fn: fn)
+
+
+def _factor(a):
+    return ops.cholesky(Tensor(np.eye(2, dtype=np.float32)) * a)
+
+
+def _caught(function):
+    def fn(a):
+        try:
+            return function(a)
+        except (RuntimeError, IndexError):
+            return a - 1
+    return fn
+
+
+CAUGHT = {"factor": _factor, "unused factor": lambda a: _factor(a) * 0 + a,
+          "place": lambda a: ops.gather(ops.ones(3), (3 - a).int().reshape(1), 0),
+          "inverse": lambda a: ops.inverse(Tensor(np.eye(2, dtype=np.float32)) * ops.relu(a)),
+          "gradient": ms.grad(lambda a: _factor(a).sum())}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("first", [-1.0, 2.0])
+@pytest.mark.parametrize("name", CAUGHT)
+def test_an_error_of_a_kernel_that_is_caught_is_no_part_of_a_graph(name, first):
+    """What else would hold for values for which there is none."""
+    fn = _caught(CAUGHT[name])
+    compiled = jit(fn)
+    for value in (first, 2.0, 3.0, -1.0, 2.5, 0.0, 2.0):
+        a = Tensor(value, ms.float32)
+        assert numbers(compiled(a)) == numbers(fn(a))
+    assert compiled.report()["replays"] >= 2
+
+
+def test_an_error_that_is_caught_again_and_again_is_a_reason_to_run_eagerly():
+    compiled = jit(_caught(_factor))
+    with pytest.warns(UserWarning, match="catches the error of a kernel"):
+        for value in range(5):
+            assert numbers(compiled(Tensor(-1.0 - value))) == numbers(Tensor(-2.0 - value))
+
+
+def test_kernels_that_lack_a_type_are_computed_otherwise_in_a_graph():
+    compiled = jit(lambda a: (a + a, ops.floor_divide(a, a - 1), ops.sort(a)[0]))
+    a = Tensor(np.array([3, 1, 2], np.uint16))
+    found = [numbers(compiled(a)) for _ in range(3)]
+    assert found[0] == found[2] and compiled.report()["replays"] == 2
