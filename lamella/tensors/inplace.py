@@ -77,7 +77,7 @@ def is_part(raw: torch.Tensor) -> bool:
                         and base.shape == raw.shape):
         return False
     node = raw.grad_fn
-    return not (node is not None and node.name() == "ViewBackward0" and base.shape == raw.shape)
+    return not (type(node).__name__ == "ViewBackward0" and base.shape == raw.shape)
 
 
 def _is_assigned(tensor: Any) -> bool:

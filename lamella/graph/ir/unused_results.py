@@ -15,7 +15,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from .lazy_module import KernelGraph, LazyModule
-from .operations import all_written_by, bases_of, sweep
+from .operations import all_written_by, bases_of, nodes_in, sweep
 
 aten = torch.ops.aten
 _SUM = aten.add.Tensor
@@ -31,7 +31,8 @@ def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int]
 
     Returns:
         The nodes that are computed of any; None if gradients of different results meet elsewhere
-        than in a sum, so that a pass for some can't be told from the pass for all.
+        than in a sum or a kernel that may be given none, so that a pass for some can't be told from
+        the pass for all.
     """
     bases = bases_of(nodes)
     found = {node: 1 << i for i, node in enumerate(starts)}
@@ -42,7 +43,8 @@ def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int]
         given = {found.get(source, 0) for source in node.all_input_nodes} - {0}
         if not given or node.op == "output":
             continue
-        if len(given) > 1 and not _may_meet(node):
+        if len(given) > 1 and not _may_meet(node) and any(
+                source in found for source in _needed(node)):
             return None
         bits = 0
         for each in given:
@@ -59,6 +61,18 @@ def _may_meet(node: Node) -> bool:
     """Whether this adds two gradients, or joins several."""
     return node.target in _JOINS or node.target is _SUM and not node.kwargs and len(
         node.all_input_nodes) == 2
+
+
+def _needed(node: Node) -> list[Node]:
+    """The operands of a kernel without those that may be None."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return node.all_input_nodes
+    given = [*node.args, *node.kwargs.values()]
+    formal = {argument.name: str(argument.type) for argument in schema.arguments}
+    types = [*list(formal.values())[:len(node.args)], *map(formal.__getitem__, node.kwargs)]
+    return [source for value, kind in zip(given, types, strict=True) if kind != "Optional[Tensor]"
+            for source in nodes_in(value)]
 
 
 def without_unused(graph: GraphModule, starts: Sequence[Node], given: Collection[int]
@@ -103,5 +117,7 @@ def _copy(own: KernelGraph, node: Node, copies: dict[Node, Node], is_there: Any,
     if node.target is _SUM:
         (other,) = [copies[source] for source in node.all_input_nodes if source not in absent]
         return own.call_function(aten.clone.default, (other,)) if changes else other
+    if node.target not in _JOINS:
+        return own.node_copy(node, lambda source: None if source in absent else copies[source])
     return own.node_copy(node, lambda source: own.call_function(
         aten.zeros_like.default, (copies[source],)) if source in absent else copies[source])

@@ -254,7 +254,7 @@ def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
     wholes = {id(alias if alias._base is None else alias._base): number
               for number, alias in enumerate(aliases) if alias is not None}
     nodes: dict[int, Node] = {id(raw): node for node, raw in results.items()}
-    hidden: dict[int, list[torch.Tensor]] = {}
+    hidden: dict[int, list[Node]] = {}
     for node, raw in results.items():
         base = raw._base
         if base is None or not _is_plain_view(raw, base):
@@ -262,10 +262,18 @@ def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
         whole = pulls.parts[node] = wholes.get(id(base), nodes.get(id(base)))
         if not is_part(raw):
             pulls.twins.add(node)
-        elif whole is None and type(raw) is torch.Tensor:
-            hidden.setdefault(id(base), []).append(raw)
-    with state.trace.recorder.pause():
-        if any(_overlap(*pair) for several in hidden.values() for pair in combinations(several, 2)):
+        if whole is None:
+            hidden.setdefault(id(base), []).append(node)
+    for several in hidden.values():
+        raws = [results[node] for node in several]
+        with state.trace.recorder.pause():
+            if not any(_overlap(*pair) for pair in combinations(raws, 2)):
+                continue
+        whole = next((node for node, raw in zip(several, raws, strict=True)
+                      if raw._base is not None and raw.numel() == raw._base.numel()), None)
+        if whole is not None:
+            pulls.parts.update({node: whole for node in several if node is not whole})
+        elif type(raws[0]) is torch.Tensor:
             pulls.refused = "returns parts of a Tensor that share memory, but not this Tensor"
 
 
@@ -273,7 +281,7 @@ def _is_plain_view(raw: torch.Tensor, base: torch.Tensor) -> bool:
     """Whether the tape has only views between two tensors."""
     node, end = raw.grad_fn, base.grad_fn
     while node is not end and node is not None:
-        name = node.name().rpartition("::")[2]
+        name = type(node).__name__
         if name == "AccumulateGrad":
             break
         if name.removesuffix("Backward0") not in _VIEWS:
@@ -284,6 +292,8 @@ def _is_plain_view(raw: torch.Tensor, base: torch.Tensor) -> bool:
 
 def _overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
     """Whether two views of a tensor have an element in common."""
+    if type(first) is not torch.Tensor:
+        return True  # it has no memory; those of the size that was recorded shared none
     storage = first.untyped_storage()
     taken = torch.zeros(storage.nbytes() // first.element_size(), dtype=torch.bool,
                         device=first.device)

@@ -89,6 +89,22 @@ def test_inputs_of_unused_results_have_gradients_of_zero():
                      ms.grad(lambda x, number=number: function(x)[number], 0, weights)(x))
 
 
+def test_each_choice_of_the_results_of_an_lstm():
+    net = nn.LSTM(3, 4)
+
+    def function(x):
+        out, (hidden, memory) = net(x)
+        return out, hidden, memory, out[-1]
+
+    call, x = jit(function), Tensor(array(5, 2, 3))
+    for chosen in (range(4), (0,), (1,), (2,), (3,), (1, 2), (0, 2)):
+        found, wanted = (
+            ms.grad(lambda x, f=f, chosen=chosen: sum([(f(x)[i] ** 2).sum() for i in chosen]), 0,
+                    net.trainable_params())(x) for f in (call, function))
+        assert_alike(found, wanted)
+    assert call.report()["eager"] == [] and call.report()["traces"] == 1
+
+
 def test_derivatives_of_a_choice():
     call = jit(lambda x: (ops.sqrt(x), x ** 3))
     for _ in range(3):

@@ -29,8 +29,18 @@ def twin(x):
     return y, y.view(3)
 
 
+def two_shapes(x):
+    y = x * 2
+    return y.reshape(3, 1), y[1:]
+
+
+def twins(x):
+    y = x * 2
+    return y.view(3), y.view(3), y[:2]
+
+
 FUNCTIONS = [
-    whole_and_part, two_parts, overlapping, twin, lambda x: ((x * 2)[1:], x * 3),
+    two_shapes, twins, whole_and_part, two_parts, overlapping, twin, lambda x: ((x * 2)[1:], x * 3),
     lambda x: (x[1:], x.reshape(3, 1)), lambda x: (x.reshape(3), x * 2),
     lambda x: (ops.stack([x, x * 2]).T, x[:1], x + 1)]
 
