@@ -21,7 +21,6 @@ import torch
 from torch.fx import Node
 from torch.utils._mode_utils import no_dispatch
 
-from ...autodiff.level import batching
 from ...core.structures import container_leaves as leaves
 from ...core.wrappers import functorch
 from ...machine import background
@@ -263,7 +262,7 @@ class SymbolicRecorder(Recorder):
 
     def _dispatched(self, func: Any, known: Effects, types: Any, args: Any, kwargs: dict) -> Any:
         asked = self.symbolic.asked
-        if func in _ASKED and batching():
+        if func in _ASKED:
             return tuple([asked.number(size, self.symbolic.text(size))
                           for size in _ASKED[func](args[0])])
         if asked:

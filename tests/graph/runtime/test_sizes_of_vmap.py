@@ -156,3 +156,8 @@ def test_two_numbers_that_vary():
     draw = np.random.default_rng(5)
     check(each, [(Tensor(draw.standard_normal(shape).astype("float32")),)
                  for shape in ((5, 4), (6, 7), (7, 9), (12, 3), (3, 12), (9, 9))])
+
+
+def test_forward_derivatives_of_gradients():
+    gradient = ms.grad(lambda x: (ops.sin(x) ** 2).sum())
+    check(lambda x: ms.jvp(gradient, x, x * 0.3)[1], [(x,) for x, _ in batches()[:5]])
