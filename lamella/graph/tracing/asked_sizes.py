@@ -1,6 +1,6 @@
 """Sizes that PyTorch's code in C++ asks for as plain numbers, in a run with symbolic sizes.
 
-Some of its rules (those of `vmap` for slices, for `gather`, for sorting; those of forward mode) take
+Some of its rules (those of `vmap` for slices, for `gather`, for sorting; of forward mode) take
 the sizes of a tensor as numbers and pass them on to kernels. What they get here for a size that is
 a symbol is a large prime, by which it is known again where it comes as an argument of a kernel,
 also as a factor of a product. What else they may compute with it would stay in the graph as a
