@@ -25,14 +25,18 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
 
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
     record may need the value as it was, and the alias that a gradient is taken for must keep it. A
-    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it.
+    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. A Parameter
+    is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10.
     """
     if state.level is not None:
         state.level.changed.append(tensor)
     raw = tensor._raw
     recorded = (raw.requires_grad and torch.is_grad_enabled()
                 or state.level is not None and state.level.forward)
-    if recorded and not is_part(raw) or _has_alias(tensor, raw) or _is_assigned(tensor):
+    if _is_assigned(tensor):  # what is written into a Parameter is assigned to it
+        tensor.assign_raw(_changed(raw.clone(), change))
+        return tensor
+    if recorded and not is_part(raw) or _has_alias(tensor, raw):
         tensor._raw = _changed(raw.clone(), change)
         return tensor
     try:
