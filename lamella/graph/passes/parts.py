@@ -1,12 +1,14 @@
 """Joins gradients of the parts of a tensor, instead of adding them up between zeros.
 
 The gradient of ``x[i]`` or ``x[:, a:b]`` is zeros of x's size, with the part's gradient written
-into them. Where a program takes a tensor apart (queries, keys and values; the gates of an LSTM),
-these are added up, and each element has one term that isn't a zero.
+into them. Where a program takes a tensor apart (queries, keys and values; the gates of an LSTM; the
+steps of a sequence, of which the last is often left out), these are added up, and each element has
+one term that isn't a zero, or two.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import torch
@@ -16,19 +18,31 @@ from ..ir.metadata import TensorMetadata, meta_of
 from .memory import Memory
 
 aten = torch.ops.aten
+MOST_TERMS = 2  # of which the order doesn't matter
 
 
 class _Part(NamedTuple):
-    """A gradient of some of the elements along a dimension."""
+    """A gradient of some of the elements along a dimension.
 
+    Attributes:
+        node: the operation that writes the gradient into zeros.
+        gradient: the gradient.
+        dim: the dimension.
+        start: where the elements begin along it.
+        end: where they end.
+        rank: of the gradient, which has a dimension less if one element was selected.
+    """
+
+    node: Node
     gradient: Node
     dim: int
     start: int
     end: int
+    rank: int
 
 
 def join_parts(module: GraphModule) -> int:
-    """Replace sums of parts' gradients, where the parts make up the whole; returns how many.
+    """Replace sums of parts' gradients, where parts lie beside each other; returns how many.
 
     All results are equal, except for the sign of a zero: what was added to it is left out.
 
@@ -39,13 +53,16 @@ def join_parts(module: GraphModule) -> int:
     for total in reversed([n for n in module.graph.nodes if n.target is aten.add.Tensor]):
         if not total.users or any(_is_sum(user) for user in total.users if len(total.users) == 1):
             continue  # the outermost sum of each comes first
-        parts, meta = _parts_of(total), meta_of(total)
-        if parts is None or meta is None or not _are_whole(parts, meta):
+        meta = meta_of(total)
+        if meta is None or not meta.contiguous:
+            continue
+        rows, others = _terms_of(total, meta)
+        if not rows or len(rows) + len(others) > MOST_TERMS:
             continue
         memory = memory or Memory(module.graph)
-        if any(map(memory.writes, (total, *(part.gradient for part in parts)))):
+        if any(map(memory.writes, (total, *others, *(p.gradient for row in rows for p in row)))):
             continue
-        _join(module.graph, total, parts, meta)
+        _join(module.graph, total, rows, others, meta)
         count, memory = count + 1, None
     return count
 
@@ -54,23 +71,30 @@ def _is_sum(node: Node) -> bool:
     return node.target is aten.add.Tensor and not node.kwargs
 
 
-def _parts_of(total: Node) -> list[_Part] | None:
-    """The parts whose gradients a sum adds up, by their starts; None if there is anything else."""
-    found: list[_Part] = []
+def _terms_of(total: Node, meta: TensorMetadata) -> tuple[list[list[_Part]], list[Node]]:
+    """What a sum adds up: rows of parts that lie beside each other, and other terms.
+
+    There are no rows if it has a term of another shape or type.
+    """
+    parts: list[_Part] = []
+    others: list[Node] = []
     waiting: list[Any] = [total]
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, Node) or node is not total and len(node.users) != 1 or (
-                meta_of(node) != meta_of(total)):
-            return None
-        if _is_sum(node):
+        its = meta_of(node)
+        if its is None or its._replace(stride=meta.stride) != meta:
+            return [], []
+        if node is total or _is_sum(node) and len(node.users) == 1 and its == meta:
             waiting += node.args
             continue
-        part = _part(node)
+        part = _part(node) if len(node.users) == 1 else None
         if part is None:
-            return None
-        found.append(part)
-    return sorted(found, key=lambda part: part.start)
+            others.append(node)
+        else:
+            parts.append(part)
+    rows = _rows(parts)
+    return [row for row in rows if len(row) > 1], [
+        *others, *(row[0].node for row in rows if len(row) == 1)]
 
 
 def _part(node: Node) -> _Part | None:
@@ -78,50 +102,86 @@ def _part(node: Node) -> _Part | None:
         return None
     given: Any = node.args
     gradient, shape, dim, start, *more = given
-    if not all(isinstance(n, int) for n in (*shape, dim, start, *more)):
+    meta = meta_of(gradient)
+    if meta is None or not all(isinstance(n, int) for n in (*shape, dim, start, *more)):
         return None  # sizes that vary
     dim %= len(shape)
     start = start + shape[dim] if start < 0 else start
     if not more:
-        return _Part(gradient, dim, start, start + 1)
+        return _Part(node, gradient, dim, start, start + 1, len(meta.shape))
     end, step = more
-    return _Part(gradient, dim, start, min(end, shape[dim])) if step == 1 and end >= 0 else None
+    end = min(end + shape[dim] if end < 0 else end, shape[dim])
+    return _Part(node, gradient, dim, start, end, len(meta.shape)) if (
+        step == 1 and 0 <= start < end) else None
 
 
-def _are_whole(parts: list[_Part], meta: TensorMetadata) -> bool:
-    """Whether each element along one dimension is in exactly one of several parts."""
-    dim, place = parts[0].dim, 0
-    for part in parts:
-        if part.dim != dim or part.start != place or part.end <= place:
-            return False
-        place = part.end
-    ranks = {len(found.shape) for part in parts if (found := meta_of(part.gradient)) is not None}
-    return place == meta.shape[dim] and len(ranks) == 1 and meta.contiguous and len(parts) > 1
+def _rows(parts: list[_Part]) -> list[list[_Part]]:
+    """Parts in rows, in each of which the next begins where one ends."""
+    found: list[list[_Part]] = []
+    for part in sorted(parts, key=lambda part: part.start):
+        row = next((row for row in found if row[-1].end == part.start
+                    and (row[-1].dim, row[-1].rank) == (part.dim, part.rank)), None)
+        if row is None:
+            found.append([part])
+        else:
+            row.append(part)
+    return found
 
 
-def _join(graph: Graph, total: Node, parts: list[_Part], meta: TensorMetadata) -> None:
-    """Put the parts side by side; in the other order at once, if the sum is only copied to that."""
+def _join(graph: Graph, total: Node, rows: list[list[_Part]], others: list[Node],
+          meta: TensorMetadata) -> None:
+    """Put the parts of each row side by side; add what is left."""
+    last, order = total, list(range(len(meta.shape)))
+    if len(rows) == 1 and not others and _is_whole(rows[0], meta):
+        last, order = _turned(total)  # in the other order at once
+    with graph.inserting_before(last):
+        terms = [*(_beside(graph, row, order, meta) for row in rows), *others]
+        if len(terms) > 1:
+            joined = graph.call_function(aten.add.Tensor, tuple(terms))
+        else:
+            joined = terms[0]
+    joined.meta.update(last.meta)
+    last.replace_all_uses_with(joined)
+    for node in (last, *((last.args[0], total) if last is not total else ())):
+        graph.erase_node(node)  # type: ignore[arg-type]
+
+
+def _is_whole(row: list[_Part], meta: TensorMetadata) -> bool:
+    return row[0].start == 0 and row[-1].end == meta.shape[row[0].dim]
+
+
+def _turned(total: Node) -> tuple[Node, list[int]]:
+    """The copy of a sum that has its dimensions in another order, if nothing else reads the sum."""
+    rank = len(total.meta["tensor_meta"].shape)
     turn = next(iter(total.users))
     copy = next(iter(turn.users), None)
-    rank, dim = len(meta.shape), parts[0].dim
-    order, last = list(range(rank)), total
     if (len(total.users) == 1 and turn.target is aten.permute.default and len(turn.users) == 1
             and copy is not None and copy.target is aten.clone.default
             and copy.kwargs.get("memory_format") is torch.contiguous_format):
         turned: Any = turn.args[1]
-        order, last = [d % rank for d in turned], copy
-    selected = all(part.gradient.meta.get("tensor_meta") is not None
-                   and len(part.gradient.meta["tensor_meta"].shape) == rank - 1 for part in parts)
+        return copy, [d % rank for d in turned]
+    return total, list(range(rank))
+
+
+def _beside(graph: Graph, row: list[_Part], order: list[int], meta: TensorMetadata) -> Node:
+    """The gradient that the parts of a row are, with dimensions in another order."""
+    dim, selected = row[0].dim, row[0].rank < len(meta.shape)
     inner = [d - (d > dim) for d in order if d != dim] if selected else order
-    with graph.inserting_before(last):
-        pieces = [part.gradient if inner == sorted(inner) else
-                  _permuted(graph, part.gradient, inner) for part in parts]
-        joined = graph.call_function((aten.stack if selected else aten.cat).default,
-                                     (pieces, order.index(dim)))
-    joined.meta.update(last.meta)
-    last.replace_all_uses_with(joined)
-    for node in (last, *((turn, total) if last is not total else ())):
-        graph.erase_node(node)
+    pieces = [part.gradient if inner == sorted(inner) else
+              _permuted(graph, part.gradient, inner) for part in row]
+    joined = graph.call_function((aten.stack if selected else aten.cat).default,
+                                 (pieces, order.index(dim)))
+    joined.meta.update(row[0].node.meta)
+    if _is_whole(row, meta):
+        return joined
+    start, end = row[0].start, row[-1].end
+    shape = (*meta.shape[:dim], end - start, *meta.shape[dim + 1:])
+    steps = [*itertools.accumulate(reversed(shape[1:]), lambda a, n: a * max(n, 1), initial=1)]
+    joined.meta["tensor_meta"] = meta._replace(shape=shape, stride=tuple(reversed(steps)))
+    spread = graph.call_function(aten.slice_backward.default,
+                                 (joined, [*meta.shape], dim, start, end, 1))
+    spread.meta.update(row[0].node.meta)
+    return spread
 
 
 def _permuted(graph: Graph, node: Node, order: list[int]) -> Node:

@@ -57,11 +57,34 @@ def test_a_copy_in_another_order_is_made_at_once():
     assert join_parts(other) == 1 and count(other, "clone") == before - 1
 
 
+@pytest.mark.parametrize(("function", "left"), [
+    (lambda x: x[0] * x[1], 1),  # not the whole
+    (lambda x: x[1] * x[2] * x[3], 1),
+    (lambda x: x[1:3] * x[3:5], 1),
+    (lambda x: x[0] * x[1] * x[3] * x[4] * x[2] + x[2], 1),  # one of them twice
+    (lambda x: x[0] * x[1] * x[2] * x[4] * x[3] + x.cos().sum(0), 0),  # and something else
+    (lambda x: sum(x[i] * x[4 - i].exp() for i in range(5)), 0),  # two rows
+    (lambda x: sum(x[i] * x[i + 1].exp() for i in range(4)), 1),  # the first and the last once
+    (lambda x: x[0] * x[1] + x[3] * x[4], 2),  # a gap between two rows
+    (lambda x: x[:, 1] * x[:, 2], 1),
+    (lambda x: x[-4:-2] * x[-2:], 1),
+    (lambda x: x[-2] * x[-1] * x[-3], 1),
+])
+def test_parts_that_are_not_the_whole(function, left):
+    step, x = differentiated(function, 5, 4)
+    graph, other = recorded(step, x), recorded(step, x)
+    assert join_parts(other) == 1
+    other.graph.eliminate_dead_code()
+    other.recompile()
+    assert count(other, "select_backward", "slice_backward") == left
+    check_same(graph, other, [x], 0.0)
+
+
 @pytest.mark.parametrize("function", [
-    lambda x: x[0] * x[1],  # not the whole
-    lambda x: x[0] * x[1] + x[2] * x[0],  # one of them twice
     lambda x: x[:2] * x[1:],  # they overlap
-    lambda x: x[0] * x[1] * x[2] + x.sum(0),  # and something else
+    lambda x: x[0] * x[2],  # nothing between them
+    lambda x: x[0] * x[1] * x[2] + (x * x.exp()).sum(0),  # two others: their order matters
+    lambda x: x[0] * x[1] * x[2] + x[0] * x[1] * x[2] * x[0],  # three terms
     lambda x: x[::2].sum(0) * x[1],  # steps of two
 ])
 def test_other_sums_stay(function):

@@ -142,6 +142,38 @@ def test_first_and_last_steps_of_other_links(loops):
     assert any(made for made in loops)
 
 
+@pytest.mark.parametrize("start, size", [(lambda t: t, 1), (lambda t: 3 * t, 3),
+                                         (lambda t: t, 4), (lambda t: -3 * t - 3, 3)],
+                         ids=["one", "chunks", "windows", "from the end"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_slices_that_a_loop_takes(loops, start, size, dim):
+    def sliced(x, w):
+        h = ops.zeros((5, 4))
+        for t in range(8):
+            first = start(t)
+            end = first + size if first + size else None
+            part = x[first:end] if dim == 0 else x[:, first:end]
+            part = part.sum(dim, keepdims=True)
+            h = ops.tanh(h * w + (part if dim else part.reshape(-1, 1)) * 0.1) + h * 0.5
+        return (h * h).sum()
+
+    x, w = tensor(24, 5) if dim == 0 else tensor(5, 24), tensor(5, 4, seed=1)
+    agrees(lambda x, w: ms.value_and_grad(sliced, (0, 1))(x, w), x, w)
+    found = [count for made in loops for count, _ in made]
+    # gradients of slices that overlap are added up one by one
+    assert len(found) >= 1 + (size != 4) and min(found) >= 5, loops
+
+
+def test_slices_of_a_value_that_is_computed_in_the_loop_stay(loops):
+    def fn(x, w):
+        for _ in range(8):
+            x = ops.cat([x[:, 2:], ops.tanh(x[:, :2]) * w], 1) * 0.9
+        return x
+
+    agrees(fn, tensor(3, 6), tensor(3, 2, seed=1))
+    assert any(count >= 7 for made in loops for count, _ in made)
+
+
 def test_long_graphs_are_searched_quickly():
     """The time grows with the number of operations, not with its square."""
     steps = [{"op": "tanh.default", "to": n + 1, "args": [{"n": n}], "aval": [[3], "float32"]}

@@ -9,6 +9,7 @@ from .later import jax, jnp, lax
 from .products import with_shared_factors
 from .rolling import references, rolled
 from .shapes import memory_places
+from .slices import with_parts
 from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
@@ -42,7 +43,8 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
               in zip(described["inputs"], described["orders"], strict=True)]
     ends = [n for n, *_ in described["results"]]
     steps, wanted = without_writes(described["steps"], shapes, [*ends, *described["checks"]])
-    steps = rolled(with_shared_factors(steps, shapes), shapes, wanted)
+    steps = with_parts(with_shared_factors(steps, shapes), shapes)
+    steps = rolled(steps, shapes, wanted)
     results, checked = wanted[:len(ends)], wanted[len(ends):]
 
     def run(*arrays: Any) -> list[Any]:

@@ -57,12 +57,17 @@ def references(value: Any) -> list[int]:
     return []
 
 
+def is_part(step: Step) -> bool:
+    """Whether a step takes a part of a value (see `slices`, too)."""
+    return step["op"] in PARTS or "part" in step
+
+
 def _hoisted(steps: list[Step]) -> list[Step]:
     """The steps with each part of a value right behind the value."""
     places = {step["to"]: place for place, step in enumerate(steps)}
     keys: list[tuple[int, int, int]] = []
     for place, step in enumerate(steps):
-        if step["op"] in PARTS:
+        if is_part(step):
             source = places.get(step["args"][0]["n"])
             before = keys[source] if source is not None else (-1, 0, 0)
             keys.append((before[0], before[1] + 1, place))
@@ -211,7 +216,7 @@ class _Loop:
         """Whether it reads a row of values that are no parts of a stack yet."""
         steps, taken = self.search.steps, self.search.taken
         return any(kind == "x" and any(
-            place < 0 or not taken[place] and steps[place]["op"] not in PARTS for place in column)
+            place < 0 or not taken[place] and not is_part(steps[place]) for place in column)
             for links in self.body for kind, column in links)
 
     def _link(self, j: int, column: list[int]) -> tuple[str, Any] | None:
