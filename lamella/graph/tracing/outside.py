@@ -8,14 +8,16 @@ passed over in C++ (`outside.cpp`) where that has been built.
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
 import inspect
 import logging
 import os
 import pathlib
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -50,6 +52,7 @@ _of_environment = type(os.environ)
 _ENABLED = logging.Logger.isEnabledFor.__code__
 _SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
 _exception = getattr(sys, "exception", None)  # from Python 3.11 on
+_LOCKS = type(threading.Lock()), type(threading.RLock())
 _OF_ERRSTATE = (np.errstate.__enter__.__code__.co_filename, ("__enter__", "__exit__", "inner"))
 _QUERIES = {_ENABLED, abc.ABCMeta.__instancecheck__.__code__,
             abc.ABCMeta.__subclasscheck__.__code__}
@@ -209,7 +212,8 @@ class Outside:
             origin, library = self._caller(frame)
             if (origin == USERS and not _is_importing(frame)
                     and not (library is not None and _is_own_affair(arg, library))):
-                self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
+                with _left(arg):
+                    self._refuse(f"calls {name_of(arg) if library is None else _name(library)}")
 
     def _origin(self, code: CodeType) -> int:
         """The origin of code that is met for the first time."""
@@ -288,6 +292,22 @@ class Outside:
                 return OURS, library
             library, frame = frame, frame.f_back
         return USERS, library
+
+
+@contextlib.contextmanager
+def _left(function: Any) -> Iterator[None]:
+    """A block that ends a run before this call; a lock that the run has taken is released then.
+
+    Nothing reports that a ``with`` of the program takes a lock, only that it releases it. A run
+    that ended before the release would keep the lock for ever.
+    """
+    try:
+        yield
+    except BaseException:
+        if function.__name__ == "__exit__" and isinstance(
+                getattr(function, "__self__", None), _LOCKS):
+            function(None, None, None)
+        raise
 
 
 def _quick(origin: Callable[[int], int | None], event: Callable[..., None]
