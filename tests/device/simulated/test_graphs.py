@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from lamella.device import kinds
+from lamella.graph.ir.stages import Part
 from lamella.graph.runtime import capture, execution, plan
 from lamella.graph.runtime.capture import Captured
 from tests.device.simulated import target
@@ -146,7 +147,7 @@ def test_a_stale_capture_is_noticed():
 
     stage: Any = object.__new__(plan.Stage)
     stage.stays, stage.replay = [False], lambda given: [given[0] * 2]
-    stage.part = type("Part", (), {"module": torch.fx.symbolic_trace(torch.nn.Identity())})()
+    stage.part = Part.whole(torch.fx.symbolic_trace(lambda x: [x * 2]))
     good = Captured(stage.replay, [x], [False])
     kept = x * 2
     stale = Captured(lambda given: [kept + 0], [x], [False])
