@@ -7,7 +7,6 @@ still connected.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +21,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
 from .level import current, entered, lifted, watched
 from .node import Rule, attach, pushing_only
-from .rules import checked_gradient, rule_name, warn_of_closed_over
+from .rules import checked_gradient, rule_name, signature_of, warn_of_closed_over
 from .stop import no_grad
 from .tree import (
     check_no_hidden,
@@ -78,10 +77,10 @@ class _BpropCall:
         """The call's arguments by name, made of these raw tensors."""
         flat = iter(leaves)
         args, kwargs = map_tensors(lambda _: wrap(next(flat)), (self.args, self.kwargs))
-        bound = inspect.signature(self.cell.construct).bind(*args, **kwargs)
+        bound = signature_of(self.cell.construct).bind(*args, **kwargs)
         bound.apply_defaults()
         named = dict(bound.arguments)
-        for name, parameter in inspect.signature(self.cell.construct).parameters.items():
+        for name, parameter in signature_of(self.cell.construct).parameters.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
                 named.update({f"*{i}": value for i, value in enumerate(named.pop(name))})
             elif parameter.kind is parameter.VAR_KEYWORD:
@@ -95,9 +94,9 @@ def _bprop_arguments(cell: Any, args: tuple, kwargs: dict) -> tuple[list[str], l
     Raises:
         TypeError: if the two signatures don't fit.
     """
-    construct = inspect.signature(cell.construct)
+    construct = signature_of(cell.construct)
     rule = "bprop" if hasattr(cell, "bprop") else "jvp"
-    bprop = inspect.signature(getattr(cell, rule)).parameters.values()
+    bprop = signature_of(getattr(cell, rule)).parameters.values()
     bound = construct.bind(*args, **kwargs)
     keywords = [p.name for p in bprop if p.kind is p.KEYWORD_ONLY]
     given: list[str] = []
@@ -249,7 +248,7 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
 
 def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
     """For each Tensor among the call's arguments, its argument's name and its index inside it."""
-    parameters = inspect.signature(call.cell.construct).parameters.values()
+    parameters = signature_of(call.cell.construct).parameters.values()
     positional = [p.name for p in parameters
                   if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     extra = [f"*{i}" for i in range(len(call.args) - len(positional))]
@@ -286,7 +285,7 @@ def _is_of_last_input(call: _BpropCall, values: list[Any]) -> bool:
     """Whether the dict that ends what a bprop returned is the gradient of the last input."""
     if len(values) != len(call.names):
         return False
-    bound = inspect.signature(call.cell.construct).bind(*call.args, **call.kwargs)
+    bound = signature_of(call.cell.construct).bind(*call.args, **call.kwargs)
     bound.apply_defaults()
     given = bound.arguments.get(call.names[-1]) if not call.names[-1].startswith(
         "*") else call.args[-1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -13,6 +15,10 @@ from ..core.cuts import closed_over, depends
 from ..tensors.tensor import Tensor
 from .level import current
 
+_Known = WeakKeyDictionary[FunctionType, tuple[tuple[Any, Any], inspect.Signature]]
+# of methods, and of functions: by function what the signature was made of, and the signature
+_signatures: tuple[_Known, _Known] = WeakKeyDictionary(), WeakKeyDictionary()
+
 
 def rule_name(rule: Callable[..., Any]) -> str:
     """A rule's name with its file and line, for error messages."""
@@ -20,6 +26,18 @@ def rule_name(rule: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     name = getattr(rule, "__qualname__", type(rule).__name__)
     return f"'{name}' ({code.co_filename}:{code.co_firstlineno})" if code else f"'{name}'"
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function or method, which is found once as long as it stays the same."""
+    inner = getattr(function, "__func__", function)
+    if type(inner) is not FunctionType or inner.__dict__ or inner.__kwdefaults__:
+        return inspect.signature(function)  # of a wrapper, or of defaults that change in place
+    form = code, defaults = inner.__code__, inner.__defaults__
+    known = _signatures[inner is function].get(inner)
+    if known is None or known[0][0] is not code or known[0][1] is not defaults:
+        known = _signatures[inner is function][inner] = form, inspect.signature(function)
+    return known[1]
 
 
 def warn_of_closed_over(rule: str, functions: Iterable[Any], owner: Any, known: Iterable[Any]
