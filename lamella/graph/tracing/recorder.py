@@ -7,7 +7,9 @@ value symbolically, for which a first call would have to wait.
 from __future__ import annotations
 
 import operator
+import pathlib
 import re
+import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop
 from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import Effects, effects_of
+from .handlers import may_be_caught
 from .lines import Lines
 from .refusals import CannotTrace
 from .updates import Update, Updates, may_wait, run, written_by
@@ -35,6 +38,7 @@ _LIFTED = aten.lift_fresh_copy.default
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
+_CALLER = str(pathlib.Path(__file__).with_name("run.py"))  # of the program's function
 # errors that say nothing of values; what divides integers by zero goes on in another way
 _OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
 
@@ -259,7 +263,7 @@ class Recorder(DispatchMode):
     def _fail(self, node: Node, error: Exception) -> None:
         """Note that a kernel has raised an error, which the program may catch."""
         self.graph.erase_node(node)
-        if not _OF_TYPES.search(str(error)):
+        if not _OF_TYPES.search(str(error)) and may_be_caught(sys._getframe(1), _CALLER):
             self.failures.append(id(error))
 
     def forgive(self, error: BaseException | None) -> None:

@@ -217,3 +217,25 @@ def test_kernels_that_lack_a_type_are_computed_otherwise_in_a_graph():
     a = Tensor(np.array([3, 1, 2], np.uint16))
     found = [numbers(compiled(a)) for _ in range(3)]
     assert found[0] == found[2] and compiled.report()["replays"] == 2
+
+
+def test_errors_that_only_lamella_catches_are_no_reason():
+    """The gradient of integers tries a kernel that refuses them; the program knows nothing of it.
+    """
+    class Sum(nn.Cell):
+        def construct(self, x, ids, count):
+            return ops.unsorted_segment_sum(x, ids, count)
+
+    class Gradients(nn.Cell):
+        def construct(self, x, ids, count):
+            return ops.grad(Sum(), (0, 1, 2))(x, ids, count)
+
+    given = x(1.0, 2.0, 3.0, 4.0), Tensor([0, 0, 1, 2], ms.int32), 4
+    wanted = numbers(Gradients()(*given))
+    ms.set_context(mode=ms.GRAPH_MODE)
+    try:
+        net = Gradients()
+        for _ in range(3):
+            assert numbers(net(*given)) == wanted
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
