@@ -98,40 +98,33 @@ def of_many(one: Callable[..., Sequence[torch.Tensor]], axes: Sequence[int | Non
     For all examples at once it makes the four calls itself: `torch.vmap` flattens and checks
     structures around them, which takes several times as long.
     """
-    in_chunks = None if chunk_size is None else torch.vmap(
+    def at_once(*raws: torch.Tensor) -> Sequence[torch.Tensor]:
+        places = axes if isinstance(axes, Sequence) else [axes] * len(raws)
+        size = next(raw.shape[place] for raw, place in zip(raws, places, strict=True)
+                    if place is not None)
+        lazy_load_decompositions()
+        level = functorch._vmap_increment_nesting(size, randomness)
+        try:
+            outs = one(*[raw if place is None else functorch._add_batch_dim(raw, place, level)
+                         for raw, place in zip(raws, places, strict=True)])
+            return [functorch._remove_batch_dim(out, level, size, 0) for out in outs]
+        finally:
+            functorch._vmap_decrement_nesting()
+
+    run = at_once if chunk_size is None else torch.vmap(
         one, in_dims=tuple(axes) if isinstance(axes, Sequence) else axes,
         randomness=randomness, chunk_size=chunk_size)
 
     def batched(*raws: torch.Tensor) -> Sequence[torch.Tensor]:
-        with _advising():
-            if in_chunks is not None:
-                return in_chunks(*raws)
-            places = axes if isinstance(axes, Sequence) else [axes] * len(raws)
-            size = next(raw.shape[place] for raw, place in zip(raws, places, strict=True)
-                        if place is not None)
-            lazy_load_decompositions()
-            level = functorch._vmap_increment_nesting(size, randomness)
-            try:
-                outs = one(*[raw if place is None else functorch._add_batch_dim(raw, place, level)
-                             for raw, place in zip(raws, places, strict=True)])
-                return [functorch._remove_batch_dim(out, level, size, 0) for out in outs]
-            finally:
-                functorch._vmap_decrement_nesting()
+        try:
+            return run(*raws)
+        except RuntimeError as error:
+            advice = "" if str(error).startswith("For '") else of_vmap(str(error))
+            if not advice:
+                raise
+            raise RuntimeError(advice[0].upper() + advice[1:]) from error
 
     return batched
-
-
-class _advising:  # noqa: N801
-    """A block whose errors of kernels that `vmap` lacks say what to do."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, RuntimeError):
-            advice = "" if str(error).startswith("For '") else of_vmap(str(error))
-            if advice:
-                raise RuntimeError(advice[0].upper() + advice[1:]) from error
 
 
 class _Batch:

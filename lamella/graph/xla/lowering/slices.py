@@ -12,8 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-Step = dict[str, Any]
-FEWEST = 4  # slices that are taken for those of a loop
+from .rolling import FEWEST, Step
 
 
 class _Kind(NamedTuple):
