@@ -9,7 +9,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.runtime.compiled import Compiled
-from tests.graph.tracing.test_program_loops import finds_loops, flat, values
+from tests.graph.tracing.program_loops import finds_loops, flat, values
 
 CALLS = 5
 

@@ -6,7 +6,8 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.runtime.compiled import Compiled
-from tests.graph.tracing.test_program_loops import CALLS, check, finds_loops, values
+
+from .program_loops import CALLS, check, finds_loops, values
 
 
 def with_roots(a):
