@@ -32,7 +32,16 @@ def pause() -> None:
 
 
 def resume() -> None:
-    """Resume garbage collection, unless another thread still needs the pause."""
+    """Resume garbage collection, unless another thread still needs the pause.
+
+    What was made meanwhile counts as old: it doesn't make a collection due.
+    """
+    global _frozen
+    # what the program has frozen stays frozen; they are counted once, which takes long for many
+    _frozen = _frozen or gc.get_freeze_count() > 0
+    if not _frozen:
+        gc.freeze()
+        gc.unfreeze()
     with _lock:
         _paused.remove(threading.get_ident())
         _collect_again()
@@ -58,18 +67,9 @@ os.register_at_fork(after_in_child=_forget_other_threads)
 
 @contextmanager
 def not_collecting() -> Iterator[None]:
-    """A block without garbage collection, for work that makes many objects that stay.
-
-    What was made counts as old afterwards: it doesn't make a collection due.
-    """
-    global _frozen
+    """A block without garbage collection, for work that makes many objects that stay."""
     pause()
     try:
         yield
     finally:
-        # what the program has frozen stays frozen; they are counted once, which takes long for many
-        _frozen = _frozen or gc.get_freeze_count() > 0
-        if not _frozen:
-            gc.freeze()
-            gc.unfreeze()
         resume()

@@ -56,6 +56,14 @@ def test_what_is_made_in_a_block_makes_no_collection_due():
     assert gc.is_tracked(made) and gc.get_freeze_count() == 0  # it is collected eventually
 
 
+def test_what_is_made_in_a_pause_makes_no_collection_due():
+    threshold = gc.get_threshold()[0]
+    collector.pause()
+    made = [[i] for i in range(10 * threshold)]
+    collector.resume()
+    assert gc.isenabled() and gc.get_count()[0] <= threshold and len(made) == 10 * threshold
+
+
 def test_what_the_program_has_frozen_stays_frozen():
     gc.freeze()
     try:

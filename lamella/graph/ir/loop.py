@@ -7,7 +7,7 @@ in all steps. It gives the next carried values, and values that are kept of each
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -130,6 +130,11 @@ class Loop:
 def loop_of(node: Node) -> Loop | None:
     """The loop that a node stands for, if it does."""
     return node.target if isinstance(node.target, Loop) else None
+
+
+def loops_of(nodes: Iterable[Node]) -> list[Loop]:
+    """The loops that some nodes stand for."""
+    return [node.target for node in nodes if isinstance(node.target, Loop)]
 
 
 def open_in(nodes: Collection[Node]) -> list[Node]:

@@ -34,6 +34,7 @@ class Effects(NamedTuple):
         shaped_by_values: whether the shape of its result is data-dependent.
         gives_python: whether it turns a tensor into a Python value.
         reshapes_in_place: whether it changes the metadata of a tensor in place.
+        only_computes: whether it is one of PyTorch's kernels without any effect, in every call.
     """
 
     namespace: str = ""
@@ -49,6 +50,7 @@ class Effects(NamedTuple):
     shaped_by_values: bool = False
     gives_python: bool = False
     reshapes_in_place: bool = False
+    only_computes: bool = False
 
     def draws(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments draws random numbers."""
@@ -88,7 +90,7 @@ def _effects_by_schema(target: Any) -> Effects:
     name, tags = str(target), getattr(target, "tags", ())
     arguments = [(i, a.name, a.alias_info) for i, a in enumerate(schema.arguments)
                  if a.alias_info is not None]
-    return Effects(
+    known = Effects(
         namespace=target.namespace,
         shared=tuple([(i, name) for i, name, _ in arguments]),
         written=tuple([(i, name) for i, name, alias in arguments if alias.is_write]),
@@ -101,6 +103,9 @@ def _effects_by_schema(target: Any) -> Effects:
         shaped_by_values=torch.Tag.dynamic_output_shape in tags,
         gives_python=torch.Tag.data_dependent_output in tags,
         reshapes_in_place=torch.Tag.inplace_view in tags)
+    return known._replace(only_computes=known.namespace == "aten" and not (
+        known.written or known.is_random or known.is_impure or known.is_check
+        or known.shaped_by_values or known.gives_python or known.reshapes_in_place))
 
 
 def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
@@ -191,9 +196,12 @@ def is_exchange(node: Node) -> bool:
     return node.op == "call_function" and effects_of(node.target).is_exchange
 
 
-def is_python(node: Node) -> bool:
-    """Whether Python computes an operation."""
-    return node.op == "call_function" and effects_of(node.target).is_python
+def is_alone(node: Node) -> bool:
+    """Whether an operation is a collective, or Python computes it: it is a stage of its own."""
+    if node.op != "call_function":
+        return False
+    known = effects_of(node.target)
+    return known.is_exchange or known.is_python
 
 
 def sweep(graph: Graph) -> None:

@@ -23,8 +23,8 @@ from .loop import keeps_to, open_in
 from .metadata import meta_of
 from .operations import (
     bases_of,
+    is_alone,
     is_exchange,
-    is_python,
     is_random,
     must_stay,
     mutating,
@@ -187,7 +187,7 @@ class Cut:
         others = [n for n in self.guard_nodes if n not in inputs]
         places = {n: i for i, n in enumerate(early)}
         split = max((places[n] + 1 for n in others), default=0)
-        alone = {n for n in body if is_exchange(n) or is_python(n)} | {
+        alone = {n for n in body if is_alone(n)} | {
             n.all_input_nodes[0] if n.target is operator.getitem else n
             for n in [self.guard_nodes[i] for i in shapes]}
         first = {*early[:split]}
@@ -237,7 +237,7 @@ class Cut:
         users = {n for p in later for n in p}
         free = {n for n in self.views if n not in others}  # later stages make these again
         return [n for n in part if n not in free
-                and (n in wanted or any(u in users for u in n.users))]
+                and (n in wanted or users and any(u in users for u in n.users))]
 
     def _stage(self, part: list[Node], wanted: list[Node], place: dict[Node, int]
                ) -> tuple[Part, list[int]]:

@@ -20,6 +20,7 @@ from .memory import Memory
 
 FORWARD = {target: name for name, target in activation.FORWARD.items()}
 BACKWARD = {target: name for name, target in activation.BACKWARD.items()}
+_KNOWN = {*map(id, (*FORWARD, *BACKWARD))}  # an operation's hash is slow
 
 SMALLEST = 2**14  # elements that are worth timing
 LARGEST = 2**22  # of what is timed; more take proportionally longer
@@ -36,7 +37,7 @@ def fuse_activations(module: GraphModule, measure: bool) -> int:
     """
     return rewritten(
         module, [n for n in module.graph.nodes
-                 if (n.target in FORWARD or n.target in BACKWARD) and _fits(n)],
+                 if id(n.target) in _KNOWN and _fits(n)],
         activation.extension, lambda node, memory: _rewrite(module, node, memory, measure))
 
 

@@ -17,6 +17,7 @@ from torch.fx import GraphModule, Node
 from ...machine import batch_norm
 from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
+from ..ir.operations import effects_of
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
 from .fusing import (
     Arguments,
@@ -59,9 +60,14 @@ def fuse_batch_norms(module: GraphModule, measure: bool) -> int:
         elif nodes:
             batch_norm.extension.request()
     for node in graph.nodes:
-        if str(node.target) == FUSED and all(user.args[1] != 0 for user in node.users):
+        if _is_fused(node) and all(user.args[1] != 0 for user in node.users):
             node.update_arg(6, False)  # nothing reads the result in float32
     return count
+
+
+def _is_fused(node: Node) -> bool:
+    return (node.op == "call_function" and effects_of(node.target).namespace == "lamella"
+            and str(node.target) == FUSED)
 
 
 def _is_large(node: Node) -> bool:
@@ -184,7 +190,7 @@ def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Argum
 def _narrower(node: Any) -> Any:
     """The same value in bfloat16 where that is at hand: just as many elements are positive."""
     kernel = node.args[0] if node.target is operator.getitem else None
-    if kernel is not None and str(kernel.target) == FUSED and node.args[1] == 0:
+    if kernel is not None and _is_fused(kernel) and node.args[1] == 0:
         return next((u for u in kernel.users if u.args[1] == 1 and meta_of(u)), node)
     return source_of(node)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.fx import GraphModule, Node
 
 from ..ir.operations import must_stay
 from .memory import Memory
 from .replacements import Replacements
+
+_PLAIN = (int, bool, str, torch.dtype, type(None))  # equal values of one type are one
 
 
 def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
@@ -26,6 +29,7 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
         again = node.meta.get("again")  # computed again on purpose, to lower peak memory
         if again is True:
             continue
+        replacements.finish_one(node)
         # by identity: an operation's hash is slow; what one recomputation gives is merged, not
         # that and another run's
         key = (id(node.target), id(again), _written_out(node.args),
@@ -57,8 +61,11 @@ def _written_out(value: Any) -> Any:
     """Arguments as a hashable key; 1, 1.0 and True are different."""
     if isinstance(value, Node):
         return value
+    kind = type(value)
+    if kind in _PLAIN or kind is float and abs(value) > 0:
+        return kind, value
     if isinstance(value, (list, tuple)):
         return tuple([v if type(v) is Node else _written_out(v) for v in value])
     if isinstance(value, dict):
         return tuple([(k, _written_out(v)) for k, v in value.items()])
-    return type(value), repr(value)
+    return kind, repr(value)  # 0.0 and -0.0 are different, too, and NaN equals NaN

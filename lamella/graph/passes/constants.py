@@ -36,9 +36,11 @@ def fold(module: GraphModule, memory: Memory) -> int:
     known: dict[Node, torch.Tensor] = {}
     budget, count = MOST_BYTES, 0
     for node in graph.nodes:
-        if node.op != "call_function" or id(node.target) not in _OF_A_FORM and not all(
-                map(known.__contains__, node.all_input_nodes)):
+        if node.op != "call_function":
             continue
+        if id(node.target) not in _OF_A_FORM and (inputs := node.all_input_nodes) and (
+                inputs[0] not in known or not all(map(known.__contains__, inputs))):
+            continue  # most nodes
         if not _may_fold(node, memory):
             continue
         meta = meta_of(node)

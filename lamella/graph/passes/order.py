@@ -17,7 +17,7 @@ from ...machine import cache
 from ...machine.memory import release
 from ..ir import logs
 from ..ir.lazy_module import copied
-from ..ir.loop import loop_of
+from ..ir.loop import loops_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
 from ..ir.text import NoText, to_text
@@ -99,9 +99,8 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if reshapes_in_place(better.graph):
         return better
     recorded = len(better.graph.nodes)
-    for node in better.graph.nodes:
-        if (loop := loop_of(node)) is not None:
-            loop.simplify(_simplified)
+    for loop in loops_of(better.graph.nodes):
+        loop.simplify(_simplified)
     simplify(better)
     relu_after_pools(better)
     if join_parts(better):
@@ -139,12 +138,15 @@ def simplify(module: GraphModule) -> None:
 
 def _simplified(body: GraphModule) -> None:
     """The same for a part of a loop, which has no constants of its own."""
-    for node in body.graph.nodes:
-        if (loop := loop_of(node)) is not None:
-            loop.simplify(_simplified)
+    for loop in loops_of(body.graph.nodes):
+        loop.simplify(_simplified)
     if not reshapes_in_place(body.graph):
         _until_nothing_is_left(body, (peephole, eliminate_common_subexpressions))
         body.recompile()
+
+
+# passes that find nothing in what they have just changed themselves
+_FINDS_ALL = (fold, eliminate_common_subexpressions)
 
 
 def _until_nothing_is_left(module: GraphModule, passes: tuple[Any, ...]) -> None:
@@ -153,7 +155,7 @@ def _until_nothing_is_left(module: GraphModule, passes: tuple[Any, ...]) -> None
     memory, idle = Memory(graph), 0
     for run in itertools.cycle(passes):
         if run(module, memory):
-            idle = 0
+            idle = run in _FINDS_ALL
             sweep(graph)
             if run is eliminate_common_subexpressions:  # the others keep the analysis up to date
                 memory = Memory(graph)

@@ -20,6 +20,8 @@ from .memory import Memory
 aten = torch.ops.aten
 MOST_TERMS = 2  # of which the order doesn't matter
 
+_WRITTEN = (aten.select_backward.default, aten.slice_backward.default)
+
 
 class _Part(NamedTuple):
     """A gradient of some of the elements along a dimension.
@@ -50,6 +52,8 @@ def join_parts(module: GraphModule) -> int:
         module: changed in place.
     """
     count, memory = 0, None
+    if not any(n.target in _WRITTEN for n in module.graph.nodes):
+        return 0
     for total in reversed([n for n in module.graph.nodes if n.target is aten.add.Tensor]):
         if not total.users or any(_is_sum(user) for user in total.users if len(total.users) == 1):
             continue  # the outermost sum of each comes first
@@ -98,7 +102,7 @@ def _terms_of(total: Node, meta: TensorMetadata) -> tuple[list[list[_Part]], lis
 
 
 def _part(node: Node) -> _Part | None:
-    if node.target not in (aten.select_backward.default, aten.slice_backward.default):
+    if node.target not in _WRITTEN:
         return None
     given: Any = node.args
     gradient, shape, dim, start, *more = given

@@ -32,10 +32,15 @@ class Replacements:
 
     def finish(self) -> None:
         """Rewrite the operations with many inputs."""
-        for user in self._waiting:
+        for user in [*self._waiting]:
+            self.finish_one(user)
+
+    def finish_one(self, user: Node) -> None:
+        """Rewrite an operation, if it has many inputs and waits for that."""
+        if user in self._waiting:
+            del self._waiting[user]
             user.args = map_arg(user.args, self._last)
             user.kwargs = map_arg(user.kwargs, self._last)
-        self._waiting.clear()
 
     def _last(self, node: Node) -> Node:
         while node in self._values:

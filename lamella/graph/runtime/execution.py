@@ -24,7 +24,7 @@ from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
 from ...machine.quiet import share_of
 from ..guards import identity
-from ..ir.loop import loop_of, operations_in
+from ..ir.loop import loops_of, operations_in
 from ..ir.operations import is_exchange
 from ..ir.shapes import ShapeGuard
 from ..ir.streams import generators_restored, streams_of
@@ -71,8 +71,8 @@ class Execution:
         self.expected = expected
         self.nodes = len(graph.graph.nodes)
         self._size = operations_in(graph.graph.nodes)  # those of loops as often as they run
-        self._least_of_all = LEAST_OF_LOOPS if any(
-            loop_of(node) is not None for node in graph.graph.nodes) else LEAST
+        self._least_of_all = LEAST_OF_LOOPS if loops_of(
+            graph.graph.nodes) else LEAST
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None

@@ -25,6 +25,7 @@ from ..ir.stages import Part
 Run = Callable[[list[torch.Tensor]], list[torch.Tensor]]
 
 
+_PLAIN = (type(None), bool, int, float, torch.dtype, torch.device)  # arguments without tensors
 _NUMBERS = (float, int, slice, torch.dtype)  # by their text: 0.0 and -0.0 are two
 extension = Extension("lamella_program", pathlib.Path(__file__).with_name("program.cpp"))
 
@@ -160,20 +161,19 @@ class _Lowered:
                 self.values[node] = self._new()
                 self.steps.append(("item", "", "", [found], number, [self.values[node]]))
             return
-        loop = loop_of(node)
-        if loop is not None:
+        schema = self._schemas.get(id(node.target))
+        if schema is None and (loop := loop_of(node)) is not None:
             self.values[node] = self._new()
             given = self._taken(node.args[0], "List[Tensor]")
             self.steps.append(("loop", "", "", [given], self._described(loop),
                                [self.values[node]]))
             return
-        schema = self._schemas.get(id(node.target))
         if schema is None:
             schema = self._schemas[id(node.target)] = _operation(node.target)
-        args, kwargs = node.args, node.kwargs
-        takes, constants = [], []
+        args, kwargs, values = node.args, node.kwargs, self.values
+        given, takes, constants = len(args), [], []
         for i, (name, has_default, default, kind) in enumerate(schema.arguments):
-            if i < len(args):
+            if i < given:
                 value: Any = args[i]
             elif name in kwargs:
                 value = kwargs[name]
@@ -181,12 +181,17 @@ class _Lowered:
                 value = default
             else:
                 raise NoProgram(f"{node.target} without '{name}'")
-            taken = self.values[value] if type(value) is Node else self._taken(value, kind)
+            if type(value) in _PLAIN:
+                constants.append(value)
+                takes.append(-len(constants))
+                continue
+            taken = values[value] if type(value) is Node else self._taken(value, kind)
             if isinstance(taken, _Constant):
                 constants.append(taken.value)
-                taken = ~(len(constants) - 1)
+                taken = -len(constants)
             takes.append(taken)
-        results = [self._new() for _ in range(schema.results)]
+        results = [*range(self.count, self.count + schema.results)]
+        self.count += schema.results
         self.values[node] = results[0] if len(results) == 1 else results
         self.steps.append(("call", schema.name, schema.overload, takes, constants, results))
 
@@ -211,28 +216,40 @@ class _Lowered:
 
     def _allocate(self, results: list[Any]) -> None:
         """Assign registers to values; a register is used again after its value's last use."""
-        place = {value: len(self.steps) for value in results}
-        for number, (_, _, _, takes, _, _) in reversed(list(enumerate(self.steps))):
-            for value in takes:
-                if value >= 0:
-                    place.setdefault(value, number)
+        last: dict[int, int] = {}  # of each value: the number of its last use, of all uses in order
+        use = 0
+        for step in self.steps:
+            for value in step[3]:
+                use += 1
+                last[value] = use
+        last.update(dict.fromkeys(results, 0))
         registers = {value: value for value in range(self.inputs)}
         free: list[int] = []
         self.registers = self.inputs
-
-        def number_of(value: int) -> int:
-            registers[value] = free.pop() if free else self.registers
-            self.registers = max(self.registers, registers[value] + 1)
-            return registers[value]
-
         self.instructions: list[tuple] = []
-        for number, (kind, name, overload, takes, constants, made) in enumerate(self.steps):
-            codes = [value if value < 0 else 2 * registers[value] for value in takes]
-            ending = {v: i for i, v in enumerate(takes) if v >= 0 and place[v] == number}
-            for value, i in ending.items():
-                codes[i] += 1
-                free.append(registers[value])
-            outs = [number_of(v) if v in place else -1 for v in made]
+        use = 0
+        for kind, name, overload, takes, constants, made in self.steps:
+            codes = []
+            for value in takes:
+                use += 1
+                code = value
+                if value >= 0:
+                    register = registers[value]
+                    code = 2 * register
+                    if last[value] == use:
+                        code += 1
+                        free.append(register)
+                codes.append(code)
+            outs = []
+            for value in made:
+                register = -1
+                if value in last:
+                    if free:
+                        register = free.pop()
+                    else:
+                        register, self.registers = self.registers, self.registers + 1
+                    registers[value] = register
+                outs.append(register)
             self.instructions.append((kind, name, overload, codes, constants, outs))
         self.results = [2 * registers[value] for value in results]
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from torch.fx import Node
 
-from ..ir.loop import loop_of
+from ..ir.loop import loops_of
 from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.stages import Part
 from ..tracing.recorder import Recomputation
@@ -25,7 +25,7 @@ def is_worth_compiling(part: Part) -> bool:
     if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
         return False
     kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
-    return (any(loop_of(node) is not None for node in part.nodes)
+    return (bool(loops_of(part.nodes))
             or len(list(itertools.islice(kernels, FEWEST))) == FEWEST) and _patches(part) <= MOST
 
 

@@ -20,6 +20,9 @@ _OPTIMIZERS = os.path.join(PACKAGE, "nn", "optim") + os.sep
 _ENGINES = (os.path.join("torch", "autograd", "graph.py"),
             os.path.join(PACKAGE, "autodiff", "engine.py"))
 
+_running_node: Any = torch._C._current_autograd_node  # type: ignore[attr-defined]
+_next_number: Any = torch.autograd._get_sequence_nr  # type: ignore[attr-defined]
+
 
 class Line(NamedTuple):
     """The line of the user's program that a kernel comes from.
@@ -51,11 +54,11 @@ class Lines:
 
     def here(self, depth: int = 0) -> Line:
         """The line that the running kernel comes from; the `depth` innermost callers are ours."""
-        node: Any = torch._C._current_autograd_node()  # type: ignore[attr-defined]
+        node: Any = _running_node()
         file, number, optimizer = _nearest(sys._getframe(1 + depth), node is not None)
         if node is None:
             line = _line(file, number, "update" if optimizer else "forward")
-            made = torch.autograd._get_sequence_nr() - 1  # type: ignore[attr-defined]
+            made = _next_number() - 1
             self._forward.setdefault(made, line)
             return line
         if not file:

@@ -132,6 +132,7 @@ class Outside:
         built = extension.load()
         self._profiler: Any = (_quick(self._origins.get, self._event) if built is None else
                                (self._event, self._is_ours, built.known()))
+        self._set: Any = _set_profiler if built is None else built.enable
 
     def __enter__(self) -> Outside:
         self._before, self._of_numpy = sys.getprofile(), NUMPY.held()
@@ -168,7 +169,7 @@ class Outside:
         """Detect side effects again, unless it was stopped."""
         self._is_paused = False
         if self._active and _SWITCHES_FAST:
-            _set_profiler(self._profiler)
+            self._set(self._profiler)
 
     def _event(self, frame: FrameType, event: str, arg: Any) -> None:
         if self._is_paused:

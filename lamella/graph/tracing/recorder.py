@@ -89,7 +89,7 @@ class Recorder(DispatchMode):
         self._lines = Lines()
         self._known: set[Node] = set()  # constants, the same in every run
         self._nodes: dict[int, tuple[weakref.ref[torch.Tensor], Node]] = {}  # by identity
-        self._metas: dict[TensorMetadata, TensorMetadata] = {}
+        self._metas: dict[Any, TensorMetadata | None] = {}
         self._last: Node | None = None
         inputs = list(inputs)
         self._given = {raw.untyped_storage()._cdata for raw in inputs}
@@ -111,6 +111,8 @@ class Recorder(DispatchMode):
 
     def _dispatched(self, func: Any, known: Effects, types: Any, args: Any, kwargs: dict) -> Any:
         """What a kernel gives; it is recorded, if it can be."""
+        if known.only_computes and not (types or self._paused or self._stopped or self._updates):
+            return self._run(func, args, kwargs)  # most kernels
         if types and any(map(_calls_others, types)):
             return NotImplemented
         if self._updates and self._updates.are_needed_by(known, args, kwargs) and (
@@ -221,6 +223,7 @@ class Recorder(DispatchMode):
 
     def _run(self, func: Any, args: tuple, kwargs: dict, call: Any = None) -> Any:
         """Call a kernel, as a node of the graph; `call` is called for it if given."""
+        known = effects_of(func)
         if self._stopped:
             return func(*args, **kwargs)
         if func is _DETACH:  # there is no tape
@@ -237,21 +240,10 @@ class Recorder(DispatchMode):
         node.meta["line"] = self._lines.here(depth=2)
         if self._again is not None:
             node.meta["again"] = self._again
-        known = effects_of(func)
-        if known.draws(args, kwargs) and state.trace is not None:
-            state.trace.stop_dry_run("draws random numbers")
-        if known.written or known.is_impure:
-            self._known.clear()
-            update = Update(func, known, args, kwargs)
-            if state.trace is not None and state.trace.run_dry and any(
-                    True for _ in self._changed_by(*update[1:])):
-                state.trace.stop_dry_run("changes a Tensor")
-            if self.defers and may_wait(func, known):
-                self._updates.add(update)
-                return None
-            self._save(update)
-        elif func is _LIFTED:
+        if func is _LIFTED:
             self._known.add(node)
+        elif not known.only_computes and self._waits(func, known, args, kwargs):
+            return None
         try:
             found = (call or func)(*args, **kwargs)
         except Exception as error:
@@ -259,6 +251,23 @@ class Recorder(DispatchMode):
             raise
         self._note(node, found)
         return found
+
+    def _waits(self, func: Any, known: Effects, args: tuple, kwargs: dict) -> bool:
+        """Prepare for the effects of a kernel that is about to run; or it waits, as an update."""
+        if known.draws(args, kwargs) and state.trace is not None:
+            state.trace.stop_dry_run("draws random numbers")
+        if not (known.written or known.is_impure):
+            return False
+        self._known.clear()
+        update = Update(func, known, args, kwargs)
+        if state.trace is not None and state.trace.run_dry and any(
+                True for _ in self._changed_by(*update[1:])):
+            state.trace.stop_dry_run("changes a Tensor")
+        if self.defers and may_wait(func, known):
+            self._updates.add(update)
+            return True
+        self._save(update)
+        return False
 
     def _fail(self, node: Node, error: Exception) -> None:
         """Note that a kernel has raised an error, which the program may catch."""
@@ -388,7 +397,8 @@ class Recorder(DispatchMode):
         if isinstance(value, torch.Tensor):
             return self._node_of(value)
         if isinstance(value, (tuple, list)):
-            parts = [v if type(v) in _NUMBERS else self._described(v) for v in value]
+            parts = [self._node_of(v) if type(v) is torch.Tensor else
+                     v if type(v) in _NUMBERS else self._described(v) for v in value]
             return parts if isinstance(value, list) else tuple(parts)
         if isinstance(value, dict):
             return {k: self._described(v) for k, v in value.items()}
@@ -409,9 +419,12 @@ class Recorder(DispatchMode):
     def _note(self, node: Node, found: Any) -> None:
         if isinstance(found, torch.Tensor):
             self._give(found, node)
-            meta = meta_of_value(found)
-            if meta is not None:  # equal layers share the metadata of their values
-                node.meta["tensor_meta"] = self._metas.setdefault(meta, meta)
+            if type(found) is torch.Tensor and found.layout is torch.strided:
+                key = found.shape, found.stride(), found.dtype, found.device
+                meta = self._metas.get(key)  # equal layers share the metadata of their values
+                if meta is None:
+                    meta = self._metas[key] = meta_of_value(found)
+                node.meta["tensor_meta"] = meta
         elif isinstance(found, (tuple, list)):
             for number, part in enumerate(found):
                 if isinstance(part, torch.Tensor):

@@ -29,6 +29,22 @@ def test_equal_numbers_of_different_types_are_not_merged():
     assert count(better, "mul") == 2
 
 
+def test_zeros_of_different_signs_are_not_merged():
+    _, better = improved(lambda x: (x / 0.0).exp() + (x / -0.0).exp(), torch.ones(4))
+    assert count(better, "div") == 2
+    nan = float("nan")
+    graph = recorded(lambda x: (x + nan).isnan() | (x + -nan).isnan(), torch.ones(4))
+    assert count(improve(graph, [torch.ones(4)]), "add") == 1
+
+
+def test_operations_on_many_equal_values_are_merged():
+    def joined(x):
+        return torch.stack([(x + i).sin() for i in range(80)])
+
+    graph, better = improved(lambda x: joined(x) * joined(x).cos(), torch.randn(4))
+    assert count(graph, "stack", "sin") == 162 and count(better, "stack", "sin") == 81
+
+
 def test_reads_before_and_after_a_mutation_are_not_merged():
     def function(x):
         before = x.sin()
