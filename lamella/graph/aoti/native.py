@@ -10,14 +10,17 @@ import torch
 from torch.fx import GraphModule
 
 from ...machine import background, cache, extension, library
+from ..ir.failures import Unknown
+from ..ir.lazy_module import copied
 from ..ir.loop import loop_of
 from ..ir.machine_code import MachineCode, Run
 from ..ir.operations import effects_of
 from ..ir.text import NoText, to_text
 from ..passes import plain
+from ..passes.flags import add_flags, joined
 from . import worker
 
-FORMAT = 2  # of the files on disk; after a change the older ones are not used
+FORMAT = 3  # of the files on disk; after a change the older ones are not used
 # operations that machine code calls with arguments which the kernel refuses (PyTorch 2.13)
 REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
 
@@ -34,16 +37,30 @@ class Native(MachineCode):
         threads = 1 if self.device.type == "cpu" else max(1, (os.cpu_count() or 2) // 2)
         self.settings = {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
         key, self.text = None, ""
+        self._flagged = ""  # the same with whether kernels fail as its last result
         try:
             self.text = to_text(plain(graph), inputs)
             if cache.cache_folder() and not any(  # machine code would leave out checks
                     str(node.target) in REFUSED or effects_of(node.target).is_check
                     or loop_of(node) is not None
                     for node in graph.graph.nodes):
+                self._flagged = self._with_flags(graph, inputs)
                 key = cache.key_of(FORMAT, self.text)
-        except NoText:
+        except (NoText, Unknown):
             pass
         super().__init__(key)
+
+    def _with_flags(self, graph: GraphModule, inputs: list[torch.Tensor]) -> str:
+        """The text of the graph with whether kernels fail; empty if none can.
+
+        A device reports failures itself, after the call.
+        """
+        other = copied(plain(graph))
+        count = add_flags(other, safe=True) if self.device.type == "cpu" else 0
+        if not count:
+            return ""
+        joined(other, count)
+        return to_text(other, inputs)
 
     def request(self) -> None:
         """Have it compiled unless it is on disk; `finished` tells when that has ended."""
@@ -56,12 +73,12 @@ class Native(MachineCode):
     def make_now(self) -> None:
         """Compile it in this process: for tests."""
         if self.key is not None and self.entry() is None and _has_compiler():
-            self.compile_by(self.text, worker.compile_in)
+            self.compile_by(self._flagged or self.text, worker.compile_in)
         self.requested = self.finished = True
 
     def _make(self) -> None:
         try:
-            self.compile(self.text)
+            self.compile(self._flagged or self.text)
         finally:
             self.finished = True
 
@@ -71,10 +88,23 @@ class Native(MachineCode):
         if folder is None or (folder / "failed").exists():
             return None
         try:
-            return runner_of(str(library.checked(folder)), self.device).run
+            run = runner_of(str(library.checked(folder)), self.device).run
         except (OSError, RuntimeError, ValueError) as damage:
             cache.discard(folder, str(damage).split("\n")[0])
             return None
+        return _checked(run) if self._flagged else run
+
+
+def _checked(run: Run) -> Run:
+    """What runs it, without its last result, and with an error if that is set."""
+
+    def call(values: list[torch.Tensor]) -> list[torch.Tensor]:
+        *found, flag = run(values)
+        if flag:
+            raise RuntimeError("a kernel fails for these values; the replay says why")
+        return found
+
+    return call
 
 
 def runner_of(library: str, device: torch.device) -> Any:

@@ -14,7 +14,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ...core.wrappers import functorch
-from .operations import Effects, bases_of
+from .operations import Effects, bases_of, effects_of
 
 
 class Loop:
@@ -38,6 +38,7 @@ class Loop:
 
     Attributes:
         copied: which carried values of a step may lie in the memory of something else.
+        effects: its side effects: none, but that a kernel of a step may fail.
         seen: how many steps the recorded run took.
     """
 
@@ -50,6 +51,9 @@ class Loop:
         self.carried, self.stacks, self.kept = carried, stacks, list(kept)
         self.steps, self.backward, self.counts, self.counted = steps, backward, counts, counted
         self.copied = _sharing(body, carried)
+        self.effects = Effects(may_fail=any(
+            known.may_fail or known.is_check
+            for known in (effects_of(node.target) for node in operations_of(self))))
         self.seen = 0
         self._is_simple = False
 
@@ -57,11 +61,6 @@ class Loop:
     def has_open_stacks(self) -> bool:
         """Whether the sizes of stacks depend on values."""
         return self.steps is None and bool(self.kept or self.stacks)
-
-    @property
-    def effects(self) -> Effects:
-        """Its side effects: none."""
-        return Effects()
 
     @property
     def graphs(self) -> list[GraphModule]:

@@ -14,7 +14,7 @@ from torch.fx import GraphModule, Node
 
 from .lazy_module import KernelGraph, LazyModule
 from .metadata import TensorMetadata, meta_of
-from .operations import sweep
+from .operations import sweep, sweep_recorded
 from .partition import Backward, cut
 
 aten = torch.ops.aten
@@ -118,7 +118,7 @@ def with_inputs(graph: GraphModule, inputs: Sequence[Node | None], results: Sequ
         if node.op not in ("placeholder", "output"):
             copies[node] = own.node_copy(node, copies.__getitem__)
     own.output([copies[n] for n in results])
-    sweep(own)
+    sweep_recorded(own)
     return LazyModule(graph, own)
 
 

@@ -9,9 +9,14 @@ from typing import Any, NamedTuple
 import torch
 from torch.fx import Graph, Node
 
+from .failures import RAISING, family_of
+
+FAILS = "fails"  # the mark in a node's `meta`: nothing reads it, but it may raise an error
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
            "miopen_batch_norm", "_batch_norm_with_update")
+# operations that read the metadata of their first argument alone
+_OF_A_FORM = ("ones_like", "zeros_like", "full_like", "new_zeros", "new_ones", "new_full")
 # operations that may return their input, or a view of it, without the schema saying so
 _PERHAPS_VIEWS = ("aten.reshape", "aten.contiguous", "aten._reshape_alias", "aten.to.",
                   "aten.expand_as", "aten._unsafe_view")
@@ -28,6 +33,7 @@ class Effects(NamedTuple):
         dropout: the position and name of the share that it drops, without which it draws nothing.
         is_impure: whether it mutates its fourth and fifth argument, though its schema doesn't say.
         is_check: whether it returns nothing, but may raise an error.
+        may_fail: whether it may raise an error for some values of its tensors.
         may_be_view: whether its result may alias its input, though its schema doesn't say.
         is_exchange: whether it is a collective: each replay calls it once, in order.
         is_python: whether Python computes it, of numbers.
@@ -35,6 +41,7 @@ class Effects(NamedTuple):
         gives_python: whether it turns a tensor into a Python value.
         reshapes_in_place: whether it changes the metadata of a tensor in place.
         only_computes: whether it is one of PyTorch's kernels without any effect, in every call.
+        of_a_form: whether it reads the metadata of its first argument alone.
     """
 
     namespace: str = ""
@@ -44,6 +51,7 @@ class Effects(NamedTuple):
     dropout: tuple[int, str] | None = None
     is_impure: bool = False
     is_check: bool = False
+    may_fail: bool = False
     may_be_view: bool = False
     is_exchange: bool = False
     is_python: bool = False
@@ -51,6 +59,7 @@ class Effects(NamedTuple):
     gives_python: bool = False
     reshapes_in_place: bool = False
     only_computes: bool = False
+    of_a_form: bool = False
 
     def draws(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments draws random numbers."""
@@ -99,10 +108,12 @@ def _effects_by_schema(target: Any) -> Effects:
                       if a.name in ("dropout", "dropout_p")), None),
         is_impure=any(part in name for part in _IMPURE),
         is_check=not schema.returns,
+        may_fail=target.namespace == "aten" and family_of(target) in RAISING,
         may_be_view=name.startswith(_PERHAPS_VIEWS),
         shaped_by_values=torch.Tag.dynamic_output_shape in tags,
         gives_python=torch.Tag.data_dependent_output in tags,
-        reshapes_in_place=torch.Tag.inplace_view in tags)
+        reshapes_in_place=torch.Tag.inplace_view in tags,
+        of_a_form=target.namespace == "aten" and family_of(target) in _OF_A_FORM)
     return known._replace(only_computes=known.namespace == "aten" and not (
         known.written or known.is_random or known.is_impure or known.is_check
         or known.shaped_by_values or known.gives_python or known.reshapes_in_place))
@@ -214,12 +225,32 @@ def sweep(graph: Graph) -> None:
             graph.erase_node(node)
 
 
+def sweep_recorded(graph: Graph) -> None:
+    """Remove dead code of a graph whose kernels were all called by the program.
+
+    It gets their errors. So those that may fail, and whose results nothing reads, stay, and are
+    marked. What a pass leaves behind later isn't marked, and is removed by `sweep`.
+    """
+    read: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if node not in read and not must_stay(node):
+            if node.op == "call_function" and effects_of(node.target).may_fail:
+                node.meta[FAILS] = True
+            else:
+                if not node.users:
+                    graph.erase_node(node)
+                continue
+        if node.op != "call_function" or not effects_of(node.target).of_a_form:
+            read.update(node.all_input_nodes)
+
+
 def must_stay(node: Node) -> bool:
-    """Whether a node has side effects: mutations, checks, random numbers, collectives."""
+    """Whether a node has side effects: mutations, checks, random numbers, collectives, errors."""
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = effects_of(node.target)
     return (bool(known.written) or known.is_impure or known.is_check or known.is_exchange
+            or FAILS in node.meta
             or known.is_random and known.draws(node.args, node.kwargs))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..ir.metadata import meta_of, meta_of_value
-from ..ir.operations import must_stay
+from ..ir.operations import effects_of, must_stay
 from .memory import Memory
 
 MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
@@ -16,11 +16,6 @@ MOST_COMPARED = 1024  # bytes of one whose contents are compared
 
 aten = torch.ops.aten
 
-# operations whose value depends only on the metadata of their first argument; by identity, since an
-# operation's hash is slow
-_OF_A_FORM = {*map(id, (
-    aten.ones_like.default, aten.zeros_like.default, aten.full_like.default,
-    aten.new_zeros.default, aten.new_ones.default, aten.new_full.default))}
 _ONES = {aten.ones.default, aten.ones_like.default, aten.new_ones.default}
 _FULL: dict[object, int] = {
     aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}
@@ -38,7 +33,7 @@ def fold(module: GraphModule, memory: Memory) -> int:
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        if id(node.target) not in _OF_A_FORM and (inputs := node.all_input_nodes) and (
+        if not effects_of(node.target).of_a_form and (inputs := node.all_input_nodes) and (
                 inputs[0] not in known or not all(map(known.__contains__, inputs))):
             continue  # most nodes
         if not _may_fold(node, memory):

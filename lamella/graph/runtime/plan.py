@@ -390,7 +390,7 @@ class Stage:
         way = self._way(engine, values)
         if way is not None and not self._is_right(way, values, None):
             raise AssertionError(f"{engine} computes something else than the replay:\n"
-                                 f"{self.part.copied().code}")
+                                 f"{self.part.copied().graph}")
         self._decide(engine, way)
         self.settled = True
 

@@ -10,7 +10,7 @@ from torch.fx import GraphModule
 
 from ...core.spreading import is_part
 from ...tensors.tensor import Tensor
-from ..ir.operations import sweep
+from ..ir.operations import sweep_recorded
 from .changes import APPENDED, Change, Snapshot, check_givable
 from .refusals import CannotTrace, Cause
 from .results import Results
@@ -94,6 +94,6 @@ def outcome_of(trace: Trace, before: Snapshot, given: list[Tensor]) -> Outcome:
 
 def _cleaned(graph: GraphModule) -> GraphModule:
     """The graph without dead code."""
-    sweep(graph.graph)
+    sweep_recorded(graph.graph)
     graph.recompile()
     return graph

@@ -1,0 +1,180 @@
+"""Has a graph compute whether one of its kernels fails, for machine code, which raises no errors.
+
+Each kernel that fails for some values (`ir.failures`) gets a flag: whether it would. The flags are
+further results of the graph. A call in which one is set is run by PyTorch's kernels, and raises the
+error that the program should see. Flags of a loop's steps are carried from one to the next.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from ..ir.failures import Check, Unknown, argument, checks_of
+from ..ir.lazy_module import KernelGraph, LazyModule
+from ..ir.loop import Loop, loop_of
+from ..ir.metadata import TensorMetadata
+from ..ir.operations import FAILS, bases_of, effects_of, is_random, mutating, written_by
+from .insert import inserted
+
+aten = torch.ops.aten
+_FLAG = TensorMetadata((), (), torch.bool, torch.device("cpu"))
+
+
+def add_flags(module: GraphModule, safe: bool = False) -> int:
+    """Add whether kernels fail to the results of a graph.
+
+    Args:
+        module: a graph on the CPU; changed in place.
+        safe: whether a kernel that fails gets other elements, with which it doesn't.
+
+    Returns:
+        How many results were added.
+
+    Raises:
+        Unknown: if a kernel may fail, and what for isn't known.
+    """
+    flags = _flags(module, safe)
+    end = module.graph.output_node()
+    end.args = ([*end.args[0], *flags],)  # type: ignore[misc]
+    module.recompile()
+    return len(flags)
+
+
+def joined(module: GraphModule, count: int) -> None:
+    """Make one result of the last results of a graph, its flags."""
+    end = module.graph.output_node()
+    results: list[Any] = list(end.args[0])  # type: ignore[arg-type]
+    (flag,) = inserted(module, end, lambda *flags: [functools.reduce(torch.logical_or, flags)],
+                       results[-count:])
+    end.args = ([*results[:-count], flag],)
+    module.recompile()
+
+
+def _flags(module: GraphModule, safe: bool) -> list[Node]:
+    nodes = list(module.graph.nodes)
+    fixed, found = _fixed(nodes), []
+    for node in nodes:
+        if node.op != "call_function":
+            continue
+        loop = loop_of(node)
+        if loop is None:
+            for check in checks_of(node):
+                if argument(node, check.place) not in fixed:
+                    found.append(_flag(module, node, check, safe))
+        elif loop.effects.may_fail or _has_checks(loop):
+            made = _of_loop(module, node, loop, safe)
+            if made is not None:
+                found.append(made)
+                continue
+        if FAILS in node.meta and not node.users and not effects_of(node.target).is_check:
+            module.graph.erase_node(node)  # only its error counts
+    return found
+
+
+def _fixed(nodes: list[Node]) -> set[Node]:
+    """The nodes that are computed of no input, and so have the same values in each run."""
+    bases, found = bases_of(nodes), set()
+    written = set().union(*(written_by(node, bases) for node in mutating(nodes)), ())
+    for node in nodes:
+        if node.op == "get_attr" or node.op == "call_function" and not is_random(node) and all(
+                n in found for n in node.all_input_nodes):
+            if bases[node].isdisjoint(written):
+                found.add(node)
+    return found
+
+
+def _flag(module: GraphModule, node: Node, check: Check, safe: bool) -> Node:
+    """Whether a kernel fails; one that is to be safe gets other elements."""
+    given = argument(node, check.place)
+    instead = check.instead if safe else None
+
+    def computed(x: torch.Tensor) -> list[torch.Tensor]:
+        mask = check.fails(x)
+        return [mask.any(), *([] if instead is None else [x.masked_fill(mask, instead)])]
+
+    flag, *others = inserted(module, node, computed, [given])
+    if others:
+        node.args = tuple(_with(node.args, check.place, others[0]))
+    return flag
+
+
+def _with(args: Any, place: tuple[int, ...], value: Node) -> list[Any]:
+    """Arguments with another value at a place."""
+    first, *rest = place
+    return [(_with(arg, tuple(rest), value) if rest else value) if i == first else arg
+            for i, arg in enumerate(args)]
+
+
+def _has_checks(loop: Loop) -> bool:
+    return any(loop_of(n) is not None or n.op == "call_function" and checks_of(n)
+               for graph in loop.graphs for n in graph.graph.nodes)
+
+
+def _of_loop(module: GraphModule, node: Node, loop: Loop, safe: bool) -> Node | None:
+    """Whether a kernel of a loop's steps fails; None if none can.
+
+    The loop is replaced by one that also carries this, after the other carried values.
+    """
+    body, flag = _body_of(loop, safe)
+    if flag is None:
+        return None
+    condition = None if loop.condition is None else _with_input(loop.condition, loop.carried)[0]
+    if condition is not None and _flags(condition, safe):
+        raise Unknown("what the condition of a loop fails for")
+    other = Loop(body, loop.carried + 1, loop.stacks, loop.kept, condition, loop.steps,
+                 loop.backward, loop.counts, loop.counted)
+    other.seen = loop.seen
+    other.simplify(lambda graph: None)
+    at = loop.counted + loop.carried
+    values: list[Any] = list(node.args[0])  # type: ignore[arg-type]
+    graph = module.graph
+    with graph.inserting_before(node):
+        first = graph.call_function(aten.full.default, ([], False), {
+            "dtype": torch.bool, "device": torch.device("cpu")})
+        new = graph.call_function(other, ([*values[:at], first, *values[at:]],))
+        last = graph.call_function(operator.getitem, (new, loop.carried))
+    first.meta["tensor_meta"] = last.meta["tensor_meta"] = _FLAG
+    new.meta.update({key: value for key, value in node.meta.items() if key != FAILS})
+    for part in list(node.users):
+        number: Any = part.args[1]
+        part.args = (new, number + (number >= loop.carried))
+    graph.erase_node(node)
+    return last
+
+
+def _body_of(loop: Loop, safe: bool) -> tuple[GraphModule, Node | None]:
+    """The body of a loop that takes, and gives, whether a kernel has failed; None if none can."""
+    body, before = _with_input(loop.body, loop.carried)
+    flags = _flags(body, safe)
+    if not flags:
+        return body, None
+    end = body.graph.output_node()
+    results: list[Any] = list(end.args[0])  # type: ignore[arg-type]
+    for flag in flags:
+        with body.graph.inserting_before(end):
+            before = body.graph.call_function(aten.logical_or.default, (before, flag))
+        before.meta["tensor_meta"] = _FLAG
+    end.args = ([*results[:loop.carried], before, *results[loop.carried:]],)
+    return body, before
+
+
+def _with_input(graph: GraphModule, place: int) -> tuple[GraphModule, Node]:
+    """A copy of a graph with one input more, a flag, before the one of this number."""
+    own, copies = KernelGraph(), {}
+    starts = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    made: list[Any] = [own.node_copy(node) for node in starts[:place]]
+    flag = own.placeholder("failed")
+    flag.meta["tensor_meta"] = _FLAG
+    made += [own.node_copy(node) for node in starts[place:]]
+    copies.update(zip(starts, made, strict=True))
+    for node in graph.graph.nodes:
+        if node.op == "output":
+            own.output([copies[n] for n in node.args[0]])  # type: ignore[union-attr]
+        elif node.op != "placeholder":
+            copies[node] = own.node_copy(node, copies.__getitem__)
+    return LazyModule(graph, own), flag
