@@ -28,7 +28,8 @@ _OTHERS = tuple(os.path.dirname(os.path.abspath(str(sys.modules[name].__file__))
 # where methods of Tensors and Parameters are, by which a program reads and assigns
 _METHODS = tuple(_PACKAGE + os.path.join(*parts) for parts in (
     ("tensors", "tensor.py"), ("tensors", "conversion.py"), ("tensors", "parameter.py"),
-    ("tensors", "overloads.py"), ("ops", "assign.py"), ("core", "")))
+    ("tensors", "overloads.py"), ("tensors", "indexing.py"), ("tensors", "inplace.py"),
+    ("tensors", "inplace_methods.py"), ("ops", "assign.py"), ("core", "")))
 
 
 class _Quiet(threading.local):

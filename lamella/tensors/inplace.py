@@ -7,8 +7,11 @@ from typing import Any
 
 import torch
 
+from ..core import cuts
 from ..core.state import state
 
+# what PyTorch says of parts of what a gradient is taken for
+_OF_ALIASES = ("view of a leaf", "returns multiple views")
 # what PyTorch says if a tensor that all examples of a `vmap` share can't take what differs
 _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
@@ -26,7 +29,8 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
     record may need the value as it was, and the alias that a gradient is taken for must keep it. A
     part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. A Parameter
-    is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10.
+    is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10. Nor does
+    one to what is written into a part of a Parameter, which is changed where it lies.
     """
     if state.level is not None:
         state.level.changed.append(tensor)
@@ -34,7 +38,7 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     recorded = (raw.requires_grad and torch.is_grad_enabled()
                 or state.level is not None and state.level.forward)
     if _is_assigned(tensor):  # what is written into a Parameter is assigned to it
-        tensor.assign_raw(_changed(raw.clone(), change))
+        tensor.assign_raw(_changed(raw.detach().clone(), change))
         return tensor
     if recorded and not is_part(raw) or _has_alias(tensor, raw):
         tensor._raw = _changed(raw.clone(), change)
@@ -44,13 +48,49 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
         if after is not raw:
             tensor._raw = after
     except RuntimeError as error:
-        if "view of a leaf" not in str(error):
+        if not any(words in str(error) for words in _OF_ALIASES):
             raise
+        if _changed_in_parameter(raw, change):
+            return tensor
         raise RuntimeError(
             "Inside a gradient call, a part of an input that the gradient is taken for can't be "
             "changed in place. Change the input itself (x[0, 1] = value instead of x[0][1] = "
             "value), or a copy of it (x.copy()).") from None
     return tensor
+
+
+def _changed_in_parameter(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:
+    """Change a part of a Parameter's alias where it lies, in the memory that both have.
+
+    Then all of its parts see it, and the gradient by the Parameter counts the new value in all
+    places. If a derivative needs the old one, PyTorch raises an error in the backward pass.
+
+    Returns:
+        Whether it is a part of one.
+    """
+    level, base, trace = state.level, raw._base, state.trace
+    if base is None or level is None or level.kind != "reverse" or level.outer is not None or (
+            level.journal is not None):
+        return False
+    # a compiled function in a gradient call has aliases of its own, views of the call's; their
+    # parts are parts of the call's from now on, which its backward pass wouldn't see
+    taped = trace if trace is not None and trace.pulls is not None else None
+    place = base.untyped_storage().data_ptr()
+    for parameter, alias in (state.overlay or {}).items():
+        if alias is base or taped is not None and alias._base is base:
+            if parameter._data.untyped_storage().data_ptr() != place:
+                return False  # an alias of another type
+            probe = raw.detach().clone()
+            change(probe)
+            line = cuts.assigned(probe, level)
+            if taped is not None:
+                taped.refuse("writes into a part of a Parameter that is differentiated")
+            with torch.no_grad():
+                change(raw)
+            if line is not None:
+                level.probes.append((alias, line, parameter.name))
+            return True
+    return False
 
 
 def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.Tensor:

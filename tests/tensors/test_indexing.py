@@ -1,5 +1,7 @@
 """The indexing language: reading and assigning, against NumPy, MindSpore 2.10 and differences."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -344,6 +346,100 @@ def test_a_parameter_may_be_written_inside_a_gradient():
     gradient = ms.grad(fn, None, p)()
     assert gradient.tolist() == [10, -4, 6]
     assert p.asnumpy().tolist() == [5, -2, 3]
+
+
+def a_row(w, x):
+    row = w[1]
+    row[0] = 7
+    return (w * w * x).sum()
+
+
+def a_row_with_what_is_no_constant(w, x):
+    row = w[1]
+    row[0] = x[0, 0]
+    return (w * w * x).sum()
+
+
+def all_of_a_row(w, x):
+    row = w[1]
+    row[:] = 0
+    return (w * w * x).sum()
+
+
+def a_part_of_a_part(w, x):
+    rows = w[1:]
+    rows[0][1:2][0] = 5
+    return (w * w * x).sum()
+
+
+def one_of_two_names(w, x):
+    row, same = w[0], w[0]
+    row[0] = 3
+    return (same * same).sum()
+
+
+@pytest.mark.parametrize("how", ["eager", "compiled", "a compiled function inside"])
+@pytest.mark.parametrize("write, value, gradient, after", [
+    (a_row, 185, [0, 4, 42, 24], [0, 1, 7, 3]),
+    (a_row_with_what_is_no_constant, 41, [0, 4, 6, 24], [0, 1, 1, 3]),
+    (all_of_a_row, 2, [0, 4, 0, 0], [0, 1, 0, 0]),
+    (a_part_of_a_part, 114, [0, 4, 12, 40], [0, 1, 2, 5]),
+    (one_of_two_names, 10, [6, 2, 0, 0], [3, 1, 2, 3])])
+def test_a_part_of_a_parameter_may_be_written_inside_a_gradient(write, value, gradient, after, how):
+    # numbers: MindSpore 2.10
+    p = Parameter(Tensor([[0.0, 1.0], [2.0, 3.0]]), name="p")
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def fn(x):
+        return write(p, x)
+
+    step = ms.value_and_grad(ms.jit(fn) if how == "a compiled function inside" else fn, None, p)
+    step = ms.jit(step) if how == "compiled" else step
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the last one isn't replayed
+        for _ in range(3):
+            p.set_data(Tensor([[0.0, 1.0], [2.0, 3.0]]))
+            found, by_p = step(x)
+            assert float(found) == value and by_p.reshape(-1).tolist() == gradient
+            assert p.reshape(-1).tolist() == after
+
+
+def test_a_part_of_a_parameter_whose_value_a_derivative_needs():
+    p = Parameter(Tensor([[1.0, 2.0]]), name="p")
+
+    def fn():
+        before = (p * p).sum()
+        p[0][1] = 5.0
+        return before + p.sum()
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        ms.grad(fn, None, p)()
+
+
+def test_a_part_of_a_parameter_in_a_further_derivative_is_refused():
+    p = Parameter(Tensor([[1.0, 2.0]]), name="p")
+
+    def fn(x):
+        p[0][1] = 5.0
+        return (p * x).sum()
+
+    with pytest.raises(RuntimeError, match="Change the input itself"):
+        ms.grad(lambda x: ms.grad(fn, None, p)(x).sum())(Tensor([[1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("index", [(0,), ()])
+def test_what_is_written_into_a_parameter_has_no_gradient_and_a_warning_says_so(index):
+    p = Parameter(Tensor([[1.0, 2.0]]), name="p")
+
+    def fn(x):
+        if index:
+            p[0][1] = x[0, 1] * 2
+        else:
+            p[0, 1] = x[0, 1] * 2
+        return (p * x).sum()
+
+    with pytest.warns(UserWarning, match="assignment to parameter 'p'"):
+        assert ms.grad(fn, 0, p)(Tensor([[1.0, 3.0]]))[0].tolist() == [[1, 6]]
 
 
 def test_a_parameter_outside():

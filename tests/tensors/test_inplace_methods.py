@@ -146,6 +146,7 @@ def test_functions_explain_what_they_can_not_change(name, given):
         assert isinstance(given, Tensor)
 
 
+@pytest.mark.filterwarnings("ignore:The gradient doesn't flow through the assignment")
 @pytest.mark.parametrize("write", [
     lambda w, x: w.__setitem__(0, x), lambda w, x: w.__setitem__(slice(0, 1), x * 2),
     lambda w, x: w.__setitem__(w > 1.5, 7.0), lambda w, x: w.mul_(x), lambda w, x: w.add_(x),
