@@ -391,18 +391,18 @@ def trains(call: Any) -> bool:
 
 
 def _trains(value: Any, seen: set[int]) -> bool:
+    value = inspect.unwrap(value) if callable(value) else value
     value = getattr(value, "__self__", value)  # what `value_and_grad` gives is a method
     if isinstance(value, Request):
         return bool(value.weights)
     if isinstance(value, GradOperation):
         return value.get_by_list
-    function = inspect.unwrap(value) if callable(value) else None
-    if not isinstance(function, FunctionType) or id(function) in seen:
+    if not isinstance(value, FunctionType) or id(value) in seen:
         return False
-    seen.add(id(function))
-    held = [cell.cell_contents for cell in function.__closure__ or () if _is_set(cell)]
-    held += [function.__globals__[name] for name in function.__code__.co_names
-             if name in function.__globals__]
+    seen.add(id(value))
+    held = [cell.cell_contents for cell in value.__closure__ or () if _is_set(cell)]
+    held += [value.__globals__[name] for name in value.__code__.co_names
+             if name in value.__globals__]
     return any(_trains(each, seen) for each in held)
 
 

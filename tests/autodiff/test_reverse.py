@@ -10,6 +10,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
+from lamella.autodiff.reverse import trains
 from lamella.core.state import state
 from tests.contracts import check_gradient
 
@@ -265,6 +266,14 @@ def test_only_requested_derivatives_are_recorded():
 
     ms.grad(f, None, [a])(Tensor([3.0]))
     assert seen["a"]._raw.requires_grad and not seen["b"]._raw.requires_grad
+
+
+def test_a_function_trains_if_it_reaches_a_gradient_by_weights():
+    net = nn.Dense(2, 1)
+    by_weights = ms.value_and_grad(net, None, net.trainable_params())
+    by_inputs = ms.grad(net)
+    assert trains(by_weights) and trains(lambda x: by_weights(x)) and trains(ms.jit(by_weights))
+    assert not any(map(trains, (by_inputs, lambda x: by_inputs(x), net.construct, abs)))
 
 
 def test_nothing_is_left_behind_when_the_function_raises():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
@@ -173,6 +174,12 @@ def raised_by(code: str) -> BaseException:
 
 def files(text: str) -> list[str]:
     return re.findall(r'^  File "(.*?)", line', text, re.MULTILINE)
+
+
+def test_whose_code_a_file_holds() -> None:
+    files = [ms.__file__, torch.__file__, np.__file__, os.__file__, "<string>", pytest.__file__,
+             __file__, "<stdin>"]
+    assert [*map(tracebacks.origin, files)] == ["lamella", "torch", *["other"] * 3, *["user"] * 3]
 
 
 @pytest.mark.parametrize("form", ["{}", "ms.jit(lambda: {})()", "ms.jit(ms.grad(lambda y: {}))(x)"],

@@ -30,6 +30,15 @@ def test_cumsum_as_booleans_tells_which_sums_are_not_zero(axis):
     np.testing.assert_array_equal(found.asnumpy(), np.cumsum(x, axis) != 0)
 
 
+@pytest.mark.parametrize("x, dtype, found", [
+    (np.array([100, 100, 7], np.int8), None, np.int32),
+    (np.array([2**20, 2**20, 3], np.int32), np.float32, np.float32)], ids=["narrow", "floats"])
+def test_cumprod_multiplies_integers_in_the_type_of_its_result(x, dtype, found):
+    products = mnp.cumprod(ms.Tensor(x), dtype=dtype).asnumpy()
+    assert products.dtype == found
+    np.testing.assert_array_equal(products, np.cumprod(x, dtype=dtype))
+
+
 @pytest.mark.parametrize("name", ["array", "ones_like", "empty_like", "zeros_like", "sum"])
 def test_nested_lists_of_different_lengths_are_a_value_error(name):
     with pytest.raises(ValueError, match="inhomogeneous"):
