@@ -38,17 +38,15 @@ by_queries = Measured("few_queries", ("torch", "fused"))
 _spent = 0.0
 
 
-def route_attention(graph: Graph, measure: bool) -> int:
-    """Use the fastest kernel for attention and for its gradient; returns how many are ours.
+def route_attention(graph: Graph, measure: bool) -> None:
+    """Use the fastest kernel for attention and for its gradient.
 
     Args:
         graph: changed in place.
         measure: whether shapes that have not been timed before are timed now.
     """
-    count = 0
     for node in list(graph.nodes):
         if node.target is FORWARD and _by_queries(graph, node, measure):
-            count += 1
             continue
         if node.target not in TENSORS or not available() or _fastest(node, measure) != "heads":
             continue
@@ -57,8 +55,6 @@ def route_attention(graph: Graph, measure: bool) -> int:
         ours = torch.ops.lamella
         node.target = (ours.attention if len(tensors) == TENSORS[FORWARD]
                        else ours.attention_backward).default
-        count += 1
-    return count
 
 
 def plain_attention(graph: Graph) -> None:
