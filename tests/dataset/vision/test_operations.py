@@ -275,6 +275,18 @@ def test_small_images_are_padded_before_a_part_is_cropped(height, width, as_pill
     assert set(np.unique(found)) == {0, 7}
 
 
+@pytest.mark.parametrize("operation", [
+    vision.RandomHorizontalFlip(), vision.RandomCrop(5), vision.RandomResize(5),
+    vision.RandomResizedCrop(5), vision.RandomVerticalFlip()],
+    ids=lambda operation: type(operation).__name__)
+def test_images_of_one_call_are_changed_alike(operation):
+    image = np.random.default_rng(0).integers(0, 256, (8, 8, 3), np.uint8)
+    for _ in range(4):
+        one, two, three = operation(image, image, image[:, :, ::-1])
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, three[:, :, ::-1])
+
+
 def test_random_policies_turn_and_move_both_ways():
     operation, generator = vision.RandAugment(2, 9), Mt19937(1)
     drawn = [pair for _ in range(300) for pair in operation.draw(IMAGE, generator)]
