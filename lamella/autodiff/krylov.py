@@ -14,8 +14,7 @@ import torch
 
 from ..core.cuts import program_frame
 from ..core.state import state
-from ..core.wrappers import differs, of_all_examples
-from .level import batching
+from .level import batching, by_example, for_any_example
 
 Apply = Callable[[torch.Tensor], torch.Tensor]
 Raws = Sequence[torch.Tensor]
@@ -121,12 +120,11 @@ def _repeated(apply: Apply, goes_on: Callable[..., torch.Tensor], step: Callable
         return now[1:]
     while True:
         test = holds(now)
-        varies = batching() and differs(test)
-        if not (of_all_examples(test).any() if varies else test):
+        if not for_any_example(test):
             return now[1:]
         found = following(now)
-        now = [torch.where(test, a, b) for a, b in zip(found, now, strict=True)] if varies else (
-            found)
+        now = [torch.where(test, a, b) for a, b in zip(found, now, strict=True)] if (
+            by_example(test)) else found
 
 
 def _tolerance(b: torch.Tensor) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ..core.state import state
+from ..core.wrappers import differs, of_all_examples
 
 
 class Level:
@@ -118,6 +119,16 @@ def in_forward_mode() -> bool:
 def batching() -> bool:
     """Whether this runs inside a `vmap`, where raw tensors may be batched."""
     return torch._C._are_functorch_transforms_active()
+
+
+def by_example(raw: torch.Tensor) -> bool:
+    """Whether a value differs between the examples of a `vmap`."""
+    return batching() and differs(raw)
+
+
+def for_any_example(test: torch.Tensor) -> torch.Tensor:
+    """Whether a condition holds, for any of the examples of a `vmap` if it differs between them."""
+    return of_all_examples(test).any() if by_example(test) else test
 
 
 def lifted() -> bool:

@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from ..autodiff.level import batching
+from ..autodiff.level import by_example, for_any_example
 from ..autodiff.tree import map_tensors, tensors
 from ..core.state import state
 from ..core.structures import kind_of
-from ..core.wrappers import differs, of_all_examples
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 
@@ -130,12 +129,12 @@ def counting(name: str, lower: Any, upper: Any, body: Callable[[Any, Any], Any],
 
 def varies(holds: Any) -> bool:
     """Whether a condition differs between the examples of a `vmap`."""
-    return isinstance(holds, Tensor) and batching() and differs(holds._raw)
+    return isinstance(holds, Tensor) and by_example(holds._raw)
 
 
 def _goes_on(holds: Any) -> Any:
     """Whether a condition holds, for any of the examples of a `vmap`."""
-    return wrap(of_all_examples(holds._raw).any()) if varies(holds) else holds
+    return wrap(for_any_example(holds._raw)) if varies(holds) else holds
 
 
 def chosen(holds: Tensor, then: Any, otherwise: Any) -> Any:

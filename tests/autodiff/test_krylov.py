@@ -32,11 +32,21 @@ def along(solve):
     return lambda a, b: ms.grad(lambda b: (slope(a, b) * ALONG).sum())(b)
 
 
+def third(solve):
+    """The third derivative of a sum along a line of right-hand sides."""
+    def of_size(size, a, b):
+        return (solve(a, size * b) ** 3).sum()
+
+    slope = ms.grad(ms.grad(ms.grad(of_size)))
+    return lambda a, b: slope(Tensor(1.5, ms.float64), a, b)
+
+
 DERIVATIVES = {
     "value": lambda solve: solve,
     "gradients": lambda solve: ms.grad(cubes(solve), (0, 1)),
     "forward": lambda solve: lambda a, b: ms.jvp(lambda b: solve(a, b), b, ALONG)[1],
     "second": along,
+    "third": third,
     "over": lambda solve: lambda a, b: ms.jvp(lambda b: ms.grad(cubes(solve), 1)(a, b), b, ALONG),
     "batch": lambda solve: lambda a, b: ms.vmap(lambda row: solve(a, row))(ROWS),
     "of_batch": lambda solve: lambda a, b: ms.grad(lambda rows: (ms.vmap(
@@ -46,7 +56,7 @@ DERIVATIVES = {
 
 @pytest.mark.parametrize(("name", "which"), [
     *[("cg", which) for which in DERIVATIVES],
-    *[("gmres", which) for which in ("gradients", "forward", "second", "batch")]])
+    *[("gmres", which) for which in ("gradients", "forward", "second", "third", "batch")]])
 def test_a_solver_is_one_operation_of_a_graph(name, which):
     function, a = DERIVATIVES[which](solver(name)), Tensor(MATRICES[name])
     compiled = ms.jit(function)
@@ -56,7 +66,8 @@ def test_a_solver_is_one_operation_of_a_graph(name, which):
                 function(*given)), strict=True):
             np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-9, atol=1e-12)
     report = compiled.report()
-    assert report["traces"] == 1 and report["kernels"][0] < 100 and report["eager"] == []
+    most = 200 if which == "third" else 100
+    assert report["traces"] == 1 and report["kernels"][0] < most and report["eager"] == []
 
 
 @pytest.mark.parametrize("name", MATRICES)

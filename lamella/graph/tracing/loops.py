@@ -125,9 +125,10 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
 def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | None:
     """A loop inside of several transformations, or one that isn't the tape's."""
     level = state.level
-    derives = level is not None and (level.reverse or level.forward or level.transposing) and (
-        torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
-        or trace.recorder.level is level)
+    derives = level is not None and (
+        trace.recorder.level is level and (level.reverse or level.forward or level.transposing)
+        or torch.is_grad_enabled() and (level.reverse or level.transposing)
+        or torch._C._is_fwd_grad_enabled() and (level.forward or level.transposing))
     if derives and (level.journal is not None  # type: ignore[union-attr]
                     or _top_saved_tensors_default_hooks(False) is not None):
         return None  # what is kept is the program's choice
