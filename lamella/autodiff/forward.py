@@ -399,11 +399,15 @@ def _like(raw: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
 
 
 @contextmanager
-def recurrent_kernels() -> Iterator[None]:
+def recurrent_kernels(plain: bool = False) -> Iterator[None]:
     """A block for PyTorch's recurrent kernels: without oneDNN's, which have no forward derivative
-    and no rule for `vmap`, where a forward derivative or many gradients at once are computed."""
+    and no rule for `vmap`, where a forward derivative or many gradients at once are computed.
+
+    Args:
+        plain: without them in any case.
+    """
     level, enabled = current(), torch._C._get_mkldnn_enabled()
-    without = enabled and level is not None and (level.forward or _in_batch(level))
+    without = enabled and (plain or level is not None and (level.forward or _in_batch(level)))
     if without:
         torch._C._set_mkldnn_enabled(False)
     try:

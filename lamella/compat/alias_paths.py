@@ -212,6 +212,8 @@ LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
     ops ops.auto_generate.gen_ops_def ops.function ops.function.array_func
     ops.function.math_func ops.function.nn_func ops.function.random_func ops.functional
     """.split(), ("mint.extended",)),
+    **dict.fromkeys((f"ops.function.{file}" for file in ("array_func", "math_func", "nn_func")),
+                    ("mint.extended", "ops.primitives.instances")),
     **{path: _PRIMITIVES for path, places in SOURCES.items()
        if "ops.primitive" in places and places[-1] == ""},
     **dict.fromkeys(("ops.operations._map_tensor_ops", "ops.operations._grad_ops"),

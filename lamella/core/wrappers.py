@@ -50,8 +50,22 @@ def plain(raw: torch.Tensor) -> torch.Tensor:
         return physical(raw).detach()
 
 
-def of_all_examples(raw: torch.Tensor) -> torch.Tensor:
-    """The data of a tensor, those of all examples: a dimension in front for each `vmap`."""
+def levels_of(raw: torch.Tensor) -> list[int]:
+    """The levels of the `vmap`s between whose examples a tensor differs, the outermost first."""
+    found = []
+    while functorch.is_functorch_wrapped_tensor(raw):
+        if functorch.is_batchedtensor(raw):
+            found.append(functorch.maybe_get_level(raw))
+        raw = functorch.get_unwrapped(raw)
+    return found[::-1]
+
+
+def of_all_examples(raw: torch.Tensor, levels: list[int] | None = None) -> torch.Tensor:
+    """The data of a tensor, those of all examples: a dimension in front for each `vmap`.
+
+    With `levels`, the dimensions in front are those of these `vmap`s; of size 1 where the tensor
+    is the same for all examples.
+    """
     def unwrapped(raw: torch.Tensor) -> torch.Tensor:
         if not functorch.is_functorch_wrapped_tensor(raw):
             return raw
@@ -62,8 +76,13 @@ def of_all_examples(raw: torch.Tensor) -> torch.Tensor:
         more = whole.dim() - inner.dim()
         return whole.movedim(functorch.maybe_get_bdim(raw) + more, more)
 
+    own = levels_of(raw)
     with torch._C._DisableFuncTorch():
-        return unwrapped(raw).detach()
+        whole = unwrapped(raw).detach()
+        for place, level in enumerate(levels or ()):
+            if level not in own:
+                whole = whole.unsqueeze(place)
+        return whole
 
 
 def physical(raw: torch.Tensor) -> torch.Tensor:

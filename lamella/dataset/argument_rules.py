@@ -92,7 +92,7 @@ def _lone(value: Any, rule: re.Match[str], given: Any) -> _Broken:
     if _listed(value) or value is None:
         return None
     kinds = tuple(_KINDS[kind] for kind in rule["spec"].split("|")) if rule["spec"] else (object,)
-    if not isinstance(value, kinds) or isinstance(value, bool):
+    if not isinstance(value, kinds) or rule["spec"] and isinstance(value, bool):
         return TypeError, of_type(_label(rule), value, *kinds)
     if rule["spans"] and not within(value, rule["spans"]):
         return _outside(_label(rule), rule["spans"])
@@ -172,6 +172,14 @@ def _fill(value: Any, rule: re.Match[str], given: Any) -> _Broken:
     return None
 
 
+def _halved(value: Any, rule: re.Match[str], given: Any) -> _Broken:
+    """Half of a rate is above `f_min`, where no `f_max` is given."""
+    low = given.get("f_min", 0.0)
+    if given.get("f_max") is not None or not _number(value) or value // 2 > low:
+        return None
+    return _said(rule, low=low, value=value)
+
+
 def _operations(value: Any, rule: re.Match[str], given: Any) -> _Broken:
     """Each can be called, and none is a class."""
     for place, item in enumerate(value if _listed(value) else ()):
@@ -204,5 +212,5 @@ def _same(value: Any, rule: re.Match[str], given: Any) -> _Broken:
 _CHECKS = {"items": _items, "each": _each, "lone": _lone, "long": _long, "ordered": _ordered,
            "positive": _positive, "negative": _negative, "odd": _odd, "filled": _filled,
            "given": _given, "among": _among, "pair": _pair, "fill": _fill, "same": _same,
-           "operations": _operations, "above": _compared, "atleast": _compared,
+           "operations": _operations, "halved": _halved, "above": _compared, "atleast": _compared,
            "atmost": _compared, "below": _compared}

@@ -71,8 +71,8 @@ class BatchDataset(Dataset):
                                      f"'batch_size' must be a positive int, but got {batch_size}.")
         boolean(name, "drop_remainder", drop_remainder)
         if per_batch_map is not None and not callable(per_batch_map):
-            raise TypeError(f"For '{name}', 'per_batch_map' must be a function, but got "
-                            f"{type(per_batch_map).__name__}.")
+            raise ValueError("Input operations should be callable Python function, but got: "
+                             f"{per_batch_map}. For '{name}', 'per_batch_map' must be a function.")
         if input_columns is not None and per_batch_map is None:
             raise ValueError(f"input_columns can be specified only when per_batch_map is set. For "
                              f"'{name}', 'input_columns' is what 'per_batch_map' takes.")
@@ -301,6 +301,9 @@ class BucketBatchByLengthDataset(Dataset):
                              f"bucket_boundaries. For '{name}', 'bucket_batch_sizes' must have one "
                              f"more than 'bucket_boundaries', but got {bucket_batch_sizes} and "
                              f"{bucket_boundaries}.")
+        if element_length_function is not None and not callable(element_length_function):
+            raise TypeError("element_length_function object is not callable. For "
+                            f"'bucket_batch_by_length', it is {element_length_function!r}.")
         if element_length_function is None and len(self.column_names) != 1:
             raise ValueError(f"If element_length_function is not specified, exactly one column "
                              f"name should be passed. For '{name}', it must be given where there "

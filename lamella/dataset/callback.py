@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..compat.missing import name_of as _name_of
-from .checks import integer
+from .checks import integer, of_type
 from .order import Row
 from .state import Run
 
@@ -59,6 +59,20 @@ class DSCallback:
 
     def ds_step_end(self, ds_run_context: CallbackParam) -> None:
         """Called after a step."""
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse what `map` can't call between its rows.
+
+    Raises:
+        TypeError: if one isn't a `DSCallback`.
+    """
+    listed = isinstance(callbacks, (list, tuple))
+    for place, callback in enumerate(callbacks if listed else [callbacks]):
+        if not isinstance(callback, DSCallback):
+            label = f"callbacks[{place}]" if listed else "callbacks"
+            raise TypeError(f"{of_type(label, callback, DSCallback)} For 'map', 'callbacks' must "
+                            "be a DSCallback or a list of them.")
 
 
 def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,

@@ -58,7 +58,8 @@ def no_data_type(argument: str, value: Any, numpy: bool = False) -> str:
     """MindSpore's sentence about an argument that is no data type; `numpy`: NumPy's are allowed."""
     wanted = "<class 'mindspore._c_expression.typing.Type'>" + (
         ", <class 'numpy.dtype'>" if numpy else "")
-    return (f"Argument {argument} with value {value if value != '' else repr('')} is not of type "
+    shown = '""' if isinstance(value, str) and not value else value
+    return (f"Argument {argument} with value {shown} is not of type "
             f"[{wanted}], but got {type(value)}.")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import config, threads
-from .callback import notified
+from .callback import check_callbacks, notified
 from .checks import boolean
 from .errors import DataError, SkippedRow, failed, in_pipeline, in_user_code
 from .node import Dataset, names
@@ -37,14 +37,16 @@ class MapDataset(Dataset):
                  python_multiprocessing: bool = False, cache: Any = None, callbacks: Any = None,
                  max_rowsize: Any = None, offload: Any = None):
         super().__init__(child, num_parallel_workers, cache)
-        listed = operations if isinstance(operations, (list, tuple)) else [operations]
+        listed = operations if isinstance(operations, (list, tuple)) else [
+            *(() if operations is None else (operations,))]
         if not listed:
-            raise ValueError("For 'map', 'operations' must not be empty.")
+            raise RuntimeError("Map: No 'operations' are specified. For 'map', give at least one.")
         for function in listed:
             if not callable(function):
                 raise ValueError("Parameter operations's element of method map should be a python "
                                  "function or class method which should be callable, but got: "
-                                 f"{function}. For 'map', each must be a function or a transform.")
+                                 f"{function}. It doesn't need parentheses for python function or "
+                                 "class method. For 'map', each must be a function or a transform.")
             if isinstance(function, type):
                 raise ValueError(f"For 'map', each of 'operations' must be a function or a "
                                  f"transform, but got {function!r}. A class is given as an object "
@@ -55,6 +57,7 @@ class MapDataset(Dataset):
         self.offload = None if offload is None else boolean("map", "offload", offload)
         if callbacks is not None:
             config.refuse_independent("Dataset Callbacks")
+            check_callbacks(callbacks)
         self.operations: list[Any] = []
         for operation in listed:
             self.operations.extend(operation.unfolded() if hasattr(operation, "unfolded")

@@ -286,10 +286,10 @@ class ConcatDataset(Dataset):
     _asks_others = True
 
     def __init__(self, datasets: list[Dataset]):
-        for part in datasets:
+        for place, part in enumerate(datasets[1:]):
             if not isinstance(part, Dataset):
-                raise TypeError(f"For 'concat', each of 'datasets' must be a Dataset, but got "
-                                f"{type(part).__name__}.")
+                raise TypeError(f"{of_type(f'dataset[{place}]', part, Dataset)} For 'concat', each "
+                                "of 'datasets' must be a Dataset.")
         super().__init__(datasets)
         self.sampler: Any = None
         self._joined: Table | None = None
@@ -348,13 +348,13 @@ class ConcatDataset(Dataset):
                 rows have numbers.
 
         Raises:
-            TypeError: if it is no sampler.
-            ValueError: if a DistributedSampler shuffles, or reads a number of rows at most.
+            TypeError: if it is no sampler, or one of the datasets has batches.
+            ValueError: if a DistributedSampler shuffles, or it or a dataset reads a number of rows
+                at most.
         """
         if not isinstance(sampler, BuiltinSampler):
-            raise TypeError(f"The parameter sampler of concat must be a sampler. For "
-                            f"'use_sampler', 'sampler' must be one, but got "
-                            f"{type(sampler).__name__}.")
+            raise TypeError(f"The parameter {sampler} of concat must be DistributedSampler or "
+                            "RandomSampler!")
         if isinstance(sampler, DistributedSampler):
             if sampler.is_shuffled():
                 raise ValueError("The parameter shuffle of DistributedSampler must be False! For "
@@ -362,6 +362,14 @@ class ConcatDataset(Dataset):
             if sampler.num_samples is not None:
                 raise ValueError("The parameter num_samples of DistributedSampler is not support "
                                  "to be set! For 'use_sampler', all rows of a shard are read.")
+            for part in self.children:
+                if getattr(getattr(part, "sampler", None), "num_samples", None) is not None:
+                    raise ValueError(f"The parameter NumSamples of {part} is not support to be "
+                                     "set!")
+        for part in self.children:
+            if hasattr(part, "batch_size"):
+                raise TypeError(f"The parameter {part} of concat must not be BatchDataset or "
+                                "PaddedBatchDataset!")
         self.sampler, self._counted = sampler, None
 
     def _sampled(self, run: Run, skip: int) -> Iterator[Row]:

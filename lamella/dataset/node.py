@@ -51,8 +51,11 @@ class Dataset(Described, Resumed):
         self._counted: int | None = None
         self._init_step: int | None = None
         if cache is not None:
-            raise ValueError(f"For '{type(self).__name__}', 'cache' is not supported: there is no "
-                             f"cache server. Data in memory is read by NumpySlicesDataset.")
+            kind = "<class 'mindspore.dataset.engine.cache_client.DatasetCache'>"
+            raise TypeError(f"Argument cache with value {cache} is not of type [{kind}], but got "
+                            f"{type(cache)}. For '{type(self).__name__}', 'cache' is not "
+                            "supported: there is no cache server. Data in memory is read by "
+                            "NumpySlicesDataset.")
 
     @property
     def parent(self) -> list[weakref.ref[Dataset]]:
@@ -236,13 +239,16 @@ class Dataset(Described, Resumed):
         if isinstance(datasets, (list, tuple)):
             return ZipDataset((self, *datasets))
         if not isinstance(datasets, Dataset):
-            raise TypeError(f"For 'zip', 'datasets' must be a Dataset or a tuple of them, but got "
-                            f"{type(datasets).__name__}.")
+            raise TypeError(f"{of_type('datasets', datasets, tuple, Dataset)} For 'zip', a Dataset "
+                            "or a tuple of them is expected.")
         return ZipDataset((self, datasets))
 
     def concat(self, datasets: Any) -> Dataset:
         """These rows, then those of other datasets with the same columns."""
         from .moving import ConcatDataset
+        if not isinstance(datasets, (list, tuple, Dataset)):
+            raise TypeError(f"{of_type('datasets', datasets, list, Dataset)} For 'concat', a "
+                            "Dataset or a list of them is expected.")
         others = datasets if isinstance(datasets, (list, tuple)) else [datasets]
         return ConcatDataset([self, *others])
 
@@ -289,8 +295,8 @@ class Dataset(Described, Resumed):
         for row in self.create_tuple_iterator(num_epochs=1, output_numpy=True):
             part = func(*row)
             if not isinstance(part, Dataset):
-                raise TypeError(f"For 'flat_map', 'func' must return a Dataset, but it returned "
-                                f"{type(part).__name__}.")
+                raise TypeError("flat_map must return a Dataset object. For 'flat_map', 'func' "
+                                f"returned {type(part).__name__}.")
             parts.append(part)
         if not parts:
             raise ValueError("For 'flat_map', the dataset has no rows.")
@@ -310,6 +316,7 @@ class Dataset(Described, Resumed):
         from .waiting import TransferDataset
         return TransferDataset(self, send_epoch_end, create_data_info_queue, queue_name)
 
+    @checked_call("Dataset.save")
     def save(self, file_name: str, num_files: int = 1, file_type: str = "mindrecord") -> None:
         """Write the rows of one epoch to one mindrecord file, or to several with numbers."""
         from .saving import save  # with mindrecord, which few programs need

@@ -26,7 +26,7 @@ class SyncWaitDataset(Dataset):
         config.refuse_independent("Dataset sync wait")
         string("sync_wait", "condition_name", condition_name)
         if isinstance(num_batch, bool) or not isinstance(num_batch, int) or num_batch < 1:
-            raise ValueError(f"For 'sync_wait', 'num_batch' must be a positive int, but got "
+            raise ValueError("num_batch need to be greater than 0. For 'sync_wait', it is "
                              f"{num_batch!r}.")
         if callback is not None and not callable(callback):
             raise TypeError(f"For 'sync_wait', 'callback' must be a function, but got "

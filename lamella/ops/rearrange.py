@@ -302,12 +302,18 @@ def tile(input: Tensor, dims: Any) -> Tensor:
 def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Each element `rep` times in a row along `axis`.
 
+    Raises:
+        ValueError: if `x` has more than 7 dimensions, or `axis` is out of range.
+
     Examples:
         >>> import lamella as ms
         >>> print(ms.ops.repeat_elements(ms.Tensor([[1, 2]]), 2, 1))
         [[1 1 2 2]]
     """
     raw = raw_of(x, "repeat_elements", "x")
+    if raw.dim() > 7:
+        raise ValueError("For repeat_elements, the rank of x should be less than or equal to 7, "
+                         f"but got {raw.dim()}.")
     return wrap(raw.repeat_interleave(as_int(rep, "repeat_elements", "rep"),
                                       axis_in(axis, raw.dim(), "repeat_elements")))
 

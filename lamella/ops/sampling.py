@@ -84,10 +84,10 @@ def random_poisson(shape: Any, rate: Tensor, seed: int | None = None,
     if rate._raw.dtype is torch.bool or dtype == mstype.bool_:
         raise TypeError("For 'random_poisson', 'rate' and 'dtype' must be numbers, but got "
                         f"{rate.dtype} and {dtype}.")
-    if isinstance(shape, Tensor):
-        shape = _given_shape(shape)
+    if not isinstance(shape, Tensor):
+        raise TypeError(f"For 'random_poisson', 'shape' must be a Tensor, but got {shape!r}.")
     (raw,) = parameters(rate, where="random_poisson")
-    where = (*tuple_shape(shape, "random_poisson"), *raw.shape)
+    where = (*_given_shape(shape), *raw.shape)
     return wrap(torch.poisson(raw.expand(where).contiguous(), seeded(seed)).to(
         to_raw(dtype, "random_poisson")))
 

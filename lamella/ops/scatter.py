@@ -272,6 +272,12 @@ def _segmented(x: Any, segment_ids: Any, num_segments: Any, where: str,
     if raw.shape[:ids.dim()] != ids.shape:
         raise ValueError(f"For '{where}', the shape of 'segment_ids' {tuple(ids.shape)} must be "
                          f"that of the first dimensions of 'x' {tuple(raw.shape)}.")
+    if raw.dtype is torch.uint64 and reduce in ("amax", "amin"):
+        # in the order of int64: its least number stands for 0
+        least = torch.iinfo(torch.int64).min
+        found = _segmented(wrap(raw.view(torch.int64) ^ least), segment_ids, num_segments, where,
+                           start, reduce)
+        return wrap((found._raw ^ least).view(torch.uint64))
     rows = raw.reshape(math.prod(ids.shape), *raw.shape[ids.dim():])
     given = ids = ids.reshape(-1)
     # negative ids are left out: they go to a row of their own, behind the others

@@ -80,7 +80,7 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
             return _number(data, torch.float64).to(raw_type or torch.float32)
         if isinstance(data, int) and not -2**63 <= data < 2**63:
             if not 0 <= data < 2**64:
-                raise TypeError(f"For 'Tensor', the number {data} is too large for any integer "
+                raise RuntimeError(f"For 'Tensor', the number {data} is too large for any integer "
                                 "type.")
             raw = torch.from_numpy(np.array([data], np.uint64)).reshape(())
             return raw.to(raw_type or torch.uint64)

@@ -1,5 +1,6 @@
 """Names that programs import from paths of MindSpore that aren't public."""
 
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from lamella.core import checks
 from lamella.core.settings import FAMILIES
 from lamella.nn.convolution import _deconv_output_length
 from lamella.ops import arg_dtype_cast, operator_seeds
+from lamella.ops.primitives import instances
 
 from ..zygote import run as python
 
@@ -261,3 +263,12 @@ Model(net, nn.MSELoss(), nn.SGD(net.trainable_params())).train(2, rows, callback
 assert steps == [1, 2], steps
 """)
     assert done.returncode == 0, done.stderr
+
+
+def test_primitives_that_files_of_functions_keep():
+    made: Any = instances
+    index, most = made.arg_max_with_value_(ms.Tensor([0.0, 0.4, 0.7, 0.1]))
+    assert (int(index), float(most)) == (2, np.float32(0.7))
+    assert made.gather_nd_.name == "GatherNd"
+    for missing in ("gather_nd", "no_such_", "_cast_", "one_hot_op_"):
+        assert not hasattr(made, missing)

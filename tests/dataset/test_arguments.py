@@ -186,12 +186,13 @@ def test_words_of_parts_and_of_inputs(call, error, words):
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: audio.InverseMelScale(20, 8, f_min=8000.0), ValueError, "less than 'f_max', 8000"),
+    (lambda: audio.InverseMelScale(20, 8, f_min=8000.0), ValueError,
+     "greater than f_min when f_max"),
     (lambda: audio.Spectrogram(1), ValueError, "'hop_length' must be an int of 1 or more"),
     (lambda: audio.MFCC(16000, 129), ValueError, "at most 'n_mels', 128, but got 129"),
     (lambda: audio.MFCC(dct_type=3), ValueError, "dct_type"),
     (lambda: audio.LFCC(dct_type=3), ValueError, "dct_type"),
-    (lambda: audio.LFilter([1.0], [1.0, 2.0]), ValueError, "as many 'a_coeffs' as 'b_coeffs'"),
+    (lambda: audio.LFilter([1.0], [1.0, 2.0]), ValueError, "size of a_coeffs should be the same"),
     (lambda: audio.PhaseVocoder(1.0, np.ones((3, 2))), ValueError, r"the shape \(freq, 1\)"),
     (lambda: audio.PitchShift(0, 1), ValueError, "'sample_rate' must be an int of 1 or more"),
     (lambda: audio.PitchShift(8000, 1, 0), ValueError, r"Input bins_per_octave.*0\) and \(0, "),
@@ -205,11 +206,11 @@ def test_words_of_parts_and_of_inputs(call, error, words):
     (lambda: vision.RandomSelectSubpolicy([]), ValueError, "policy can not be empty"),
     (lambda: vision.RandomSelectSubpolicy([[]]), ValueError, r"policy\[0\] can not be empty"),
     (lambda: vision.RandomSelectSubpolicy([1]), TypeError, "must be a list of"),
-    (lambda: vision.RandomSelectSubpolicy([[(len,)]]), TypeError, r"list of \(operation, chance\)"),
+    (lambda: vision.RandomSelectSubpolicy([[(len,)]]), ValueError, "needs to be a 2-tuple"),
     (lambda: vision.RandomSelectSubpolicy([[(len, 1.5)]]), ValueError, "'chance' must be in"),
-    (lambda: vision.RandomErasing(value="x"), ValueError, "'value' must be a number, three, or 'r"),
-    (lambda: vision.BoundingBoxAugment(len), TypeError, "'transform' must be an operation"),
-    (lambda: vision.UniformAugment([len], 2), ValueError, "number of operations, 1, but got 2"),
+    (lambda: vision.RandomErasing(value="x"), ValueError, "either a single value, or a str"),
+    (lambda: vision.BoundingBoxAugment(len), TypeError, "transform with value <built-in"),
+    (lambda: vision.UniformAugment([len], 2), ValueError, "num_ops is greater than transforms"),
     (lambda: vision.UniformAugment([1], 1), TypeError, "must be an operation|callable"),
     (lambda: vision.LinearTransformation(np.ones((2, 3)), np.ones(3)), ValueError, "square"),
     (lambda: vision.LinearTransformation(np.eye(3), np.ones(2)), ValueError, "vector length 2"),
@@ -257,3 +258,42 @@ def test_a_program_s_subclass_is_checked_too(kind, given, error, words):
     assert isinstance(Mine(3), kind)
     with pytest.raises(error, match=words):
         Mine(given)
+
+
+SMALL = ds.NumpySlicesDataset({"a": [1, 2, 3]}, shuffle=False)
+PADDED = ds.PaddedDataset([{"a": np.array(1)}])
+SHARD = ds.DistributedSampler(2, 0, shuffle=False)
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: SMALL.map(None), RuntimeError, "No 'operations' are specified"),
+    (lambda: SMALL.map(len, callbacks=[1]), TypeError, r"Argument callbacks\[0\] with value 1 is"),
+    (lambda: SMALL.map(len, cache=1), TypeError, "Argument cache with value 1 is not of type"),
+    (lambda: SMALL.map(len, max_rowsize=[1]), TypeError, "of length 2"),
+    (lambda: SMALL.batch(2, per_batch_map=1), ValueError, "callable Python function, but got: 1"),
+    (lambda: SMALL.bucket_batch_by_length(["a"], [2], [1, 1], 1), TypeError, "is not callable"),
+    (lambda: SMALL.concat(1), TypeError, "Argument datasets with value 1 is not of type"),
+    (lambda: SMALL.concat([1]), TypeError, r"Argument dataset\[0\] with value 1 is not of type"),
+    (lambda: SMALL.zip(1), TypeError, "Argument datasets with value 1 is not of type"),
+    (lambda: SMALL.save(1), TypeError, "Argument file_name with value 1 is not of type"),
+    (lambda: SMALL.sync_wait("a", 0), ValueError, "num_batch need to be greater than 0"),
+    (lambda: ds.PaddedDataset(None), ValueError, "padded_samples cannot be empty"),
+    (lambda: ds.NumpySlicesDataset(None), TypeError, "Argument data with value None is not of"),
+    (lambda: ds.NumpySlicesDataset((1, 2)), TypeError, r"Argument data\[0\] with value 1 is not"),
+    (lambda: ds.GeneratorDataset([1], "a", column_types=1), TypeError, "column_types with value 1"),
+    (lambda: ds.GeneratorDataset([1], "a", schema=1), ValueError, "path to schema file or a sch"),
+    (lambda: ds.CSVDataset(__file__, 1), TypeError, "Argument field delim with value 1 is not"),
+    (lambda: (SMALL.batch(2) + PADDED).use_sampler(SHARD), TypeError, "must not be BatchDataset"),
+    (lambda: (ds.NumpySlicesDataset({"a": [1]}, num_samples=1) + PADDED).use_sampler(SHARD),
+     ValueError, "The parameter NumSamples of"),
+    (lambda: vision.Resize(2)(np.ones((5, 5, 3), np.int32)), RuntimeError, "Resize: OpenCV"),
+    (lambda: vision.Erase(0, 0, 9, 1)(np.ones((5, 5, 3), np.uint8)), RuntimeError, "too large"),
+    (lambda: vision.RandomPerspective()(np.ones((5, 5, 3))), ValueError, "be a Pillow image"),
+    (lambda: vision.CutMixBatch(vision.ImageBatchFormat.NHWC)(np.ones((1, 2, 2, 3))), RuntimeError,
+     r"should have 2 columns \(image and label\), but got: 1"),
+    (lambda: vision.RandomColorAdjust(hue=0.7), ValueError, r"interval of \[-0.5, 0.5\]"),
+    (lambda: audio.create_dct(2, 2, 1), TypeError, "norm with value 1 is not of type"),
+])
+def test_words_of_wrong_pipelines(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

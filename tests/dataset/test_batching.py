@@ -92,7 +92,7 @@ def test_strings_and_shapes_that_vary():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: numbers().batch(2, per_batch_map=3), TypeError, "'per_batch_map' must be a function"),
+    (lambda: numbers().batch(2, per_batch_map=3), ValueError, "'per_batch_map' must be a function"),
     (lambda: rows(numbers().batch(2, per_batch_map=lambda n, i: 3)), RuntimeError,
      "must give a tuple of lists, but got int"),
     (lambda: rows(numbers().batch(lambda info: 0)), RuntimeError, "must return a positive int"),

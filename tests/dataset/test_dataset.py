@@ -175,7 +175,7 @@ def test_a_concatenation_in_the_order_of_a_sampler():
     random = numbers(30).concat(numbers(30))
     random.use_sampler(ds.RandomSampler())
     assert sorted(rows(random)) == sorted(rows(numbers(30)) * 2) != rows(random)
-    with pytest.raises(TypeError, match="must be a sampler"):
+    with pytest.raises(TypeError, match="must be DistributedSampler or RandomSampler"):
         both.use_sampler([1])
 
 

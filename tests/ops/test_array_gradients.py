@@ -153,6 +153,7 @@ def test_unique_of_floats_and_tall_fill() -> None:
     (lambda: ops.scatter_nd(Tensor([[3]]), Tensor([1.0]), (3,)), RuntimeError, "index 3"),
     (lambda: ops.unsorted_segment_sum(Tensor([1]), Tensor([0]), 0), ValueError, "more than 0"),
     (lambda: ops.concat(()), ValueError, "at least one"),
+    (lambda: ops.repeat_elements(ops.ones((1,) * 8), 2), ValueError, "equal to 7, but got 8"),
     (lambda: ops.gather(Tensor([1]), 0, 0), TypeError, "'input_indices' must be a Tensor"),
     (lambda: ops.linspace(0, 1, 0), ValueError, "'steps' must be positive"),
     (lambda: ops.Split(0, 2)(ops.zeros(3)), ValueError, "multiple of 'output_num' 2"),

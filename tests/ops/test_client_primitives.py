@@ -6,6 +6,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.autodiff.forward import recurrent_kernels
 from lamella.ops.primitives.gradients import SwigluGrad
 from lamella.ops.primitives.gradients_layers import FlashAttentionScoreGrad
 
@@ -63,6 +64,21 @@ def test_lstm_of_one_tensor_of_weights():
     close(out, [[[0.166044831, 0.214227289]], [[0.367198139, 0.446371198]]])
     close(h, [[[0.367198139, 0.446371198]]])
     close(c, [[[0.532022655, 0.6501863]]])
+
+
+def test_an_lstm_that_projects_what_it_hands_on():
+    import torch
+    own = torch.nn.LSTM(4, 3, 2, bias=False, bidirectional=True, proj_size=2)
+    x, h, c = (rng.normal(size=s).astype(np.float32) for s in ((5, 2, 4), (4, 2, 2), (4, 2, 3)))
+    with recurrent_kernels(True):  # oneDNN has no projections
+        want, (h_n, c_n) = own(torch.tensor(x), (torch.tensor(h), torch.tensor(c)))
+    weights = torch.cat([p.detach().reshape(-1) for p in own.parameters()]).numpy()
+    lstm = ops.LSTM(4, 3, 2, False, True, 0.0, 2)
+    out, h_found, c_found, *_ = lstm(Tensor(x), Tensor(h), Tensor(c), Tensor(weights))
+    for found, wanted in ((out, want), (h_found, h_n), (c_found, c_n)):
+        close(found, wanted.detach().numpy())
+    with pytest.raises(ValueError, match=r"in range of \[0, 3\), but got 3"):
+        ops.LSTM(4, 3, 1, False, False, 0.0, 3)
 
 
 @pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3)])
@@ -247,7 +263,7 @@ def test_rotary_positions():
     (lambda: ops.DynamicGRUV2(gate_order="hzr"), ValueError, "'gate_order' must be"),
     (lambda: ops.LSTM(0, 2, 1, True, False, 0.0), ValueError, "'input_size' must be int"),
     (lambda: ops.LSTM(2, 2, 1, True, False, 0), TypeError, "'dropout' must be a float"),
-    (lambda: ops.LSTM(2, 2, 1, True, False, 0.0, 1), ValueError, "'proj_size' must be 0"),
+    (lambda: ops.LSTM(2, 2, 1, True, False, 0.0, 2), ValueError, "'proj_size' must be in range"),
     (lambda: ops.hann_window(-1), ValueError, "non-negative integer, but got -1"),
     (lambda: ops.hann_window(5.0), TypeError, "non-negative integer"),
     (lambda: ops.hann_window(5, dtype=ms.int32), TypeError, "floating point"),

@@ -198,11 +198,12 @@ def test_errors(call: Any, error: type, message: str) -> None:
     (lambda: ops.shuffle(X, seed=0.5), TypeError),
     (lambda: ops.shuffle(X, seed=-1), ValueError),
     (lambda: ops.random_poisson(Tensor([2]), [0.5]), TypeError),
+    (lambda: ops.random_poisson((2,), Tensor([0.5])), TypeError),
     (lambda: ops.random_poisson(Tensor([2]), Tensor([True])), TypeError),
     (lambda: ops.random_poisson(Tensor([2.0]), Tensor([0.5])), TypeError),
     (lambda: ops.random_poisson(Tensor([[2]]), Tensor([0.5])), ValueError),
     (lambda: ops.random_poisson(Tensor([2]), Tensor([0.5]), dtype=ms.bool_), TypeError),
-], ids=range(7))
+], ids=range(8))
 def test_wrong_seeds_shapes_and_types(draw, kind):
     with pytest.raises(kind):
         draw()

@@ -53,3 +53,26 @@ def test_formats_of_examples():
     assert found.asnumpy().tolist() == [[0, 3], [1, 0]]
     with pytest.raises(ValueError, match=r"in \[-4, 4\)"):
         ops.vmap(ops.DataFormatDimMap())(T([[0, 1], [2, 4]]))
+
+
+def test_numbers_of_two_levels_of_examples():
+    # rho belongs to the inner level, the rate to both, epsilon to none
+    w, g = np.ones((2, 3, 2), np.float32), np.stack([G, G + 1])
+    rate, rho = np.float32([[0.1, 0.2, 0.3], [1, 2, 3]]), np.float32([0.9, 0.5, 0.1])
+
+    def step(w, lr, rho, g):
+        return ops.ApplyAdadelta()(w * 1, w * 0.1, w * 0.2, lr, rho, 1e-6, g)[0]
+
+    found = ops.vmap(ops.vmap(step), (0, 0, None, 0))(T(w), T(rate), T(rho), T(g))
+    want = [[step(T(w[i, j]), rate[i, j], rho[j], T(g[i, j])).asnumpy() for j in range(3)]
+            for i in range(2)]
+    np.testing.assert_allclose(found.asnumpy(), want, rtol=1e-6)
+
+
+def test_rows_of_examples():
+    w, a = (Parameter(T(np.full((2, 2, 1), x, np.float32)), name=n)
+            for x, n in ((1, "w"), (0, "a")))
+    out = ops.vmap(ops.SparseApplyAdagrad(0.1), (0, 0, 0, 0))(
+        w, a, T(np.float32([[[2.0]], [[3.0]]])), T([[1], [0]]))
+    np.testing.assert_allclose(out[0].asnumpy()[..., 0], [[1, 0.9], [0.9, 1]], rtol=1e-6)
+    np.testing.assert_allclose(a.asnumpy()[..., 0], [[0, 4], [9, 0]])

@@ -77,3 +77,10 @@ def test_an_index_out_of_range_in_an_assignment_is_explained(kind):
     x = Tensor(np.zeros((3, 2), kind))
     with pytest.raises(ValueError, match="For 'Tensor.__setitem__', index 4 is out of bounds"):
         x[Tensor([0, 4])] = Tensor(np.ones((2, 2), kind))
+
+
+def test_extremes_of_segments_of_64_bits():
+    x, most = Tensor(np.array([[2**64 - 1, 2], [1, 3]], np.uint64)), 2**64 - 1
+    ids = Tensor([0, 0], ms.int32)
+    assert ops.unsorted_segment_max(x, ids, 2).asnumpy().tolist() == [[most, 3], [0, 0]]
+    assert ops.unsorted_segment_min(x, ids, 2).asnumpy().tolist() == [[1, 2], [most, most]]

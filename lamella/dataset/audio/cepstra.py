@@ -17,6 +17,8 @@ def create_dct(n_mfcc: int, n_mels: int, norm: NormMode = NormMode.NONE) -> np.n
     """The matrix of a cosine transform (DCT-II), of shape (n_mels, n_mfcc)."""
     integer("create_dct", "n_mfcc", n_mfcc, 1)
     integer("create_dct", "n_mels", n_mels, 1)
+    if not isinstance(norm, NormMode):
+        raise TypeError(f"norm with value {norm} is not of type {NormMode}, but got {type(norm)}.")
     matrix = np.cos(math.pi / n_mels * (np.arange(n_mels) + 0.5)[:, None] * np.arange(n_mfcc))
     if norm is NormMode.ORTHO:
         matrix[:, 0] *= 1 / math.sqrt(2)
@@ -46,7 +48,7 @@ class MFCC(AudioOperation):
                  norm: NormMode = NormMode.ORTHO, log_mels: bool = False,
                  melkwargs: dict[str, Any] | None = None):
         if dct_type != 2:
-            raise ValueError(f"For 'MFCC', 'dct_type' must be 2, but got {dct_type!r}.")
+            raise ValueError(f"Input dct_type must be 2, but got : {dct_type}.")
         settings = _settings(melkwargs, {})
         self._mel = MelSpectrogram(sample_rate, **settings)
         mels = settings.get("n_mels", 128)
@@ -83,7 +85,7 @@ class LFCC(AudioOperation):
                  norm: NormMode = NormMode.ORTHO, log_lf: bool = False,
                  speckwargs: dict[str, Any] | None = None):
         if dct_type != 2:
-            raise ValueError(f"For 'LFCC', 'dct_type' must be 2, but got {dct_type!r}.")
+            raise ValueError(f"Input dct_type must be 2, but got : {dct_type}.")
         self._spectrum = Spectrogram(**_settings(speckwargs, {}))
         top = float(sample_rate // 2) if f_max is None else f_max
         self._banks = linear_fbanks(self._spectrum.n_fft // 2 + 1, f_min, top, n_filter,

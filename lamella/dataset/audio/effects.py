@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import integer, number
+from ..inputs import check_input
 from ..transforms.operation import Streams, Values
 from .enums import BorderType, FadeShape, GainType
 from .filters import filtered
@@ -116,6 +117,8 @@ class Fade(AudioOperation):
         fade_in_len, fade_out_len: over how many samples.
         fade_shape: the shape of the fades.
     """
+
+    _keeps = True
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
                  fade_shape: FadeShape = FadeShape.LINEAR):
@@ -260,9 +263,7 @@ class _Masking(AudioOperation):
         """The masked spectra."""
         generator, out = streams.of(self), []
         for value in values:
-            if value.ndim < 2:
-                raise RuntimeError(f"{type(self).__name__}: the input must have 2 dimensions or "
-                                   f"more, but has {value.ndim}.")
+            check_input(self, value)
             size = value.shape[self._axis]
             if self._param > size:
                 raise RuntimeError(f"{type(self).__name__}: invalid parameter, "
@@ -275,7 +276,7 @@ class _Masking(AudioOperation):
                                    f"dimension; 'mask_start' should be less than the length of the "
                                    f"masked dimension, but got: {self.mask_start}, {self._param} "
                                    f"and {size}.")
-            changed = value.copy()
+            changed = value.astype(value.dtype if value.dtype.kind == "f" else np.float32)
             flat = changed.reshape(-1, *value.shape[-2:])
             for spectrum in (flat if self.iid_masks else [flat]):
                 start, length = self.mask_start, self._param
@@ -353,8 +354,10 @@ class MaskAlongAxis(AudioOperation):
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         out, part = signal.copy(), slice(self.mask_start, self.mask_start + self.mask_width)
         if self.mask_start + self.mask_width > signal.shape[self.axis - 3]:
-            raise RuntimeError(f"MaskAlongAxis: the mask {part} is not inside of the input of "
-                               f"shape {list(signal.shape)}.")
+            raise RuntimeError("MaskAlongAxis: invalid parameter, the sum of 'mask_start' and "
+                               "'mask_width' should be no more than the length of the masked "
+                               f"dimension, but got: 'mask_start' {self.mask_start}, 'mask_width' "
+                               f"{self.mask_width} and length {signal.shape[self.axis - 3]}")
         if self.axis == 1:
             out[..., part, :] = self.mask_value
         else:
@@ -384,4 +387,6 @@ class MaskAlongAxisIID(AudioOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The masked spectra."""
+        for value in values:
+            check_input(self, value)
         return self._inside.run(values, streams)

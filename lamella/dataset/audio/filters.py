@@ -39,8 +39,9 @@ class LFilter(AudioOperation):
 
     def __init__(self, a_coeffs: Any, b_coeffs: Any, clamp: bool = True):
         if len(a_coeffs) != len(b_coeffs):
-            raise ValueError(f"For '{type(self).__name__}', there must be as many 'a_coeffs' as "
-                             f"'b_coeffs', but got {len(a_coeffs)} and {len(b_coeffs)}.")
+            raise ValueError("The size of a_coeffs should be the same as that of b_coeffs. For "
+                             f"'{type(self).__name__}', they are {len(a_coeffs)} and "
+                             f"{len(b_coeffs)}.")
         self.clamp = clamp
         self.a_coeffs, self.b_coeffs = a_coeffs, b_coeffs
 

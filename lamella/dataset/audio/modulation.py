@@ -88,6 +88,7 @@ class Flanger(AudioOperation):
     """
 
     _rank = 2
+    _keeps = True
 
     def __init__(self, sample_rate: int, delay: float = 0.0, depth: float = 2.0,
                  regen: float = 0.0, width: float = 71.0, speed: float = 0.5, phase: float = 25.0,
@@ -105,6 +106,10 @@ class Flanger(AudioOperation):
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         channels, length = signal.shape[-2:]
+        if channels > 4:
+            raise RuntimeError("Flanger: the channel of input tensor does not match the "
+                               "requirement of operator. Expecting tensor with channel less than "
+                               f"or equal to 4. But got channel: {channels}")
         feedback, copy = self.regen / 100, self.width / 100
         gain = 1 / (1 + copy)
         copy = copy / (1 + copy) * (1 - abs(feedback))

@@ -22,6 +22,12 @@ class AudioOperation(TensorOperation):
         if not isinstance(value, np.ndarray):
             raise TypeError(f"Input should be NumPy audio, got {type(value)}. For "
                             f"'{type(self).__name__}', an array is expected.")
+        if value.dtype.kind == "c":
+            raise TypeError(f"Invalid user input. Got {type(value)}: {value}, cannot be converted "
+                            "into tensor.")
+        if not value.size:
+            raise RuntimeError(f"Input Tensor has no data. For '{type(self).__name__}', the sound "
+                               f"has the shape {list(value.shape)}.")
         return value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -37,9 +43,11 @@ class AudioOperation(TensorOperation):
                                f"has {value.ndim}.")
         double = value.dtype == np.float64 and not self._single
         wide = np.dtype(np.float64 if double else np.float32)
-        return np.asarray(self._changed(value.astype(wide))).astype(wide)
+        out = np.asarray(self._changed(value.astype(wide)))
+        return out.astype(value.dtype if self._keeps else wide)
 
     _rank = 1
+    _keeps = False  # whether the result has the type of the input, integers too
     _single = False  # whether the result is float32 whatever the input is
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:

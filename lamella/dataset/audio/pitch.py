@@ -266,8 +266,8 @@ class InverseMelScale(AudioOperation):
         self.n_mels = n_mels
         top = sample_rate // 2 if f_max is None else f_max
         if f_min >= top:  # where `f_max` isn't given
-            raise ValueError(f"For 'InverseMelScale', 'f_min' must be less than 'f_max', {top}, "
-                             f"but got {f_min}.")
+            raise ValueError("MelScale: sample_rate // 2 should be greater than f_min when f_max "
+                             f"is set to None. For 'InverseMelScale', they are {top} and {f_min}.")
         self.max_iter = max_iter
         self.tolerance_loss = tolerance_loss
         self.tolerance_change = tolerance_change
@@ -285,8 +285,8 @@ class InverseMelScale(AudioOperation):
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         shape = signal.shape
         if shape[-2] != self.n_mels:
-            raise RuntimeError(f"InverseMelScale: the input must have {self.n_mels} filters, but "
-                               f"has {shape[-2]}.")
+            raise RuntimeError("InverseMelScale: n_mels must be equal to the penultimate dimension "
+                               f"of input. They are {self.n_mels} and {shape[-2]}.")
         wanted = torch.from_numpy(signal.reshape(-1, *shape[-2:])).transpose(-1, -2)
         filters = torch.from_numpy(self._filters.astype(signal.dtype))
         draws = [self._stream.float64(0, 1) for _ in range(wanted[..., 0].numel() * self.n_stft)]

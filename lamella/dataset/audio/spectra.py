@@ -161,15 +161,16 @@ class MelScale(AudioOperation):
                  norm: NormType = NormType.NONE, mel_type: MelType = MelType.HTK):
         top = float(sample_rate // 2) if f_max is None else f_max
         if f_min >= top:
-            raise ValueError(f"For '{type(self).__name__}', 'f_max' must be larger than 'f_min', "
-                             f"{f_min}, but got {f_max}.")
+            raise ValueError("MelScale: sample_rate // 2 should be greater than f_min when f_max "
+                             f"is set to None. For '{type(self).__name__}', they are {top} and "
+                             f"{f_min}.")
         self.n_mels, self.n_stft = n_mels, n_stft
         self._banks = mel_filters(n_stft, f_min, top, n_mels, sample_rate, norm, mel_type)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         if signal.shape[-2] != self.n_stft:
-            raise RuntimeError(f"{type(self).__name__}: the spectrum must have {self.n_stft} "
-                               f"frequencies, but has {signal.shape[-2]}.")
+            raise RuntimeError("MelScale: invalid parameter, 'n_stft' should be equal to 'freq', "
+                               f"but got: n_stft {self.n_stft} while freq {signal.shape[-2]}.")
         return np.swapaxes(np.swapaxes(signal, -1, -2) @ self._banks, -1, -2)
 
 
@@ -187,7 +188,12 @@ class MelSpectrogram(AudioOperation):
         self._scale = MelScale(n_mels, sample_rate, f_min, f_max, n_fft // 2 + 1, norm, mel_scale)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
-        return self._scale._changed(self._spectrum._changed(signal))
+        of = self._spectrum
+        if of.center and of.n_fft // 2 >= signal.shape[-1] + 2 * of.pad and (
+                of.pad_mode is BorderType.REFLECT):
+            raise RuntimeError("MelSpectrogram: Padding size should be less than the corresponding "
+                               "input dimension.")
+        return self._scale._changed(of._changed(signal))
 
 
 class AmplitudeToDB(AudioOperation):
@@ -329,6 +335,10 @@ class InverseSpectrogram(AudioOperation):
             raise RuntimeError(f"InverseSpectrogram: the input must have the shape <..., freq, "
                                f"time, 2>, but has {list(signal.shape)}.")
         of, raw = self._of, torch.view_as_complex(torch.from_numpy(np.ascontiguousarray(signal)))
+        if of.onesided and raw.shape[-2] != of.n_fft // 2 + 1:
+            raise RuntimeError("GriffinLim: the frequency of the input should equal to n_fft / 2 + "
+                               f"1. For 'InverseSpectrogram', they are {raw.shape[-2]} and "
+                               f"{of.n_fft // 2 + 1}.")
         window = window_of(of.window, of.win_length).to(raw.real.dtype)
         if of.normalized:
             raw = raw * window.pow(2).sum().sqrt()

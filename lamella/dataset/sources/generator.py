@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.dtype import dtype_to_nptype
 from .. import config
-from ..checks import boolean, shards
+from ..checks import boolean, of_type, shards
 from ..errors import DataError, in_pipeline, in_user_code
 from ..node import names
 from ..order import Row, Table, flat
@@ -84,6 +84,9 @@ class GeneratorDataset(MappableDataset):
         self.source: Any = source
         self.workers = config.checked_workers(name, num_parallel_workers)
         self.num_samples = num_samples
+        if schema is not None and not isinstance(schema, (str, Schema)):
+            raise ValueError("schema should be a path to schema file or a schema object. For "
+                             f"'{name}', it is {schema!r}.")
         self.schema = Schema(schema) if isinstance(schema, str) else schema
         if column_names is not None:
             self._columns = names(name, column_names, "column_names")
@@ -92,8 +95,10 @@ class GeneratorDataset(MappableDataset):
         else:
             raise ValueError(f"Neither columns_names nor schema are provided. For '{name}', "
                              f"'column_names' or 'schema' must be given.")
-        self.types = None if column_types is None else (
-            list(column_types) if isinstance(column_types, (list, tuple)) else [column_types])
+        if column_types is not None and not isinstance(column_types, list):
+            raise TypeError(f"{of_type('column_types', column_types, list)} For '{name}', "
+                            "'column_types' must be a list of data types.")
+        self.types = column_types
         if self.types is not None and len(self.types) != len(self._columns):
             raise ValueError(f"For '{name}', 'column_types' must have as many as there are columns,"
                              f" {len(self._columns)}, but got {len(self.types)}.")

@@ -74,7 +74,7 @@ class NumpySlicesDataset(ArraysDataset):
     def __init__(self, data: Any, column_names: Any = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None):
-        if isinstance(data, (str, bytes, int, float)):
+        if isinstance(data, (str, bytes, int, float, type(None))):
             raise TypeError(f"{of_type('data', data, list, tuple, dict, np.ndarray)} For "
                             "'NumpySlicesDataset', give arrays or lists.")
         if isinstance(data, dict):
@@ -85,6 +85,11 @@ class NumpySlicesDataset(ArraysDataset):
         if not arrays:
             raise ValueError("Argument data cannot be empty. For 'NumpySlicesDataset', 'data' must "
                              "hold rows.")
+        if isinstance(data, tuple):
+            for place, part in enumerate(arrays):
+                if isinstance(part, (str, bytes, int, float, type(None))):
+                    raise TypeError(f"{of_type(f'data[{place}]', part, list, np.ndarray)} For "
+                                    "'NumpySlicesDataset', give arrays or lists.")
         columns = [a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in arrays]
         lengths = {len(c) if c.ndim else -1 for c in columns}
         if len(lengths) > 1 and -1 not in lengths:
@@ -127,11 +132,15 @@ class PaddedDataset(MappableDataset):
     """
 
     def __init__(self, padded_samples: list[dict[str, Any]]):
+        if padded_samples is None:
+            raise ValueError("padded_samples cannot be empty. For 'PaddedDataset', it is a list of "
+                             "dicts.")
         if not isinstance(padded_samples, list):
             raise TypeError(f"For 'PaddedDataset', 'padded_samples' must be a list of dicts, but "
                             f"got {type(padded_samples).__name__}.")
         if not padded_samples:
-            raise ValueError("For 'PaddedDataset', 'padded_samples' must not be empty.")
+            raise ValueError("padded_samples cannot be empty. For 'PaddedDataset', it is a list of "
+                             "dicts.")
         if not all(isinstance(sample, dict) for sample in padded_samples):
             raise TypeError("For 'PaddedDataset', each of 'padded_samples' must be a dict.")
         super().__init__()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import of_type
 from ..errors import in_pipeline
 from ..samplers import Shuffle
 from .files import LinesDataset
@@ -66,7 +67,10 @@ class CSVDataset(LinesDataset):
                  shard_id: int | None = None, cache: Any = None):
         super().__init__(dataset_files, num_samples, num_parallel_workers, shuffle, num_shards,
                          shard_id, cache)
-        if not isinstance(field_delim, str) or len(field_delim) != 1 or field_delim in '"\n\r':
+        if not isinstance(field_delim, str):
+            raise TypeError(f"{of_type('field delim', field_delim, str)} For 'CSVDataset', "
+                            "'field_delim' must be one character.")
+        if len(field_delim) != 1 or field_delim in '"\n\r':
             raise ValueError(f"For 'CSVDataset', 'field_delim' must be one character, but got "
                              f"{field_delim!r}.")
         if column_defaults is not None and (not isinstance(column_defaults, list) or not all(

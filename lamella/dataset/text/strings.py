@@ -16,7 +16,7 @@ from ..errors import needs
 from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm
 from .operation import Each, TextTensorOperation
-from .vocab import Vectors, Vocab
+from .vocab import Vectors, Vocab, of_vocab
 
 
 def normalized(text: str, form: NormalizeForm) -> str:
@@ -134,7 +134,7 @@ class Lookup(TextTensorOperation):
     """
 
     def __init__(self, vocab: Vocab, unknown_token: str | None = None, data_type: Any = None):
-        of_type(vocab, Vocab, "vocab", "Lookup")
+        of_vocab(vocab, "Lookup")
         data_type = types.int32 if data_type is None else data_type
         if not isinstance(data_type, Type):
             raise TypeError(f"{no_data_type('data_type', data_type)} For 'Lookup', 'data_type' "
@@ -252,8 +252,8 @@ class Ngram(TextTensorOperation):
             raise TypeError(f"For 'Ngram', 'n' must be an int or a list of ints, but got {n!r}.")
         for place, size in enumerate(sizes):
             if size <= 0:
-                raise ValueError(f"gram_{place} must be greater than 0. For 'Ngram', 'n' must be "
-                                 f"positive, but got {n!r}.")
+                raise ValueError(f"Input gram_{place} must be greater than 0. For 'Ngram', 'n' "
+                                 f"must be positive, but got {n!r}.")
         for name, pad in (("left_pad", left_pad), ("right_pad", right_pad)):
             if not isinstance(pad, tuple) or len(pad) != 2 or not isinstance(
                     pad[0], str) or not isinstance(pad[1], int):

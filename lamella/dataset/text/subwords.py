@@ -16,7 +16,7 @@ from ..transforms.operation import Streams, Values
 from .enums import NormalizeForm, SPieceTokenizerOutType
 from .operation import TextTensorOperation
 from .tokenizers import BasicTokenizer, Found
-from .vocab import Vocab
+from .vocab import Vocab, of_vocab
 
 
 class WordpieceTokenizer(TextTensorOperation):
@@ -33,10 +33,11 @@ class WordpieceTokenizer(TextTensorOperation):
     def __init__(self, vocab: Vocab, suffix_indicator: str = "##", max_bytes_per_token: int = 100,
                  unknown_token: str = "[UNK]", with_offsets: bool = False):
         name = type(self).__name__
-        of_type(vocab, Vocab, "vocab", name)
+        of_vocab(vocab, name)
         if isinstance(max_bytes_per_token, bool) or not isinstance(
                 max_bytes_per_token, int) or max_bytes_per_token < 0:
-            raise ValueError(f"For '{name}', 'max_bytes_per_token' must be an int of 0 or more, "
+            raise ValueError("Input is not within the required interval of [0, 4294967295]. For "
+                             f"'{name}', 'max_bytes_per_token' must be an int of 0 or more, "
                              f"but got {max_bytes_per_token!r}.")
         self.vocab, self.suffix_indicator = vocab, suffix_indicator
         self.max_bytes_per_token, self.unknown_token = max_bytes_per_token, unknown_token
@@ -44,17 +45,18 @@ class WordpieceTokenizer(TextTensorOperation):
         self._known = set(vocab.vocab())
 
     def pieces(self, word: str) -> Found:
-        """The pieces of a word with their offsets."""
-        whole = [(self.unknown_token or word, 0, len(word))]
-        if len(word.encode()) > self.max_bytes_per_token:
-            return whole
+        """The pieces of a word with their offsets in bytes."""
+        token, size = self.unknown_token or word, len(word.encode())
+        if size > self.max_bytes_per_token:
+            return [(token, 0, len(token.encode()))]  # as MindSpore's: the end is the token's
+        whole = [(token, 0, size)]
         found: Found = []
         start = 0
         while start < len(word):
             for end in range(len(word), start, -1):
                 piece = (self.suffix_indicator if start else "") + word[start:end]
                 if piece in self._known:
-                    found.append((piece, start, end))
+                    found.append((piece, len(word[:start].encode()), len(word[:end].encode())))
                     start = end
                     break
             else:
@@ -67,8 +69,8 @@ class WordpieceTokenizer(TextTensorOperation):
         for word in self.texts(values[0]):
             for piece, start, end in self.pieces(word):
                 found.append(piece)
-                starts.append(len(word[:start].encode()))
-                ends.append(len(word[:end].encode()))
+                starts.append(start)
+                ends.append(end)
         return self._given(found, starts, ends)
 
     def _given(self, found: list[str], starts: list[int], ends: list[int]) -> Values:
@@ -107,8 +109,8 @@ class BertTokenizer(WordpieceTokenizer):
         for word, before in zip(words.tolist(), starts.tolist(), strict=True):
             for piece, start, end in self.pieces(word):
                 found.append(piece)
-                firsts.append(before + len(word[:start].encode()))
-                lasts.append(before + len(word[:end].encode()))
+                firsts.append(before + start)
+                lasts.append(before + end)
         return self._given(found, firsts, lasts)
 
 

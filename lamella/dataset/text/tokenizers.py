@@ -285,8 +285,8 @@ class PythonTokenizer(PyTensorOperation):
 
     def __init__(self, tokenizer: Any):
         if not callable(tokenizer):
-            raise TypeError(f"For 'PythonTokenizer', 'tokenizer' must be a function, but got "
-                            f"{tokenizer!r}.")
+            raise TypeError("tokenizer is not a callable Python function. For 'PythonTokenizer', "
+                            f"it must be one, but got {tokenizer!r}.")
         self.tokenizer = tokenizer
 
     def accept(self, value: Any) -> Any:

@@ -179,6 +179,18 @@ class Vocab:
         return [self._words.get(number, "") for number in ids]
 
 
+def of_vocab(vocab: Any, name: str) -> None:
+    """Refuse anything but a vocabulary.
+
+    Raises:
+        TypeError: in MindSpore's words.
+    """
+    if not isinstance(vocab, Vocab):
+        raise TypeError("Argument vocab is not an instance of text.Vocab. with value "
+                        f"{vocab} is not of type [{Vocab}], but got {type(vocab)}. For '{name}', "
+                        "'vocab' must be a Vocab.")
+
+
 class Vectors:
     """A vector for each word, from a file.
 

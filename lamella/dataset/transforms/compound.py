@@ -14,8 +14,8 @@ from .operation import Streams, TensorOperation, Values, is_pillow
 
 def _operations(name: str, operations: Any) -> list[Any]:
     if not isinstance(operations, list):
-        raise TypeError(f"{of_type('transforms', operations, list)} For '{name}', 'transforms' "
-                        f"must be a list, but got {operations!r}.")
+        raise TypeError(f"{of_type('transforms list', operations, list)} For '{name}', "
+                        f"'transforms' must be a list, but got {operations!r}.")
     if not operations:
         raise ValueError(f"transforms list is empty. For '{name}', transforms list can not be "
                          f"empty.")

@@ -110,7 +110,13 @@ class TensorOperation(Described):
             raise RuntimeError(f"The op is OneToOne, can only accept one tensor as input. For "
                                f"'{type(self).__name__}', got {len(values)} inputs.")
         streams = Streams(config.pipeline_seed())
-        out = self.run(tuple([self.accept(value) for value in values]), streams)
+        given = tuple([self.accept(value) for value in values])
+        try:
+            out = self.run(given, streams)
+        except Exception as error:
+            if type(error).__module__ == "cv2":  # of OpenCV, whose class isn't known to programs
+                raise RuntimeError(f"{type(self).__name__}: {error}") from error
+            raise
         out = tuple(self.give(value) for value in out)
         return out[0] if len(out) == 1 else out
 

@@ -241,7 +241,9 @@ class PadEnd(TensorOperation):
                                 f"'pad_shape' must have ints or None, but got "
                                 f"{size!r}.")
             if size is not None and size <= 0:
-                raise ValueError(f"For 'PadEnd', sizes must be positive, but got {size}.")
+                raise ValueError("Input is not within the required interval of [1, "
+                                 f"9223372036854775807]. For 'PadEnd', sizes must be positive, "
+                                 f"but got {size}.")
         self.pad_shape, self.pad_value = pad_shape, pad_value
 
     def transform(self, value: np.ndarray) -> np.ndarray:
@@ -278,8 +280,8 @@ class Concatenate(TensorOperation):
         integer("Concatenate", "axis", axis)
         for name, value in (("prepend", prepend), ("append", append)):
             if value is not None and value.ndim != 1:
-                raise ValueError(f"For 'Concatenate', '{name}' must have one dimension, but has "
-                                 f"{value.ndim}.")
+                raise ValueError(f"can only {name} 1D arrays. For 'Concatenate', '{name}' must "
+                                 f"have one dimension, but has {value.ndim}.")
         self.axis, self.prepend, self.append = axis, prepend, append
 
     def run(self, values: Values, streams: Streams) -> Values:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import number
+from ..checks import number, of_type
 from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
@@ -229,10 +229,14 @@ class RandomSelectSubpolicy(RandomImageOperation):
                 raise ValueError(f"policy[{place}] can not be empty. For 'RandomSelectSubpolicy', "
                                  "it must be a list of (operation, chance).")
             if not isinstance(part, list):
-                raise TypeError(f"For 'RandomSelectSubpolicy', each of 'policy' must be a list of "
-                                f"(operation, chance), but got {part!r}.")
-            for item in part:
-                if not isinstance(item, tuple) or len(item) != 2 or not callable(item[0]):
+                raise TypeError(f"{of_type(f'policy[[{place}]]', part, list)} For "
+                                "'RandomSelectSubpolicy', each of 'policy' must be a list of "
+                                "(operation, chance).")
+            for at, item in enumerate(part):
+                if not isinstance(item, tuple) or len(item) != 2:
+                    raise ValueError(f"Value policy[{place}][{at}] needs to be a 2-tuple. For "
+                                     f"'RandomSelectSubpolicy', it is {item!r}.")
+                if not callable(item[0]):
                     raise TypeError(f"For 'RandomSelectSubpolicy', each of 'policy' must be a list "
                                     f"of (operation, chance), but got {item!r}.")
                 number("RandomSelectSubpolicy", "chance", item[1], 0, 1)

@@ -20,11 +20,15 @@ from .random_geometry import (
     RandomVerticalFlip,
 )
 
+# how MindSpore's sentence about another type calls operations
+_OPERATIONS = ", ".join(f"<class 'mindspore._c_dataengine.{name}'>"
+                        for name in ("TensorOp", "TensorOperation"))
+
 
 def _checked(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
     if len(values) != 2:
-        raise RuntimeError(f"{name}: an image and its boxes are expected, but got {len(values)} "
-                           f"columns.")
+        raise RuntimeError("BoundingBox: invalid input, size of input data should be 2 (including "
+                           f"image and bounding box), but got: {len(values)}. For '{name}'.")
     image, boxes = is_image(name, np.asarray(values[0])), np.asarray(values[1])
     if boxes.ndim != 2 or boxes.shape[1] < 4:
         raise RuntimeError(f"BoundingBox: bounding boxes must have at least 4 features, but got "
@@ -146,8 +150,10 @@ class BoundingBoxAugment(RandomImageOperation):
 
     def __init__(self, transform: TensorOperation, ratio: float = 0.3):
         if not isinstance(transform, TensorOperation):
-            raise TypeError(f"For 'BoundingBoxAugment', 'transform' must be an operation, but got "
-                            f"{type(transform).__name__}.")
+            shown = '""' if isinstance(transform, str) and not transform else transform
+            raise TypeError(f"Argument transform with value {shown} is not of type "
+                            f"[{_OPERATIONS}], but got {type(transform)}. For "
+                            "'BoundingBoxAugment', it must be an operation.")
         self.ratio = ratio
         self.inside = transform
 

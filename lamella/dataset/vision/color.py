@@ -258,6 +258,9 @@ class UniformAugment(PyTensorOperation):
     """
 
     def __init__(self, transforms: list[Any], num_ops: int = 2):
+        if num_ops > len(transforms):
+            raise ValueError("num_ops is greater than transforms list size. For 'UniformAugment', "
+                             f"they are {num_ops} and {len(transforms)}.")
         if not isinstance(transforms, list) or not transforms:
             raise TypeError(f"For 'UniformAugment', 'transforms' must be a list of operations, but "
                             f"got {transforms!r}.")
@@ -265,9 +268,6 @@ class UniformAugment(PyTensorOperation):
             if not callable(operation):
                 raise TypeError(f"For 'UniformAugment', each of 'transforms' must be an operation, "
                                 f"but got {operation!r}.")
-        if num_ops > len(transforms):
-            raise ValueError(f"For 'UniformAugment', 'num_ops' must be at most the number of "
-                             f"operations, {len(transforms)}, but got {num_ops}.")
         self.transforms, self.num_ops = transforms, num_ops
 
     def inner(self) -> Any:

@@ -71,7 +71,8 @@ def decoded(data: np.ndarray) -> np.ndarray:
     flags = cv().IMREAD_COLOR | cv().IMREAD_IGNORE_ORIENTATION
     image = decoded_as(data, flags)
     if image is None:
-        raise RuntimeError("Decode: the bytes are no image, or the file is damaged.")
+        raise RuntimeError("Decode: image decode failed. The bytes are no image, or the file is "
+                           "damaged.")
     return cv().cvtColor(image, cv().COLOR_BGR2RGB, dst=image)
 
 
@@ -158,10 +159,10 @@ class ToPIL(PyTensorOperation):
         try:
             return pillow().fromarray(value)
         except TypeError:
-            raise TypeError(f"The input image should be of type numpy.ndarray or PIL.Image.Image "
-                            f"that Pillow has a mode for. The input image type {value.dtype} is "
-                            f"not supported by ToPIL when it has the shape "
-                            f"{list(value.shape)}.") from None
+            shape = {3: "[H, W, 2], [H, W, 3] or [H, W, 4]"}.get(value.ndim, "[H, W] or [H, W, 1]")
+            raise TypeError(f"The input image type {value.dtype} is not supported when image shape "
+                            f"is {shape}. It should be of type numpy.ndarray or PIL.Image.Image; "
+                            f"for 'ToPIL', it has the shape {list(value.shape)}.") from None
 
 
 class ToNumpy(PyTensorOperation):
@@ -365,8 +366,9 @@ class _Colors(PyTensorOperation):
         if not isinstance(value, np.ndarray):
             raise TypeError(f"img should be NumPy image. Got {type(value)}.")
         if value.ndim not in (3, 4) or value.shape[axis] != 3:
-            raise TypeError(f"For '{type(self).__name__}', the image must have three channels, but "
-                            f"got the shape {list(value.shape)}.")
+            got = f"{value.shape[axis]} channels" if value.ndim in (3, 4) else (
+                f"the shape {list(value.shape)}")
+            raise TypeError(f"img should be 3 channels RGB img. Got {got}.")
         parts = np.moveaxis(value, axis, 0)
         return np.stack(np.vectorize(self._change, otypes=[float] * 3)(*parts), axis)
 
@@ -408,14 +410,16 @@ class LinearTransformation(PyTensorOperation):
                              f"{transformation_matrix.shape} instead.")
         if mean_vector.shape[0] != rows:
             raise ValueError(f"mean_vector length {mean_vector.shape[0]} should match either one "
-                             f"dimension of the square transformation_matrix {rows}.")
+                             f"dimension of the squaretransformation_matrix {(rows, rows)}.")
         self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The new image."""
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"img should be NumPy array. Got {type(value)}")
         if value.size != self.transformation_matrix.shape[0]:
-            raise ValueError(f"LinearTransformation: the image has {value.size} numbers, but the "
-                             f"matrix {self.transformation_matrix.shape[0]} rows.")
+            raise ValueError(f"transformation_matrix shape {self.transformation_matrix.shape} not "
+                             f"compatible with Numpy image shape {value.shape}.")
         flat = value.reshape(1, -1) - self.mean_vector
         return np.dot(flat, self.transformation_matrix).reshape(value.shape)
 

@@ -80,10 +80,17 @@ class Crop(ImageOperation):
             is_image("Crop", frame)
             (top, left), (height, width) = self.coordinates, self._size
             if top + height > frame.shape[0] or left + width > frame.shape[1]:
-                raise RuntimeError(f"Crop: the part {top, left, height, width} is not inside of "
-                                   f"the image of shape {list(frame.shape)}.")
+                raise RuntimeError(outside("Crop: Crop {0} dimension: {1} exceeds image {0}: {2}",
+                                           frame, top + height, left + width))
             return kernels.cropped(frame, top, left, height, width)
         return frames(image, change)
+
+
+def outside(words: str, image: np.ndarray, bottom: int, right: int) -> str:
+    """MindSpore's sentence about a part that ends behind an image: below it, or else beside it."""
+    if bottom > image.shape[0]:
+        return words.format("height", bottom, image.shape[0])
+    return words.format("width", right, image.shape[1])
 
 
 class CenterCrop(ImageOperation):
@@ -107,8 +114,9 @@ class CenterCrop(ImageOperation):
         height, width = image.shape[:2] if image.ndim < 4 else image.shape[-3:-1]
         if self._size[0] - height > 3 * height or self._size[1] - width > 3 * width:
             raise RuntimeError(f"CenterCrop: Padding size cannot be more than 3 times of the "
-                               f"original image size, but got size {self._size} for the image "
-                               f"{(height, width)}.")
+                               f"original image size, got top padding: {self._size[0] - height}, "
+                               f"left padding: {self._size[1] - width}, while the original image "
+                               f"size: {height}, {width}")
         return frames(image, lambda frame: kernels.center_cropped(
             is_image("CenterCrop", frame), *self._size))
 
@@ -225,9 +233,8 @@ class PadToSize(ImageOperation):
             "PadToSize", image).shape[:2], strict=True))
         if down < 0 or across < 0:
             raise RuntimeError(f"PadToSize: the target size to pad should be no less than the "
-                               f"original image size, but got target size {self._size}, which "
-                               f"must not be smaller than the image of shape "
-                               f"{list(image.shape)}.")
+                               f"original image size, but got target size {self._size} and "
+                               f"original size {image.shape[:2]}.")
         top, left = self._offset or (down // 2, across // 2)
         if top > down or left > across:
             raise RuntimeError(f"PadToSize: the sum of offset and original image size should be no "
@@ -423,8 +430,8 @@ class FiveCrop(PyTensorOperation):
 def five(image: Any, size: Sequence[int]) -> tuple[Any, ...]:
     """The four corner crops and the centre crop of an image of Pillow's."""
     if not is_pillow(image):
-        raise TypeError(f"img should be PIL image. Got {type(image)}. Use Decode(True) or ToPIL() "
-                        f"before.")
+        raise TypeError(f"img should be PIL image. Got {type(image)}. Use Decode() for encoded "
+                        "data or ToPIL() for decoded data.")
     (width, height), (h, w) = image.size, size
     if w > width or h > height:
         raise ValueError(f"The parts, {(h, w)}, must not be larger than the image, "

@@ -70,6 +70,10 @@ class Erase(ImageOperation):
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         is_image("Erase", image, [3])
+        if self.top + self.height > image.shape[0] or self.left + self.width > image.shape[1]:
+            raise RuntimeError("Erase: box size is too large for image erase, got box height: "
+                               f"{self.height}box weight: {self.width}, and image height: "
+                               f"{image.shape[0]}, image width: {image.shape[1]}")
         out = image.copy()
         out[self.top:self.top + self.height, self.left:self.left + self.width] = self._value
         return out
@@ -93,8 +97,9 @@ class RandomErasing(PyTensorOperation):
         self.scale = tuple(scale)
         self.ratio = tuple(ratio)
         if isinstance(value, str) and value != "random":
-            raise ValueError(f"For 'RandomErasing', 'value' must be a number, three, or 'random', "
-                             f"but got {value!r}.")
+            raise ValueError("The value for erasing should be either a single value, or a string "
+                             "'random', or a sequence of 3 elements for RGB respectively. For "
+                             f"'RandomErasing', it is {value!r}.")
         self.value, self.inplace = value, inplace
         self.max_attempts = max_attempts
 
@@ -201,10 +206,17 @@ class MixUpBatch(RandomImageOperation):
         return out.astype(images.dtype), mixed
 
 
+# what MindSpore says of a row without labels
+_PAIRS = {
+    "CutMixBatch": "CutMixBatch: invalid input size, input should have 2 columns (image and "
+                   "label), but got: {}",
+    "MixUpBatch": "MixUpBatch: size of input data should be 2 (including images or labels), but "
+                  "got: {}, check 'input_columns' when call this operator."}
+
+
 def _batch(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
     if len(values) != 2:
-        raise RuntimeError(f"{name}: images and labels are expected, but got {len(values)} "
-                           f"columns.")
+        raise RuntimeError(_PAIRS[name].format(len(values)))
     images, labels = values
     if images.ndim != 4:
         raise RuntimeError(f"{name}: a batch of images is expected, but got the shape "

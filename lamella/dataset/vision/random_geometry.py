@@ -10,9 +10,9 @@ import numpy as np
 
 from ..checks import choice, integer, number, pair
 from ..numbers import Mt19937
-from ..transforms.operation import PyTensorOperation
+from ..transforms.operation import PyTensorOperation, is_pillow
 from . import kernels
-from .conversion import decoded, need_pillow
+from .conversion import decoded
 from .enums import Border, Inter
 from .geometry import Resize, padded_pillow, perspective_pillow
 from .image import (
@@ -267,7 +267,7 @@ class RandomCropDecodeResize(RandomResizedCrop):
                             f"{type(value)}.")
         if value.ndim != 1 or value.dtype.type not in (np.uint8, np.str_, np.bytes_):
             raise TypeError(f"Input should be an encoded image with uint8 type in 1-D NumPy "
-                            f"format, got an array of {value.dtype} {list(value.shape)}.")
+                            f"format, got format:{type(value)}, dtype:{value.dtype.type}.")
         return value
 
     def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
@@ -421,7 +421,9 @@ class RandomPerspective(PyTensorOperation):
 
     def transform(self, value: Any) -> Any:
         """The image, changed or as it was."""
-        need_pillow("RandomPerspective", value)
+        if not is_pillow(value):
+            raise ValueError("Input image should be a Pillow image. For 'RandomPerspective', it is "
+                             f"of type {type(value)}.")
         if self.prob <= random.random():
             return value
         width, height = value.size

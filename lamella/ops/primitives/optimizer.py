@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...core.errors import describe
-from ...core.wrappers import differs, of_all_examples
+from ...core.wrappers import differs, levels_of, of_all_examples
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..primitive import Primitive
@@ -26,9 +26,19 @@ __all__ = [
 ]
 
 
-def number(value: Any) -> float:
-    """A Python number; kernels take most hyperparameters so."""
-    return _single(value).item() if isinstance(value, Tensor) else _float(value)
+class Each:
+    """A number that differs between the examples of a `vmap`."""
+
+    def __init__(self, raw: torch.Tensor):
+        self.raw = raw.reshape(())
+
+
+def number(value: Any) -> Any:
+    """A Python number; kernels take most hyperparameters so. One of each example stays a tensor."""
+    if not isinstance(value, Tensor):
+        return _float(value)
+    raw = _single(value)
+    return Each(raw) if differs(raw) else raw.item()
 
 
 def rate(value: Any) -> Any:
@@ -77,7 +87,8 @@ class Update(Primitive):
         held = [rules.held(p) for p in parameters]
         if self._any_types and any(raw.dtype is not held[0].dtype for raw in held):
             rule = rules.in_widest_type(rule)
-        given = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        given = [arg.raw if isinstance(arg, Each) else arg for arg in args
+                 if isinstance(arg, (torch.Tensor, Each))]
         if any(differs(raw) for raw in (*held, gradient._raw, *given)):
             self._apply_to_examples(rule, held, gradient._raw, *args, **options)
             return tuple(wrap(raw) for raw in held)
@@ -90,18 +101,13 @@ class Update(Primitive):
     def _apply_to_examples(self, rule: Callable[..., None], held: list[torch.Tensor],
                            gradient: torch.Tensor, *args: Any, **options: Any) -> None:
         """Run `rule` on what all examples of a `vmap` have: formulas are about single elements."""
-        first, *others = (of_all_examples(raw) for raw in held)
-        grads = of_all_examples(gradient)
-        numbers = [of_all_examples(a) if isinstance(a, torch.Tensor) else a for a in args]
-        if any(other.shape != first.shape for other in others) or grads.dim() > first.dim():
-            raise ValueError(f"For '{self.name}', inside 'vmap' all Parameters must be mapped "
-                             f"over, but some differ between the examples and some don't.")
+        (first, *others), (grads, *_), levels = whole_of(self.name, held, [gradient], args)
+        numbers = numbers_of(args, levels)
         with torch.no_grad(), torch._C._DisableFuncTorch():
             grads = torch.empty_like(first).copy_(grads.to(first.dtype))
             for place in _examples(numbers, first):
                 rule([first[place]], [grads[place]], *([other[place]] for other in others),
-                     *(number[place] if isinstance(number, torch.Tensor) and number.dim()
-                       else number for number in numbers), **options)
+                     *of_example(args, numbers, place), **options)
 
     def _check(self, parameters: tuple[Any, ...], gradient: Any) -> None:
         for position, parameter in enumerate(parameters):
@@ -114,17 +120,46 @@ class Update(Primitive):
         fit_states(self.name, parameters[0], parameters[1:], any_types=self._any_types)
 
 
+def whole_of(name: str, held: list[torch.Tensor], others: list[torch.Tensor], args: Any
+           ) -> tuple[list[torch.Tensor], list[torch.Tensor], list[int]]:
+    """The data of all examples of Parameters and of Tensors, and the levels of the `vmap`s."""
+    given = [arg.raw if isinstance(arg, Each) else arg for arg in args
+             if isinstance(arg, (torch.Tensor, Each))]
+    levels = sorted({level for raw in (*held, *others, *given) for level in levels_of(raw)})
+    if any(levels_of(raw) != levels for raw in held):
+        raise ValueError(f"For '{name}', inside 'vmap' all Parameters must be mapped "
+                         f"over, but some differ between the examples and some don't.")
+    return ([of_all_examples(raw, levels) for raw in held],
+            [of_all_examples(raw, levels) for raw in others], levels)
+
+
+def numbers_of(args: Any, levels: list[int]) -> list[Any]:
+    """The numbers of a step with those of all examples of the `vmap`s."""
+    return [of_all_examples(a.raw if isinstance(a, Each) else a, levels)
+            if isinstance(a, (torch.Tensor, Each)) else a for a in args]
+
+
 def _examples(numbers: list[Any], whole: torch.Tensor) -> list[Any]:
     """The places of what is updated together: all, or each example that has numbers of its own."""
-    shapes = {tuple(n.shape) for n in numbers if isinstance(n, torch.Tensor) and n.dim()}
-    if not shapes:
+    shapes = [number.shape for number in numbers if isinstance(number, torch.Tensor)]
+    sizes = [max(sizes) for sizes in zip(*shapes, strict=True)]
+    if all(size == 1 for size in sizes):
         return [...]
-    shape = max(shapes, key=len)
-    if len(shapes) > 1 or tuple(whole.shape[:len(shape)]) != shape:
-        raise ValueError(f"inside 'vmap' the numbers of a step must be mapped over as its "
-                         f"Parameters are, but got the shapes {sorted(shapes)} for "
-                         f"{tuple(whole.shape)}.")
-    return list(itertools.product(*map(range, shape)))
+    return list(itertools.product(*(range(n) if n > 1 else [slice(None)] for n in sizes)))
+
+
+def of_example(args: Any, numbers: list[Any], place: Any) -> list[Any]:
+    """The numbers of a step at a place: those of each example as Python's where kernels ask it."""
+    found = []
+    for arg, number in zip(args, numbers, strict=True):
+        if isinstance(number, torch.Tensor):
+            one = number.reshape(()) if place is ... else number[tuple(
+                0 if isinstance(at, slice) or size == 1 else at
+                for at, size in zip(place, number.shape, strict=True))]
+            found.append(one.item() if isinstance(arg, Each) else one)
+        else:
+            found.append(number)
+    return found
 
 
 class Locking(Update):

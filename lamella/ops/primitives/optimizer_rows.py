@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
+from ...core.wrappers import differs
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from ..arguments import indices_of, raw_of
 from . import update_rules as rules
-from .optimizer import Update, number, rate
+from .optimizer import Update, number, numbers_of, of_example, rate, whole_of
 from .optimizer_adaptive import corrected_rate
 
 __all__ = [
@@ -43,12 +45,34 @@ class Rows(Update):
             for whole, part in zip(wholes, parts, strict=True):
                 whole[rows] = part
 
+        held = [rules.held(p) for p in parameters]
+        if any(differs(raw) for raw in (*held, grad._raw, indices._raw)):
+            wholes, (grads, places), levels = whole_of(
+                self.name, held, [grad._raw, indices._raw], args)
+            numbers = numbers_of(args, levels)
+            with torch.no_grad(), torch._C._DisableFuncTorch():
+                for place in itertools.product(*map(range, wholes[0].shape[:len(levels)])):
+                    self._step_of_example(on_rows, wholes, grads, places, place,
+                                          of_example(args, numbers, place))
+            return tuple(wrap(raw) for raw in held)
         with torch.no_grad(), rules.off_tape(parameters):
             first, *others = ([rules.held(p)] for p in parameters)
             split = _rounds if self._step_each else _unique_rows
             for rows, part in split(grad._raw, indices._raw, first[0].shape[0]):
                 on_rows(rows, first, [part.to(first[0].dtype)], *others, *args)
         return tuple(wrap(rules.held(p)) for p in parameters)
+
+    def _step_of_example(self, on_rows: Callable[..., None], wholes: list[torch.Tensor],
+                         grads: torch.Tensor, indices: torch.Tensor, place: tuple[int, ...],
+                         numbers: list[Any]) -> None:
+        """Take the step of one example of a `vmap`, which has rows of its own."""
+        own = wholes[0].shape[:len(place)]
+        grad, rows_of = (given.expand(*own, *given.shape[len(own):])[place]
+                         for given in (grads, indices))
+        first, *others = ([whole[place]] for whole in wholes)
+        split = _rounds if self._step_each else _unique_rows
+        for rows, part in split(grad, rows_of, first[0].shape[0]):
+            on_rows(rows, first, [part.to(first[0].dtype)], *others, *numbers)
 
     def _check_rows(self, parameters: tuple[Parameter, ...], grad: Any, indices: Any) -> None:
         self._check(parameters, grad)

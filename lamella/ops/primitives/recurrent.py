@@ -186,10 +186,12 @@ def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Te
     CPUs.
     """
     hidden, own = attributes.hidden_size, w._raw.reshape(-1)
+    state = attributes.projected or hidden  # how wide what is handed on is
     directions = 2 if attributes.bidirectional else 1
-    shapes = [(gates * hidden, attributes.input_size if layer == 0 else hidden * directions)
+    shapes = [(gates * hidden, attributes.input_size if layer == 0 else state * directions)
               for layer in range(attributes.num_layers) for _ in range(directions)]
-    sizes = [n * (width + hidden) for n, width in shapes]
+    last = hidden * attributes.projected
+    sizes = [n * (width + state) + last for n, width in shapes]
     biases = [2 * n for n, _ in shapes] if attributes.has_bias else []
     summed = [n for n, _ in shapes] if attributes.has_bias else []
     if summed and own.numel() == sum(sizes) + sum(summed):
@@ -200,17 +202,24 @@ def unpacked(name: str, w: Tensor, gates: int, attributes: Any) -> list[torch.Te
     parts = own.split(sizes + biases)
     found = []
     for i, (n, width) in enumerate(shapes):
-        a, b = parts[i].split([n * width, n * hidden])
-        found += [a.view(n, width), b.view(n, hidden)]
+        a, b, projection = parts[i].split([n * width, n * state, last])
+        found += [a.view(n, width), b.view(n, state)]
         if biases is summed:
             found += [parts[len(shapes) + i], torch.zeros_like(parts[len(shapes) + i])]
         elif biases:
             found += parts[len(shapes) + i].chunk(2)
+        if last:
+            found.append(projection.view(attributes.projected, hidden))
     return found
 
 
 class Packed(Attributed):
     """A network of several layers whose weights are one Tensor."""
+
+    @property
+    def projected(self) -> int:
+        """How wide an LSTM makes what it hands on; 0: as wide as its memory."""
+        return self.__dict__.get("proj_size", 0)
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int, has_bias: bool,
                  bidirectional: bool, dropout: float, **more: Any):
@@ -235,9 +244,10 @@ class Packed(Attributed):
         if input.ndim != 3 or input.shape[2] != self.input_size:
             raise ValueError(f"For '{self.name}', 'input' must have shape (T, N, "
                              f"{self.input_size}), but got {input.shape}.")
-        shape = (self.num_layers * (2 if self.bidirectional else 1), input.shape[1],
-                 self.hidden_size)
+        layers = self.num_layers * (2 if self.bidirectional else 1)
         for argument, given in states.items():
+            width = self.hidden_size if argument == "c" else self.projected or self.hidden_size
+            shape = (layers, input.shape[1], width)
             if given.shape != shape:
                 raise ValueError(f"For '{self.name}', '{argument}' must have shape {shape}, "
                                  f"but got {given.shape}.")
@@ -252,7 +262,7 @@ class Packed(Attributed):
         weights = unpacked(self.name, w, gates, self)
         raws = [given._raw for given in states.values()]
         state = raws if len(raws) > 1 else raws[0]
-        with recurrent_kernels():
+        with recurrent_kernels(bool(self.projected)):  # oneDNN has no projections
             kernel = kernel_for(mode, input._raw, self.dropout)
             found = kernel(input._raw, state, weights, self.has_bias, self.num_layers,
                            self.dropout, self.dropout > 0, self.bidirectional, False)
@@ -271,11 +281,11 @@ class LSTM(Packed):
         input_size, hidden_size, num_layers: I, H and the number of layers.
         has_bias, bidirectional: whether there are biases, and a direction backwards.
         dropout: the share of values between layers that become 0.
-        proj_size: must be 0.
+        proj_size: P, how wide `h` and the result are made by weights of their own; 0: H wide.
 
     Inputs:
         - **input** - Tensor (T, N, I).
-        - **h**, **c** - Tensors (layers * directions, N, H).
+        - **h**, **c** - Tensors (layers * directions, N, H); `h` with `proj_size` (…, N, P).
         - **w** - Tensor of all weights, and then all biases, layer by layer.
 
     Outputs:
@@ -297,7 +307,11 @@ class LSTM(Packed):
                  bidirectional: bool, dropout: float, proj_size: int = 0):
         super().__init__(input_size, hidden_size, num_layers, has_bias, bidirectional, dropout,
                          proj_size=proj_size)
-        _check_only("LSTM", proj_size=(proj_size, 0))
+        if isinstance(proj_size, bool) or not isinstance(proj_size, int):
+            raise TypeError(f"For 'LSTM', 'proj_size' must be an int, but got {proj_size!r}.")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"For 'LSTM', 'proj_size' must be in range of [0, {hidden_size}), "
+                             f"but got {proj_size}.")
 
     def __call__(self, input: Tensor, h: Tensor, c: Tensor, w: Tensor) -> tuple[Tensor, ...]:
         return (*self._run("LSTM", 4, input, w, h=h, c=c),

@@ -95,7 +95,7 @@ def test_matrices_are_mindspores(name):
     check(name, (FUNCTIONS[name](),))
 
 
-@pytest.mark.parametrize("shape", [(2, 30), (0, 9), (1, 1), (2, 2, 333)])
+@pytest.mark.parametrize("shape", [(2, 30), (1, 1), (2, 2, 333)])
 @pytest.mark.parametrize("old, new", [(3, 1), (44, 1), (1, 3), (441, 160), (12699, 16000)])
 def test_a_resampled_sound_is_the_sum_of_sincs(old, new, shape):
     given = np.random.default_rng(0).standard_normal(shape)
@@ -132,7 +132,7 @@ def test_a_spectrum_is_turned_back():
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: A.Spectrogram(400, 500), ValueError, "win_length should be no more than n_fft"),
-    (lambda: A.MelScale(n_stft=100)(SPECTRUM), RuntimeError, "must have 100 frequencies"),
+    (lambda: A.MelScale(n_stft=100)(SPECTRUM), RuntimeError, "got: n_stft 100 while freq"),
     (lambda: A.AllpassBiquad(0, 1.0), ValueError, r"'sample_rate' must be in \[.*, 0\) and \(0, "),
     (lambda: A.Fade(5000)(WAVE), RuntimeError, "at most the sound's, 900"),
     (lambda: A.Gain("x"), TypeError, "'gain_db' must be a number"),
@@ -143,3 +143,26 @@ def test_a_spectrum_is_turned_back():
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_types_of_integer_sounds():
+    # as recorded from MindSpore 2.10
+    sound = np.array([[-2, -3, 0], [2, 2, 3]])
+    flanged = A.Flanger(44100, 0.0, 2.0, 0.0, 71.0, 0.5, 25.0, A.Modulation.TRIANGULAR)(sound)
+    assert flanged.tolist() == [[-1, -1, 0], [1, 1, 1]] and flanged.dtype == sound.dtype
+    assert A.Fade()(sound).dtype == sound.dtype
+    assert A.FrequencyMasking()(sound).dtype == np.float32
+    assert A.MaskAlongAxisIID(0, 1.0, 2)(sound).dtype == np.float32
+
+
+def test_sounds_that_are_none():
+    for call, error, words in (
+            (lambda: A.Gain()(np.ones(3, np.complex64)), TypeError, "cannot be converted into ten"),
+            (lambda: A.Gain()(np.zeros(0, np.float32)), RuntimeError, "Tensor has no data"),
+            (lambda: A.Flanger(44100)(np.ones((5, 9), np.float32)), RuntimeError, "channel: 5"),
+            (lambda: A.MelSpectrogram()(np.ones((1, 9), np.float32)), RuntimeError, "Padding size"),
+            (lambda: A.TimeMasking()(np.ones(9, np.float32)), RuntimeError, "<..., freq, time>"),
+            (lambda: A.MelSpectrogram(0), ValueError, "but got f_min: 0.0"),
+            (lambda: A.melscale_fbanks(2, 5, 2, 2, 2), ValueError, "f_min should be no more")):
+        with pytest.raises(error, match=words):
+            call()

@@ -146,7 +146,7 @@ def test_words_added_to_jieba(tmp_path):
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: T.Lookup(VOCAB)(["qq"]), RuntimeError, "token: \"qq\" doesn't exist in vocab"),
-    (lambda: T.Lookup({}), TypeError, "'vocab' must be a Vocab, but got dict"),
+    (lambda: T.Lookup({}), TypeError, "vocab is not an instance of text.Vocab"),
     (lambda: T.ToNumber(ms.int8)(["300"]), RuntimeError, "out of bounds if cast to int8"),
     (lambda: T.ToNumber(ms.int8)(["x"]), RuntimeError, 'it is invalid to convert "x" to'),
     (lambda: T.WhitespaceTokenizer()(["a", "b"]), RuntimeError,
@@ -199,5 +199,12 @@ def test_a_token_that_is_kept_ends_the_word_before_and_begins_none(text, wanted)
 
 def test_a_tokenizer_of_the_program():
     assert list(T.PythonTokenizer(str.split)("a b")) == ["a", "b"]
-    with pytest.raises(TypeError, match="For 'PythonTokenizer', 'tokenizer' must be a function"):
+    with pytest.raises(TypeError, match="tokenizer is not a callable Python function"):
         T.PythonTokenizer("a b")
+
+
+def test_the_end_of_a_word_that_is_too_long():
+    # as recorded from MindSpore 2.10: that of the token which stands for it
+    vocab = T.Vocab.from_list(["a"])
+    found = T.WordpieceTokenizer(vocab, max_bytes_per_token=4, with_offsets=True)("favorite")
+    assert [part.tolist() for part in found] == [["[UNK]"], [0], [5]]
