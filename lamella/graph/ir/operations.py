@@ -11,7 +11,9 @@ from torch.fx import Graph, Node
 
 from .failures import RAISING, family_of
 
-FAILS = "fails"  # the mark in a node's `meta`: nothing reads it, but it may raise an error
+# marks in a node's `meta`: nothing reads what it gives, but it may raise an error; the program may
+# catch that
+FAILS, CAUGHT = "fails", "caught"
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
            "miopen_batch_norm", "_batch_norm_with_update")

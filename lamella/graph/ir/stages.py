@@ -22,6 +22,8 @@ from .lazy_module import KernelGraph, LazyModule
 from .loop import keeps_to, open_in
 from .metadata import meta_of
 from .operations import (
+    CAUGHT,
+    all_written_by,
     bases_of,
     is_alone,
     is_exchange,
@@ -163,6 +165,8 @@ class Cut:
         results: the places of the graph's other results, in the list.
         changing: the number of stages before those that mutate inputs.
         exchanges: the numbers of the stages that are collectives.
+        undone: the places of the inputs that are put back if a kernel fails after some of them were
+            mutated, since the program may catch the error.
     """
 
     def __init__(self, graph: GraphModule, guards: int, shapes: Collection[int] = ()):
@@ -177,6 +181,9 @@ class Cut:
         body = [n for n in nodes if n not in inputs and n.op != "output"]
         self.bases = bases_of(nodes)
         self.late = late_nodes(body, inputs, self.bases)
+        written = set().union(*(all_written_by(n, self.bases) for n in self.late), ())
+        self.undone = [i for i, n in enumerate(self.inputs) if n in written] if any(
+            CAUGHT in n.meta for n in self.late) else []
         self.views = {n for n in body if self._is_view_of(n, inputs)}
         for guard in self.guard_nodes:
             if guard in self.late:

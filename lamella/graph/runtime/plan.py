@@ -101,7 +101,8 @@ class Plan:
             f"{number}: {len(stage.part.nodes)} operations, "
             f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
             for number, stage in enumerate(self.stages)))
-        self.joined = joined(cut, self.checks) if compile else None
+        self._undone = cut.undone
+        self.joined = joined(cut, self.checks) if compile and not self._undone else None
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -128,6 +129,7 @@ class Plan:
         before = [s.get_state() for s in streams]
         attempt = Attempt() if self.exchanges else None
         freed = self._freed  # read once, as `stage.run` below: another thread may replace it
+        kept: list[tuple[torch.Tensor, torch.Tensor]] = []  # inputs, and copies of them
         for number, stage in enumerate(self.stages):
             if (self.joined is not None and self.joined.is_ready
                     and number == self.changing - 1 and stage.run is stage.replay):
@@ -137,6 +139,8 @@ class Plan:
                 raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
+            if number == self.changing and attempt is None:
+                kept = [(values[i], values[i].clone()) for i in self._undone]
             run = stage.run
             given = [values[i] for i in stage.takes]
             if (last := freed.by_it[number]) and run is stage.replay:
@@ -151,8 +155,10 @@ class Plan:
                 if attempt is not None and (number in self.exchanges or attempt.is_finished):
                     attempt.end()
                     raise
-                if number >= self.changing:
+                if number >= self.changing and not kept:
                     raise
+                for value, copy in kept:
+                    value.copy_(copy)
                 _put_back(streams, before)
                 if attempt is not None:
                     attempt.miss()

@@ -25,7 +25,7 @@ from ..guards.kinds import tensor_meta
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop
 from ..ir.metadata import TensorMetadata, meta_of_value
-from ..ir.operations import Effects, effects_of
+from ..ir.operations import CAUGHT, Effects, effects_of
 from .handlers import may_be_caught
 from .lines import Lines
 from .refusals import CannotTrace
@@ -56,7 +56,8 @@ class Recorder(DispatchMode):
     Attributes:
         graph: the graph so far. ``node.meta["tensor_meta"]`` describes a node's value, if that is a
             dense tensor; ``node.meta["line"]`` is the line of the user's program;
-            ``node.meta["again"]`` is the `Recomputation` that a value is computed in.
+            ``node.meta["again"]`` is the `Recomputation` that a value is computed in;
+            ``node.meta[CAUGHT]`` says that the program may catch its error.
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
@@ -240,6 +241,8 @@ class Recorder(DispatchMode):
         node.meta["line"] = self._lines.here(depth=2)
         if self._again is not None:
             node.meta["again"] = self._again
+        if (known.may_fail or known.is_check) and may_be_caught(sys._getframe(1), _CALLER):
+            node.meta[CAUGHT] = True
         if func is _LIFTED:
             self._known.add(node)
         elif not known.only_computes and self._waits(func, known, args, kwargs):
@@ -305,6 +308,8 @@ class Recorder(DispatchMode):
         self.update()
         node = self.graph.call_function(call, (self._described(given),))
         node.meta["line"] = self._lines.here()
+        if effects_of(call).may_fail and may_be_caught(sys._getframe(1), _CALLER):
+            node.meta[CAUGHT] = True
         try:
             with self.pause():
                 found = call(given)

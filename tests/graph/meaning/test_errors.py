@@ -187,3 +187,44 @@ def test_what_is_printed(capsys):
     with pytest.raises(ValueError):
         fails(X)
     assert capsys.readouterr().out == "seen [ 1. -2.  3.]\n"
+
+
+def test_a_kernel_that_fails_after_a_parameter_has_changed_and_whose_error_is_caught():
+    def outcomes(wrap):
+        w = Parameter(Tensor([1.0, 2.0, 3.0]), name="w")
+        counts = Parameter(Tensor([0, 0]), name="counts")
+
+        def step(i):
+            w.set_data(w * 2)
+            counts[0] = counts[0] + 1
+            try:
+                found = ops.gather(w, i, 0).sum()
+            except RuntimeError:
+                counts[1] = counts[1] + 1
+                return w.sum()
+            w[0] = found
+            return found
+
+        run, found = wrap(step), []
+        for i in ([0], [1], [2], [9], [0], [7], [1]):
+            found.append((float(run(Tensor(i))), w.asnumpy().tolist(), counts.asnumpy().tolist()))
+        return found, run
+
+    compiled, step = outcomes(jit)
+    assert compiled == outcomes(lambda fn: fn)[0]
+    assert step.report()["graphs"] == 1 and step.report()["replays"] >= 4
+
+
+def test_a_kernel_that_fails_after_a_parameter_has_changed():
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+
+    @jit
+    def step(i):
+        w.set_data(w * 2)
+        return ops.gather(w, i, 0).sum()
+
+    for _ in range(3):
+        step(Tensor([0]))
+    with pytest.raises((RuntimeError, IndexError)):
+        step(Tensor([9]))
+    assert w.asnumpy().tolist() == [16.0, 32.0] and float(step(Tensor([0]))) == 32
