@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch._functorch.utils import unwrap_dead_wrappers
 
+from .wrappers import functorch
+
 
 def note_results(ctx: Any, results: Iterable[torch.Tensor], fills: bool = True) -> None:
     """Note what `only_with_gradients` needs.
@@ -48,6 +50,13 @@ def only_with_gradients(backward: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def _only_batches() -> bool:
+    """Whether `vmap` is the only one of PyTorch's transformations: the others can't hand None on.
+    """
+    running = functorch.get_interpreter_stack() or ()
+    return all(one.key() == functorch.TransformType.Vmap for one in running)
+
+
 class TapeFunction(torch.autograd.Function):
     """A function with `setup_context`, which is called with all of its arguments, by position.
 
@@ -65,7 +74,7 @@ class TapeFunction(torch.autograd.Function):
 
         def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
             set_up(ctx, inputs, output)
-            if not torch._C._are_functorch_transforms_active():  # these can't hand None on
+            if not torch._C._are_functorch_transforms_active() or _only_batches():
                 note_results(ctx, output if isinstance(output, tuple) else (output,))
 
         cls.setup_context = staticmethod(setup_context)

@@ -43,7 +43,12 @@ def in_a_cell(x):
     lambda x: (ops.InsertGradientOf(lambda g: g * 2 + 1)(x), x * 2),
     lambda x: ops.InsertGradientOf(lambda g: (g[0] * 2 + 1, g[1] * 3 + 2))((x * 1, x * 2)),
     lambda x: (ops.igamma(ops.abs(constant(x)) + 1, Tensor(2.0)), x * 2),
-    lambda x: (ops.matmul(constant(ops.stack([x, x])), ops.stack([x, x]).T).sum(0), x[:2])])
+    lambda x: (ops.matmul(constant(ops.stack([x, x])), ops.stack([x, x]).T).sum(0), x[:2]),
+    lambda x: (ms.vmap(constant)(x), x * 2),
+    lambda x: (ms.vmap(ms.vmap(constant))(ops.stack([x, x])), x * 2),
+    lambda x: (ms.vmap(ops.InsertGradientOf(lambda g: g * 2 + 1))(x), x * 2),
+    lambda x: ms.vmap(lambda v: ops.InsertGradientOf(lambda g: (g[0] * 2 + 1, g[1] * 3 + 2))(
+        (v * 1, v * 2)))(x)])
 def test_what_comes_before_a_result_that_is_not_differentiated(before):
     call = jit(lambda y, z: (y * 2, z * 3))
     for number in range(4):
