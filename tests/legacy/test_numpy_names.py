@@ -80,8 +80,11 @@ try:
 except ValueError:
     print("ValueError")
 x = np.arange(3, dtype=np.int16)
-x.itemset(1, 7); x.itemset(9) if x.size == 1 else x.itemset((2,), 8)
+x.itemset(1, 7); x.itemset((2,), 8)
 print(x.tolist(), x.ptp(), x.newbyteorder().tolist(), x.tostring() == x.tobytes())
+y = np.zeros((2, 2), int)
+y.itemset((0, 1), 7); y.itemset(1, 0, 9)
+print(y.tolist())
 with warnings.catch_warnings():
     warnings.simplefilter("error")
     print(float(np.array(1.5)), int(np.float32(2)), float(np.float64(3)))
@@ -95,7 +98,7 @@ def test_arrays_of_one_element_are_numbers_in_a_program_that_is_run(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         "1.500000 3 2.0 2 2.0 5.5 1 (2.5+1j)\n" + "TypeError " * 9
-        + "ValueError\n[0, 7, 8] 8 [0, 1792, 2048] True\n1.5 2 3.0\n")
+        + "ValueError\n[0, 7, 8] 8 [0, 1792, 2048] True\n[[0, 7], [9, 0]]\n1.5 2 3.0\n")
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         assert f"{program}:10: DeprecationWarning: NumPy 2 converts only arrays of rank 0 to a " \
                "number; write float(array.item())." in done.stderr

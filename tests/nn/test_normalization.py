@@ -45,10 +45,11 @@ def test_half_precision_keeps_the_statistics_in_float32(make):
     assert (net.moving_mean != 0).all()
 
 
-def test_layers_of_the_input_s_precision():
-    x = ms.ops.randn(2, 4, 6).astype(ms.float16)
-    assert nn.LayerNorm((6,))(x).dtype == ms.float16
-    assert nn.GroupNorm(2, 4)(x).dtype == ms.float16
+@pytest.mark.parametrize("kind", [ms.float16, ms.float64])
+def test_layers_of_the_input_s_precision(kind):
+    x = ms.ops.randn(2, 4, 6).astype(kind)
+    assert nn.LayerNorm((6,))(x).dtype == kind
+    assert nn.GroupNorm(2, 4)(x).dtype == kind
 
 
 def test_channels_last():

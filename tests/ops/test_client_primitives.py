@@ -124,6 +124,8 @@ def test_stft():
     close(ops.stft(x, 4, 2, 3, Tensor([1.0, 2.0, 3.0]))[0, :, 0],
           [4.82842731, 10.485281, 37.2207336, 74.4514923, 119.619705, 144.509674])
     close(ops.stft(x, 4, 2, center=False)[1, :, 1], [4.1961527, 5.9841871, 7.3399181, 8.4797421])
+    close(ops.stft(x, 10, center=False, return_complex=True)[:, 0],
+          np.fft.rfft(x.asnumpy()))  # a signal of one window
     close(ops.stft(x, 4, normalized=True)[0, :3, 0], [2.4142137, 2.4142137, 4.51229])
     assert ops.stft(x.reshape(2, 5), 4).shape == (2, 3, 6, 2)
     assert ops.stft(x, 4, return_complex=True).dtype is ms.complex64
