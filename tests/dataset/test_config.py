@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import lamella as ms
 from lamella import dataset
 
@@ -34,3 +36,11 @@ def test_debug_mode_sets_a_seed_where_there_is_none():
     finally:
         dataset.config.set_debug_mode(False)
         dataset.config.set_seed(seed)
+
+
+def test_numbers_that_int32_does_not_hold_are_refused():
+    before = dataset.config.get_prefetch_size()
+    dataset.config.set_prefetch_size(2**31 - 1)
+    dataset.config.set_prefetch_size(before)
+    with pytest.raises(ValueError, match="size"):
+        dataset.config.set_prefetch_size(2**31)

@@ -272,4 +272,4 @@ def solarized(image: np.ndarray, low: float, high: float) -> np.ndarray:
 def posterized(image: np.ndarray, bits: int) -> np.ndarray:
     """Keep only the highest bits."""
     image = image.view(np.uint8) if image.dtype == np.int8 else image
-    return image & np.uint8(0 if bits == 0 else 256 - (1 << (8 - bits)))
+    return image & np.uint8(256 - (1 << (8 - bits)))

@@ -4,6 +4,7 @@ import io
 import threading
 from fractions import Fraction
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -147,6 +148,10 @@ def test_boxes_go_with_their_image():
         np.testing.assert_allclose(moved[0], found(changed), atol=1.01)
     changed, same = vision.BoundingBoxAugment(vision.Invert(), 1.0)(image, boxes)
     assert changed.max() == 0 and np.array_equal(same, boxes)
+    corner = np.array([[28, 18, 2, 2]], np.float32)
+    for _ in range(5):  # a part without a box has one of zeros
+        left, = vision.RandomCropWithBBox((2, 2))(image, corner)[1].tolist()
+        assert left[:2] == [0, 0] and left[2] == left[3]
     with pytest.raises(RuntimeError, match="is not inside of the image"):
         vision.ResizeWithBBox(10)(image, np.array([[8, 5, 100, 5]], np.float32))
 
@@ -274,6 +279,16 @@ def test_small_images_are_padded_before_a_part_is_cropped(height, width, as_pill
     found = np.asarray(crop(vision.ToPIL()(image) if as_pillow else image))
     assert found.shape == (8, 8, 3)
     assert set(np.unique(found)) == {0, 7}
+
+
+@pytest.mark.parametrize("bits", range(9))
+def test_posterize_keeps_the_highest_bits(bits):
+    np.testing.assert_array_equal(vision.Posterize(bits)(IMAGE), IMAGE >> (8 - bits) << (8 - bits))
+
+
+def test_conversions_have_the_numbers_of_opencv():
+    kinds = list(vision.ConvertMode)
+    assert len(kinds) == 12 and all(getattr(cv2, kind.name) == kind.value for kind in kinds)
 
 
 @pytest.mark.parametrize("operation", [

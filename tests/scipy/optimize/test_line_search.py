@@ -53,3 +53,19 @@ def test_the_values_that_are_known_are_not_computed_again():
     calls.clear()
     again = line_search(f, x, -2 * x, gfk=Tensor([6.0, 8.0]), old_fval=Tensor(25.0))
     assert len(calls) < whole and float(again.a_k) == float(first.a_k)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_steps_are_found_on_both_sides_of_a_valley(seed):
+    a = np.random.default_rng(seed).standard_normal(3)
+    f = lambda x: (0.3 * x**4 + a[0] * x**2 + a[1] * x + ops.sin(3 * a[2] * x)).sum()  # noqa: E731
+    slope = grad(f)
+    x = Tensor(2 * np.sign(a[:1]))
+    down = -5 * slope(x)
+    found = line_search(f, x, down, c2=0.1)
+    theirs = scipy.optimize.line_search(
+        lambda v: float(f(Tensor(v))), lambda v: slope(Tensor(v)).asnumpy(), x.asnumpy(),
+        down.asnumpy(), c2=0.1)
+    assert theirs[0] is not None and not found.failed
+    after = slope(x + float(found.a_k) * down)
+    assert abs(float((after * down).sum())) <= 0.1 * abs(float((slope(x) * down).sum()))
