@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class MindRecordException(Exception):
     """The base of errors about mindrecord files."""
@@ -41,3 +43,25 @@ class ParamValueError(MindRecordException):
 
 class PathNotExistsError(MindRecordException):
     """A path where nothing is."""
+
+
+def wrong_value(detail: str) -> ParamValueError:
+    """The error of an argument's value, as MindSpore says it."""
+    return ParamValueError(f"[ParamValueError]: Invalid parameter value. {detail}")
+
+
+def wrong_type(detail: str) -> ParamTypeError:
+    """The error of an argument's type, as MindSpore says it."""
+    return ParamTypeError(f"[ParamTypeError]: Invalid parameter type. {detail}")
+
+
+def check_path(path: Any) -> None:
+    """Refuse what can't be the path of a file.
+
+    Raises:
+        ParamValueError: if it is none.
+    """
+    if path is None or path == "":
+        raise wrong_value("File path is not allowed None or empty!")
+    if not isinstance(path, str):
+        raise wrong_value(f"File path: {path} is not string.")

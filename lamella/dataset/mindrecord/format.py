@@ -147,6 +147,11 @@ class File:
 
     def __init__(self, path: str):
         self.path = path
+        size = os.path.getsize(path)
+        if size < 8:
+            raise RuntimeError(f"Invalid file, the size of mindrecord file: {size} is smaller than "
+                               f"the lower limit: 8.\n Please check file path: {path} and use "
+                               "'FileWriter' to generate valid mindrecord files.")
         if not os.path.isfile(path + ".db"):
             raise MRMOpenError(f"[MRMOpenError]: the index of {path} is missing: {path}.db")
         self._plain, self._plain_index = _plain_copies(self, path)

@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 
 from . import format
-from .exceptions import MRMDefineCategoryError, ParamValueError
+from .exceptions import (
+    MRMDefineCategoryError,
+    ParamValueError,
+    check_path,
+    wrong_type,
+    wrong_value,
+)
+
+
+def no_column(column: Any) -> str:
+    """MindSpore's sentence about a column that isn't in the files."""
+    return (f"Invalid data, column name: {column} can not found in schema. Please check the "
+            "'column_list'.")
 
 
 def files_of(file_name: Any) -> list[format.File]:
@@ -20,9 +32,8 @@ def files_of(file_name: Any) -> list[format.File]:
     Raises:
         RuntimeError: if one isn't there.
     """
-    if not isinstance(file_name, (str, os.PathLike, list, tuple)):
-        raise ParamValueError(f"For 'file_name', a path or a list of paths is needed, but got "
-                              f"{file_name!r} of type {type(file_name).__name__}.")
+    if not isinstance(file_name, (os.PathLike, list, tuple)):
+        check_path(file_name)
     names = [file_name] if isinstance(file_name, (str, os.PathLike)) else list(file_name)
     paths = [str(name) for name in names]
     for path in paths:
@@ -59,16 +70,14 @@ class FileReader:
         if operator is not None:
             raise ParamValueError("[ParamValueError]: 'operator' is not supported.")
         if isinstance(num_consumer, bool) or not isinstance(num_consumer, int) or num_consumer < 1:
-            raise ParamValueError(f"[ParamValueError]: 'num_consumer' must be a positive int, but "
-                                  f"got {num_consumer!r}.")
+            raise wrong_value(f"Parameter num_consumer: {num_consumer} should between 1 and "
+                              f"{os.cpu_count()}.")
         if columns is not None and not isinstance(columns, list):
-            raise ParamValueError(f"[ParamValueError]: 'columns' must be a list, but got "
-                                  f"{columns!r}.")
+            raise wrong_type("'columns' expect list type.")
         self._files = files_of(file_name)
         for column in columns or ():
             if column not in self._files[0].schema:
-                raise ParamValueError(f"[ParamValueError]: there is no field {column!r}; there "
-                                      f"are {sorted(self._files[0].schema)}.")
+                raise RuntimeError(no_column(column))
         self._columns = columns
 
     def get_next(self) -> Iterator[dict[str, Any]]:
@@ -118,8 +127,10 @@ class MindPage:
     @category_field.setter
     def category_field(self, category_field: str) -> None:
         if category_field not in self._candidates:
-            raise MRMDefineCategoryError(f"[MRMDefineCategoryError]: {category_field!r} is no "
-                                         f"index field; there are {self._candidates}.")
+            raise MRMDefineCategoryError(
+                "[MRMDefineCategoryError]: Failed to define category field. Detail: Field "
+                f"{category_field!r} is not a candidate category field. There are "
+                f"{self._candidates}.")
         self._category = category_field
 
     def _categories(self) -> list[tuple[Any, list[tuple[format.File, int]]]]:
@@ -142,26 +153,30 @@ class MindPage:
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[dict[str, Any]]:
         """The rows of a page of a category, by its number."""
         categories = self._categories()
-        if not isinstance(category_id, int) or not 0 <= category_id < len(categories):
-            raise ParamValueError(f"[ParamValueError]: 'category_id' must be in [0, "
-                                  f"{len(categories)}), but got {category_id!r}.")
+        if isinstance(category_id, bool) or not isinstance(category_id, int) or category_id < 0:
+            raise wrong_value("Category id should be int and greater than or equal to 0.")
+        if category_id >= len(categories):
+            raise RuntimeError(f"Invalid data, category_id: {category_id} must be in the range "
+                               f"[0, {len(categories)}].")
         return self._page(categories[category_id][1], page, num_row)
 
     def read_at_page_by_name(self, category_name: str, page: int,
                              num_row: int) -> list[dict[str, Any]]:
         """The rows of a page of a category, by its name."""
+        if not isinstance(category_name, str):
+            raise wrong_value("Category name should be str.")
         for value, rows in self._categories():
-            if str(value) == str(category_name):
+            if str(value) == category_name:
                 return self._page(rows, page, num_row)
         raise ParamValueError(f"[ParamValueError]: there is no category {category_name!r}.")
 
     @staticmethod
     def _page(rows: list[tuple[format.File, int]], page: int,
               num_row: int) -> list[dict[str, Any]]:
-        for name, value, low in (("page", page, 0), ("num_row", num_row, 1)):
+        for name, value, low in (("Page", page, 0), ("num_row", num_row, 1)):
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise ParamValueError(f"[ParamValueError]: '{name}' must be an int of {low} or "
-                                      f"more, but got {value!r}.")
+                raise wrong_value(f"{name} should be int and greater than"
+                                  f"{' or equal to' if low == 0 else ''} 0.")
         return [file.row(number) for file, number in rows[page * num_row:(page + 1) * num_row]]
 
 

@@ -10,10 +10,18 @@ import numpy as np
 
 from ...core import log
 from . import encryption, format
-from .exceptions import MRMDefineIndexError, MRMInvalidSchemaError, ParamTypeError, ParamValueError
+from .exceptions import (
+    MRMDefineIndexError,
+    MRMInvalidSchemaError,
+    check_path,
+    wrong_type,
+    wrong_value,
+)
 
 SUCCESS, FAILED = "SUCCESS", "FAILED"
 _TYPES = (*format.SCALARS, "bytes")
+_NO_SCHEMA = ("Invalid data, schema is not found in header, please use 'add_schema' to add a "
+              "schema for new mindrecord files.")
 
 
 class FileWriter:
@@ -32,22 +40,19 @@ class FileWriter:
         >>> writer.add_schema({"n": {"type": "int32"}}, "numbers")
         >>> writer.write_raw_data([{"n": 1}, {"n": 2}])
         >>> writer.commit()
-        'SUCCESS'
         >>> list(FileReader(path).get_next())
         [{'n': 1}, {'n': 2}]
     """
 
     def __init__(self, file_name: str, shard_num: int = 1, overwrite: bool = False):
-        if not isinstance(file_name, str) or not file_name:
-            raise ParamTypeError(f"[ParamTypeError]: 'file_name' must be a str, but got "
-                                 f"{file_name!r}.")
+        check_path(file_name)
         if isinstance(shard_num, bool) or not isinstance(shard_num, int):
-            raise ParamValueError("Parameter shard_num's type is not int.")
+            raise wrong_value("Parameter shard_num's type is not int.")
         if not 1 <= shard_num <= 1000:
-            raise ParamValueError(f"Parameter shard_num's value: {shard_num} should between 1 and "
-                                  f"1000.")
+            raise wrong_value(f"Parameter shard_num's value: {shard_num} should between 1 and "
+                              f"1000.")
         if not isinstance(overwrite, bool):
-            raise ParamValueError("Parameter overwrite's type is not bool.")
+            raise wrong_value("Parameter overwrite's type is not bool.")
         if shard_num > 1 and encryption.is_on():
             raise RuntimeError(f"When encode mode is enabled, the automatic sharding function is "
                                f"unavailable. For 'FileWriter', 'shard_num' must be 1, but got "
@@ -90,21 +95,25 @@ class FileWriter:
         Raises:
             MRMInvalidSchemaError: if it can't be.
         """
-        if not isinstance(content, dict) or not content:
-            raise MRMInvalidSchemaError(f"[MRMInvalidSchemaError]: the schema must be a dict, but "
-                                        f"got {content!r}.")
+        problem = "Schema content should be dict." if not isinstance(content, dict) else (
+            "" if content else "Schema content is empty.")
+        if problem:
+            raise MRMInvalidSchemaError(f"[MRMInvalidSchemaError]: Schema format is error. "
+                                        f"Detail: {problem}")
         for name, about in content.items():
             problem = ""
             if not re.fullmatch(r"\w+", str(name)):
-                problem = f"Field name {name!r} must be letters, digits and '_'."
-            elif not isinstance(about, dict) or about.get("type") not in _TYPES:
-                kind = about.get("type") if isinstance(about, dict) else about
-                problem = f"Field {name!r} contain illegal attribute {kind!r}."
+                problem = (f"Field {name!r} should be composed of '0-9' or 'a-z' or 'A-Z' or '_'.")
+            elif not isinstance(about, dict):
+                problem = f"Field {name!r} should be dict."
+            elif about.get("type") not in _TYPES:
+                problem = f"Field {name!r} contain illegal attribute {about.get('type')!r}."
             elif set(about) - {"type", "shape"}:
                 problem = f"Field {name!r} contain illegal attribute {about!r}."
-            elif "shape" in about and (not isinstance(about["shape"], list)
-                                       or about["type"] in ("string", "bytes")):
-                problem = f"Field {name!r} can't have the shape {about['shape']!r}."
+            elif "shape" in about and not isinstance(about["shape"], list):
+                problem = f"Field {name!r} contain illegal attribute '{about['shape']}'."
+            elif "shape" in about and about["type"] in ("string", "bytes"):
+                problem = f"Field {name!r} contain illegal attribute {about['type']!r}."
             if problem:
                 raise MRMInvalidSchemaError(f"[MRMInvalidSchemaError]: Schema format is error. "
                                             f"Detail: {problem}")
@@ -116,17 +125,22 @@ class FileWriter:
         """Say by which fields rows can be found; default: all scalars.
 
         Raises:
-            MRMDefineIndexError: if one is no scalar of the schema.
+            RuntimeError: if one isn't in the schema.
+            MRMDefineIndexError: if one is no scalar.
         """
         if not isinstance(index_fields, list):
-            raise ParamTypeError("[ParamTypeError]: 'index_fields' must be a list.")
+            raise wrong_type("'index_fields' expect list type.")
         for field in index_fields:
             if not isinstance(field, str):
-                raise ParamTypeError(f"[ParamTypeError]: an index field must be a str, but got "
-                                     f"{field!r}.")
-            if field not in (self._schema or {}) or field in self._about["blob_fields"]:
-                raise MRMDefineIndexError(f"[MRMDefineIndexError]: Failed to set field {field} "
-                                          f"since it's not primitive type.")
+                raise wrong_type(f"'index field' expect str type. It is {field!r}.")
+            if field not in (self._schema or {}):
+                raise RuntimeError(f"Invalid input, 'index_fields': {field} can not found in "
+                                   f"schema: {self._schema}. Please use 'add_index' function to "
+                                   "add proper 'index_fields'.")
+            if field in self._about["blob_fields"]:
+                raise MRMDefineIndexError(f"[MRMDefineIndexError]: Failed to define index field. "
+                                          f"Detail: Failed to set field {field} since it's not "
+                                          "primitive type.")
         self._index = index_fields
 
     def write_raw_data(self, raw_data: list[dict[str, Any]], parallel_writer: bool = False) -> None:
@@ -140,15 +154,15 @@ class FileWriter:
             RuntimeError: if there is no schema, or no row fits it.
         """
         if not isinstance(raw_data, list):
-            raise ParamTypeError("[ParamTypeError]: 'raw_data' must be a list of dicts.")
+            raise wrong_type("'raw_data' expect list type.")
         if self._schema is None:
-            raise RuntimeError("For 'write_raw_data', 'add_schema' must be called first.")
+            raise RuntimeError(_NO_SCHEMA)
         if self._done:
             raise RuntimeError("Not allowed to call `write_raw_data` on flushed MindRecord files.")
         written = 0
         for number, row in enumerate(raw_data):
             if not isinstance(row, dict):
-                raise ParamTypeError(f"[ParamTypeError]: each row must be a dict, but got {row!r}.")
+                raise wrong_type(f"'raw_data item' expect dict type. It is {row!r}.")
             problem = self._problem(row)
             if problem:
                 log.warning(f"mindrecord: row {number} is left out: {problem}")
@@ -197,14 +211,14 @@ class FileWriter:
         self._sizes = (self._sizes[0], _power("page_size", page_size, 15, 28))
         return SUCCESS
 
-    def commit(self) -> str:
+    def commit(self) -> None:
         """Write the files.
 
         Raises:
             RuntimeError: if one is there already and may not be replaced.
         """
         if self._schema is None:
-            raise RuntimeError("For 'commit', 'add_schema' must be called first.")
+            raise RuntimeError(_NO_SCHEMA)
         encrypts = encryption.is_on()
         for path in self._paths:
             for part in (path, path + ".db"):
@@ -227,7 +241,6 @@ class FileWriter:
                 encryption.encrypt_by_settings(path)
                 encryption.encrypt_by_settings(path + ".db")
         self._done = True
-        return SUCCESS
 
     def check_all_worker_status(self) -> None:
         """There are no workers that could fail."""
@@ -243,9 +256,13 @@ def _about(value: Any) -> str:
 
 
 def _power(name: str, value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ParamTypeError(f"[ParamTypeError]: '{name}' must be an int, but got {value!r}.")
-    if not 1 << low <= value <= 1 << high or value & (value - 1):
-        raise ParamValueError(f"[ParamValueError]: '{name}' must be a power of two from {1 << low} "
-                              f"to {1 << high}, but got {value}.")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f"For 'set_{name}', '{name}' must be an int of 0 or more, but got "
+                        f"{value!r}.")
+    if not 1 << low <= value <= 1 << high:
+        raise RuntimeError(f"Invalid data, {name.replace('_', ' ')}: {value} should be in range "
+                           f"[{1 << low} bytes, {1 << high} bytes].")
+    if value & (value - 1):
+        raise RuntimeError(f"Invalid data, {name.replace('_', ' ')}: {value} should be a power of "
+                           "two.")
     return value

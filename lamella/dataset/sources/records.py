@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..checks import existing_file
 from ..errors import in_pipeline
 from ..mindrecord.exceptions import MRMOpenError
-from ..mindrecord.reader import as_columns, files_of
+from ..mindrecord.reader import as_columns, files_of, no_column
 from ..order import Row, Table
 from ..rows import as_array
 from ..samplers import DistributedSampler, RandomSampler, Shuffle
@@ -53,9 +52,6 @@ class MindDataset(FilesDataset):
                             f"but got {dataset_files!r}.")
         for name in names:
             existing_file(name)
-            if os.path.getsize(name) < 8:
-                raise RuntimeError(f"Invalid file, the size of mindrecord file: {name} is smaller "
-                                   f"than its header, 8 bytes.")
         self._files = files_of(dataset_files)
         if isinstance(shuffle, Shuffle) and num_samples is None:
             self.sampler = RandomSampler(shuffle=shuffle) if num_shards is None else (
@@ -64,14 +60,16 @@ class MindDataset(FilesDataset):
         columns = columns_list or sorted(schema)
         for column in columns:
             if column not in schema:
-                raise RuntimeError(f"For 'MindDataset', there is no column {column!r}; there are "
-                                   f"{sorted(schema)}.")
-        if (padded_sample is None) is not (num_padded is None):
-            raise RuntimeError("For 'MindDataset', 'padded_sample' and 'num_padded' must both be "
-                               "given, or neither.")
+                raise RuntimeError(no_column(column))
+        if padded_sample is None and num_padded is not None:
+            raise RuntimeError("num_padded is specified but padded_sample is not.")
+        if padded_sample is not None and num_padded is None:
+            raise RuntimeError("padded_sample is specified and requires num_padded as well.")
+        if num_padded is not None and num_padded < 0:
+            raise ValueError(f"num_padded is invalid, num_padded={num_padded}.")
         if padded_sample is not None and sorted(padded_sample) != sorted(columns):
-            raise RuntimeError(f"For 'MindDataset', 'padded_sample' must have the columns "
-                               f"{columns}, but got {sorted(padded_sample)}.")
+            raise ValueError(f"padded_sample cannot match columns_list. For 'MindDataset', it must "
+                             f"have the columns {columns}, but got {sorted(padded_sample)}.")
         self._columns = list(columns)
         self.padded_sample, self.num_padded = padded_sample, num_padded or 0
 

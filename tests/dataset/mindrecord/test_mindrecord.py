@@ -89,7 +89,7 @@ def write(path, rows, shards=1, **kwargs):
     writer.add_schema({"n": {"type": "int64"}, "x": {"type": "float32", "shape": [-1]},
                        "t": {"type": "string"}}, "test")
     writer.write_raw_data(rows)
-    assert writer.commit() == "SUCCESS"
+    assert writer.commit() is None
 
 
 def some_rows(count):
@@ -134,6 +134,9 @@ def test_damage_is_found(tmp_path):
     with pytest.raises(RuntimeError, match="is damaged"):
         list(ds.MindDataset(str(path), shuffle=False))
     path.write_bytes(b"nothing")
+    with pytest.raises(RuntimeError, match="7 is smaller than the lower limit"):
+        mr.FileReader(str(path))
+    path.write_bytes(b"nothing here")
     with pytest.raises(mr.MRMOpenError, match="can't be read as a mindrecord file"):
         mr.FileReader(str(path))
     write(str(tmp_path / "gone.mindrecord"), some_rows(3))
@@ -145,10 +148,26 @@ def test_damage_is_found(tmp_path):
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda w: w.add_schema({"a": {"type": "int8"}}), mr.MRMInvalidSchemaError, "'int8'"),
-    (lambda w: w.add_index(["zz"]), mr.MRMDefineIndexError, "zz"),
+    (lambda w: w.add_schema({}), mr.MRMInvalidSchemaError, "Schema content is empty"),
+    (lambda w: w.add_schema([1]), mr.MRMInvalidSchemaError, "Schema content should be dict"),
+    (lambda w: w.add_schema({"a": 1}), mr.MRMInvalidSchemaError, "'a' should be dict"),
+    (lambda w: w.add_schema({"a b": {"type": "int32"}}), mr.MRMInvalidSchemaError, "composed of"),
+    (lambda w: w.add_schema({"a": {"type": "string", "shape": [1]}}), mr.MRMInvalidSchemaError,
+     "illegal attribute 'string'"),
+    (lambda w: w.add_index(["zz"]), RuntimeError, "'index_fields': zz can not found in schema"),
+    (lambda w: w.add_index("a"), mr.ParamTypeError, "'index_fields' expect list type"),
+    (lambda w: w.write_raw_data(1), mr.ParamTypeError, "'raw_data' expect list type"),
+    (lambda w: w.write_raw_data([1]), mr.ParamTypeError, "'raw_data item' expect dict type"),
+    (lambda w: mr.FileWriter("x").commit(), RuntimeError, "schema is not found in header"),
+    (lambda w: mr.FileWriter(""), mr.ParamValueError, "not allowed None or empty"),
+    (lambda w: mr.FileWriter(1), mr.ParamValueError, "File path: 1 is not string"),
+    (lambda w: mr.FileReader("x", -1), mr.ParamValueError, "num_consumer: -1 should between 1 an"),
+    (lambda w: mr.FileReader("x", 1, 1), mr.ParamTypeError, "'columns' expect list type"),
     (lambda w: w.write_raw_data([{"b": 1}]), RuntimeError, "no valid data"),
     (lambda w: w.write_raw_data([{"a": "x"}]), RuntimeError, "no valid data"),
-    (lambda w: w.set_page_size(3), mr.ParamValueError, "power of two"),
+    (lambda w: w.set_page_size(3), RuntimeError, r"page size: 3 should be in range \[32768 bytes"),
+    (lambda w: w.set_header_size(40000), RuntimeError, "power of two"),
+    (lambda w: w.set_header_size(-1), TypeError, "an int of 0 or more"),
     (lambda w: mr.FileReader("none"), RuntimeError, "none is not exists"),
     (lambda w: ds.MindDataset("none"), ValueError, "does not exist"),
 ])
