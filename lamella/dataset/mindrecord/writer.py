@@ -172,9 +172,10 @@ class FileWriter:
             self._rows.append((raw, blob, kept))
             written += 1
         if raw_data and not written:
-            raise RuntimeError("There is no valid data which can be written by 'write_raw_data' to "
-                               "mindrecord file. Please check the abnormal input data indicated in "
-                               "the warning log above.")
+            worker = "Parallel write worker error, please check the above log. "
+            raise RuntimeError(f"{worker if parallel_writer else ''}There is no valid data which "
+                               "can be written by 'write_raw_data' to mindrecord file. Please "
+                               "check the abnormal input data indicated in the warning log above.")
 
     def _problem(self, row: dict[str, Any]) -> str:
         assert self._schema is not None

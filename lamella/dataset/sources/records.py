@@ -92,6 +92,10 @@ class MindDataset(FilesDataset):
 
     def _table(self) -> Table:
         if self._rows_table is None:
+            if self.num_padded and self.sampler.child_sampler is not None:
+                raise RuntimeError("When the padded sample logic is enabled and use sampler chain,"
+                                   "the first sampler which is specified by parameter sampler "
+                                   "must read all rows. For 'MindDataset', give one sampler.")
             starts = np.cumsum([0, *(len(file.rows) for file in self._files)])
             total = int(starts[-1])
             self._rows_table = Table(lambda place: self._at(place, starts, total),
@@ -115,6 +119,12 @@ class MindDataset(FilesDataset):
         schema = self._files[0].schema
         if place >= total:
             assert self.padded_sample is not None
+            for name, value in self.padded_sample.items():
+                if isinstance(value, np.ndarray) and "shape" not in schema[name] and value.ndim:
+                    # the braces are in MindSpore's sentence, too
+                    raise in_pipeline(f"Invalid padded_sample, the value of column: {name} should "
+                                      "be string or number but got: {}, check 'padded_sample'. It "
+                                      f"is {value}.")
             row = {n: v if not isinstance(v, np.ndarray) else as_array(v)
                    for n, v in self.padded_sample.items()}
             return as_columns(row, schema, self.columns)

@@ -290,3 +290,24 @@ def test_rows_after_the_files_are_written(tmp_path):
     more.commit()
     with pytest.raises(RuntimeError, match="flushed"):
         more.write_raw_data([{"n": 4}])
+
+
+def test_padding_that_does_not_fit(tmp_path):
+    numbered(tmp_path / "p.mindrecord")
+    path, columns = str(tmp_path / "p.mindrecord"), ["id"]
+    padded = ds.MindDataset(path, columns, num_shards=2, shard_id=1, shuffle=False, num_padded=1,
+                            padded_sample={"id": np.array([1, 2])})
+    with pytest.raises(RuntimeError, match="column: id should be string or number but got"):
+        list(padded)
+    for options, error, words in (
+            ({"num_padded": 1}, RuntimeError, "num_padded is specified but padded_sample is not"),
+            ({"padded_sample": {"id": 1}}, RuntimeError, "requires num_padded as well"),
+            ({"padded_sample": {"id": 1}, "num_padded": -1}, ValueError, "num_padded is invalid"),
+            ({"padded_sample": {"v": 1}, "num_padded": 1}, ValueError, "not match columns_list")):
+        with pytest.raises(error, match=words):
+            ds.MindDataset(path, columns, **options)
+    sampler = ds.SequentialSampler()
+    sampler.add_child(ds.RandomSampler())
+    with pytest.raises(RuntimeError, match="use sampler chain"):
+        list(ds.MindDataset(path, columns, sampler=sampler, num_padded=1,
+                            padded_sample={"id": 1}))
