@@ -13,7 +13,8 @@ from . import samples
 NAMES = {
     "pointwise": "add sub mul div floor_divide remainder pow exp rsqrt erf round clamp where "
                  "masked_fill lerp addcmul maximum logical_and lt nan_to_num xlogy",
-    "activations": "nn.functional.gelu nn.functional.silu nn.functional.softplus softmax "
+    "activations": "nn.functional.relu nn.functional.gelu nn.functional.silu "
+                   "nn.functional.softplus softmax "
                    "log_softmax nn.functional.elu nn.functional.leaky_relu sigmoid "
                    "nn.functional.hardswish nn.functional.logsigmoid nn.functional.prelu",
     "losses": "nn.functional.mse_loss nn.functional.smooth_l1_loss nn.functional.huber_loss "
