@@ -70,3 +70,10 @@ def test_numbers_of_any_size_stay_finite():
              (aten.silu_backward.default, (g, x)), (aten.softplus_backward.default, (g, x, 1, 20))]
     calls = [(func, args, {}, func(*args)) for func, args in given]
     assert not samples.check(calls)
+
+
+def test_ranges_by_their_end_alone_their_ends_and_with_a_step():
+    aten = torch.ops.aten
+    given = [(aten.arange.default, (5,)), (aten.arange.default, (2.5,)),
+             (aten.arange.start, (2, 7)), (aten.arange.start_step, (9, 1, -3))]
+    assert not samples.check([(func, args, {}, func(*args)) for func, args in given])
