@@ -309,3 +309,21 @@ def test_names_that_appear_later_are_found_in_large_and_small_spaces():
         results.append([step(Tensor([1.0])).asnumpy().tolist() for _ in range(2)])
     assert results == [[[1.0]] * 2, [[2.0]] * 2, [[6.0]] * 2, [[3.0]] * 2]
     assert step.report()["replays"] == 4
+
+
+def test_what_an_iterator_of_the_programs_own_holds_is_compared():
+    class Turns:
+        by = 2.0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            return self.by
+
+    turns = Turns()
+    step = ms.jit(lambda x: x * next(turns))
+    found = [step(Tensor([1.0])).item() for _ in range(3)]
+    turns.by = 5.0
+    assert [*found, step(Tensor([1.0])).item()] == [2.0, 2.0, 2.0, 5.0]
+    assert step.report()["replays"] == 2
