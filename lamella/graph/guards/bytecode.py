@@ -9,7 +9,7 @@ import dis
 import types
 import weakref
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core.classes import is_a
 from ...tensors.tensor import Tensor
@@ -23,7 +23,7 @@ class Facts(NamedTuple):
         methods: the names of the Tensor's methods that it may call, by names and by operators.
         globals: the names that it may read as globals. Names of attributes are not among them:
             ``self.step`` doesn't read a global ``step``.
-        imports: the modules that it imports.
+        imports: the modules that it imports; relative ones begin with dots.
         identities: whether it may compare identities of objects.
         handles: whether it has an ``except``; those of ``with`` and ``finally`` raise again.
         assigns: whether it assigns variables of the enclosing functions.
@@ -74,6 +74,7 @@ def _read(code: types.CodeType) -> Facts:
     for part in with_inner(code):
         identities = identities or not _IDENTITIES.isdisjoint(part.co_names)
         before = ""
+        constants: list[Any] = [0, 0]  # the last two: of an import, how many dots, and its names
         for step in dis.get_instructions(part):
             name = step.opname
             operator = (_OPERATORS.get(step.argrepr) or _OPERATORS.get(step.argrepr[:-1])
@@ -83,7 +84,7 @@ def _read(code: types.CodeType) -> Facts:
             if step.opcode in _OF_GLOBALS:
                 read.add(step.argval)
             elif name == "IMPORT_NAME":
-                imports.add(step.argval)
+                imports.add("." * constants[0] + step.argval)
             elif (name in _BY_HASH or name == "BUILD_MAP" and step.arg
                     or name == "IS_OP" and before != "LOAD_CONST"):
                 identities = True
@@ -92,6 +93,8 @@ def _read(code: types.CodeType) -> Facts:
                 handles = True
             elif name in _TO_CLOSURE:
                 assigns = assigns or step.argval in part.co_freevars
+            if name == "LOAD_CONST":
+                constants = [constants[1], step.argval]
             before = name
     return Facts(names, frozenset(called & vars(Tensor).keys()),
                  names if names & _WAYS_AROUND else frozenset(read), frozenset(imports),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,8 +94,11 @@ class Names:
 
     @property
     def sized(self) -> list[Mapping[str, Any]]:
-        """The contents of classes and modules whose sizes are guarded: a name may be added."""
-        return [space for owner, space, _ in self.spaces.values() if (
+        """The contents of classes and modules whose sizes are guarded: a name may be added.
+
+        Not the table of modules, which grows whenever any code imports one.
+        """
+        return [space for owner, space, _ in self.spaces.values() if owner is not sys.modules and (
             is_users(owner.__module__) if issubclass(type(owner), type) else
             (name := owner.get("__name__")) != "__main__" and is_users(name))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import logging
 import sys
 import threading
@@ -105,6 +106,14 @@ def _is_apart(space: Mapping[str, Any], name: str) -> bool:
     `print` is another function while a thread records, see `program_print`.
     """
     return space is BUILT_IN and name == "print" or space is vars(sys) and name == "modules"
+
+
+def _absolute(name: str, around: Mapping[str, Any]) -> str | None:
+    """The whole name of a module that code imports by a relative one; None if there is none."""
+    try:
+        return importlib.util.resolve_name(name, around.get("__package__"))
+    except (ImportError, TypeError):
+        return None
 
 
 class Search:
@@ -417,6 +426,9 @@ class Search:
                     self._name(sys.modules, sys.modules, name, sys.modules.get(name))
                 elif name in sys.modules and name not in around:  # the code may import it
                     self.visit(sys.modules[name])
+            for name in facts.imports:
+                if name.startswith(".") and (whole := _absolute(name, around)):
+                    self._name(sys.modules, sys.modules, whole, sys.modules.get(whole))
             if "print" in names:  # the program may have replaced it by a function of its own
                 self.visit(printer())
             self._sought |= sought_by(function.__code__)

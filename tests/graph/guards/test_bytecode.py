@@ -1,7 +1,9 @@
 """What functions' bytecode says, and functions that reach too many others."""
 
 import gc
+import importlib
 import sys
+import types
 
 import pytest
 
@@ -119,3 +121,41 @@ def test_a_function_that_reaches_too_many_others_runs_eagerly_and_says_why(monke
         assert f(ms.Tensor([1.0]), 3).asnumpy() == [4]
     for which in (3, 4):
         assert f(ms.Tensor([1.0]), which).asnumpy() == [1 + which]
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package whose functions import from each other when they run."""
+    folder = tmp_path / "imports_when_called"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "inner" / "__init__.py").write_text("")
+    (folder / "scales.py").write_text("FACTOR = 2.0\ndef scaled(x):\n    return x * FACTOR\n")
+    (folder / "inner" / "steps.py").write_text(
+        "def near(x):\n    from ..scales import scaled\n    return scaled(x)\n"
+        "def whole(x):\n    from .. import scales\n    return scales.scaled(x)\n"
+        "def other(x):\n    import json\n    return x * json.loads('2.0')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [name for name in sys.modules if name.startswith(folder.name)]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", ["near", "whole"])
+def test_relative_imports_inside_of_a_function(package, name):
+    scales = importlib.import_module("imports_when_called.scales")
+    step = ms.jit(getattr(importlib.import_module("imports_when_called.inner.steps"), name))
+    for _ in range(3):
+        assert step(ms.Tensor(3.0)) == 6
+        sys.modules["imports_when_called.another"] = types.ModuleType("another")  # by any thread
+    assert step.report()["traces"] == 1
+    scales.FACTOR = 3.0
+    assert step(ms.Tensor(3.0)) == 9
+
+
+def test_another_module_is_imported_meanwhile(package):
+    step = ms.jit(importlib.import_module("imports_when_called.inner.steps").other)
+    for number in range(3):
+        assert step(ms.Tensor(3.0)) == 6
+        sys.modules[f"imports_when_called.another{number}"] = types.ModuleType("another")
+    assert step.report()["traces"] == 1
