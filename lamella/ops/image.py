@@ -7,8 +7,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..autodiff.level import batching, by_example
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
+from .windows import number_is_open
 
 __all__ = ["grid_sample", "affine_grid", "crop_and_resize"]
 
@@ -38,7 +40,18 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         >>> print(ms.ops.grid_sample(x, ms.Tensor([[[[0.0, 0.0]]]])))
         [[[[1.5]]]]
     """
-    return wrap(F.grid_sample(input._raw, grid._raw, mode, padding_mode, bool(align_corners)))
+    raw, points, is_open = input._raw, grid._raw, number_is_open()
+    if is_open:  # PyTorch's rules ask for it if one of them is the same for all examples
+        raw, points = _of_each(raw, points), _of_each(points, raw)
+    found = F.grid_sample(raw, points, mode, padding_mode, bool(align_corners))
+    return wrap(found * torch.ones_like(found) if is_open else found)  # so is the gradient
+
+
+def _of_each(raw: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """The same values, as values of each example of a `vmap` if another Tensor has such."""
+    if by_example(raw) or not by_example(other):
+        return raw
+    return raw + torch.zeros_like(other.detach().sum(), dtype=raw.dtype)
 
 
 @op
@@ -63,7 +76,15 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool = False) -> Tensor
         [[[[-0.5  0. ]
            [ 0.5  0. ]]]]
     """
-    return wrap(F.affine_grid(theta._raw, list(size), align_corners))
+    raw, lengths = theta._raw, list(size)
+    if batching() and raw.ndim == 3 and len(lengths) == raw.shape[1] + 2 and (
+            raw.shape[2] == raw.shape[1] + 1 and raw.shape[0] == lengths[0]):
+        count = raw.shape[1]  # PyTorch has no rule for examples
+        same = torch.eye(count, count + 1, dtype=raw.dtype, device=raw.device)
+        points = F.affine_grid(same[None], [1, *lengths[1:]], align_corners).reshape(-1, count)
+        points = torch.cat([points, torch.ones_like(points[:, :1])], 1)
+        return wrap((points @ raw.mT).reshape(lengths[0], *lengths[2:], count))
+    return wrap(F.affine_grid(raw, lengths, align_corners))
 
 
 @op

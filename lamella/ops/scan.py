@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
 
+from ..autodiff.level import batching
 from ..core.docstrings import documented_like
 from ..core.dtype import int32
 from ..core.errors import op
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .arguments import as_int, kind_or
 from .operands import floating, spelled
+
+_MOST_FACTORS = 64  # that are multiplied one by one
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp", "trapz"]
 
@@ -60,7 +64,11 @@ def cumprod(input: Tensor, dim: Any, dtype: Any = None) -> Tensor:
     raw, kind = input._raw, kind_or(dtype, None, "cumprod")
     if kind is not None and kind.is_complex:
         raw = raw.to(kind)  # PyTorch's gradient of a real product in a complex type raises (2.13)
-    return wrap(torch.cumprod(raw, as_int(dim, "cumprod", "dim"), dtype=kind))
+    axis = as_int(dim, "cumprod", "dim")
+    if batching() and raw.ndim and raw.is_floating_point() and kind in (None, raw.dtype) and (
+            0 < raw.shape[axis] <= _MOST_FACTORS):  # PyTorch has no rule for gradients of examples
+        return wrap(torch.stack([*itertools.accumulate(raw.unbind(axis), torch.mul)], axis))
+    return wrap(torch.cumprod(raw, axis, dtype=kind))
 
 
 @op
@@ -82,8 +90,17 @@ def cummax(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
         >>> print(*ms.ops.cummax(ms.Tensor([1.0, 3.0, 2.0]), 0))
         [1. 3. 3.] [0 1 1]
     """
-    values, indices = torch.cummax(input._raw, as_int(axis, "cummax"))
+    values, indices = _extremes(torch.cummax, input._raw, as_int(axis, "cummax"))
     return wrap(values), wrap(indices)
+
+
+def _extremes(kernel: Any, raw: torch.Tensor, axis: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The running extremes and where they are."""
+    if batching():  # PyTorch has no rule for gradients of examples
+        indices = kernel(raw.detach(), axis)[1]
+        return torch.gather(raw, axis, indices), indices
+    values, indices = kernel(raw, axis)
+    return values, indices
 
 
 @documented_like(cummax)
@@ -99,7 +116,7 @@ def cummin(input: Tensor, axis: Any) -> tuple[Tensor, Tensor]:
         >>> print(*ms.ops.cummin(ms.Tensor([3.0, 1.0, 2.0]), 0))
         [3. 1. 1.] [0 1 1]
     """
-    values, indices = torch.cummin(input._raw, as_int(axis, "cummin"))
+    values, indices = _extremes(torch.cummin, input._raw, as_int(axis, "cummin"))
     return wrap(values), wrap(indices.int())
 
 

@@ -133,6 +133,13 @@ PARTS = {
     "decompositions": lambda x: [ops.cholesky(_square(x) @ _square(x).T), ops.qr(_square(x))[1]],
     "grids": lambda x: [ops.grid_sample(x.reshape(1, 1, 2, 3),
                                         ops.tanh(x[:4]).reshape(1, 1, 2, 2))],
+    "fixed grids": lambda x: ops.grid_sample(x.reshape(1, 1, 2, 3), Tensor([[[[0.1, 0.3]]]])),
+    "fixed images": lambda x: ops.grid_sample(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), ops.tanh(
+        x.reshape(1, 1, 3, 2)), "nearest", "border") + ops.affine_grid(
+            x.reshape(1, 2, 3), (1, 1, 1, 3)).sum(),
+    "moving averages": lambda x: ops.batch_norm(
+        x.reshape(1, 2, 3), Tensor([0.5, 1.0]), Tensor([2.0, 3.0]), Tensor([1.5, 0.5]), x[:2]),
+    "running": lambda x: [ops.cumprod(x, 0), ops.cummax(x, 0)[0], ops.cummin(x, 0)[0]],
     "levels": lambda x: [ms.grad(lambda y: (y[1:] ** 3).sum())(x)[2:],
                          ms.vmap(lambda y: y[1:])(x.reshape(2, 3))],
 }
