@@ -147,12 +147,14 @@ def batch_norm(input_x: Tensor, running_mean: Tensor, running_var: Tensor, weigh
     # the running statistics have no gradient, as in MindSpore
     mean, var = running_mean._raw.detach(), running_var._raw.detach()
     if number_is_open():  # PyTorch's rule asks for it
-        mean, var, *scale = [None if raw is None else raw.reshape(-1, *[1] * (input_x.ndim - 2))
-                             for raw in (mean, var, _raw(weight), _raw(bias))]
-        wide = torch.promote_types(input_x._raw.dtype, torch.float32)
-        out = (input_x._raw.to(wide) - mean) * (var + eps).rsqrt()
-        out = out if scale[0] is None else out * scale[0]
-        return wrap((out if scale[1] is None else out + scale[1]).to(input_x._raw.dtype))
+        along = (-1, *[1] * (input_x.ndim - 2))
+        wide = input_x._raw.to(torch.promote_types(input_x._raw.dtype, torch.float32))
+        out = (wide - mean.reshape(along)) * (var.reshape(along) + eps).rsqrt()
+        if weight is not None:
+            out = out * weight._raw.reshape(along)
+        if bias is not None:
+            out = out + bias._raw.reshape(along)
+        return wrap(out.to(input_x._raw.dtype))
     out = torch.batch_norm(_in_one_line(input_x._raw), _raw(weight), _raw(bias), mean, var, False,
                            0.0, eps, torch.backends.cudnn.enabled)
     return wrap(_shaped(out, input_x._raw))
