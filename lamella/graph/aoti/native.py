@@ -17,7 +17,7 @@ from ..ir.machine_code import MachineCode, Run
 from ..ir.operations import effects_of
 from ..ir.text import NoText, to_text
 from ..passes import plain
-from ..passes.flags import add_flags, joined
+from ..passes.flags import add_flag
 from . import worker
 
 FORMAT = 3  # of the files on disk; after a change the older ones are not used
@@ -56,11 +56,8 @@ class Native(MachineCode):
         A device reports failures itself, after the call.
         """
         other = copied(plain(graph))
-        count = add_flags(other, safe=True) if self.device.type == "cpu" else 0
-        if not count:
-            return ""
-        joined(other, count)
-        return to_text(other, inputs)
+        has_flag = self.device.type == "cpu" and add_flag(other, safe=True)
+        return to_text(other, inputs) if has_flag else ""
 
     def request(self) -> None:
         """Have it compiled unless it is on disk; `finished` tells when that has ended."""

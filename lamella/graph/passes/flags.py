@@ -1,13 +1,12 @@
 """Has a graph compute whether one of its kernels fails, for machine code, which raises no errors.
 
-Each kernel that fails for some values (`ir.failures`) gets a flag: whether it would. The flags are
-further results of the graph. A call in which one is set is run by PyTorch's kernels, and raises the
-error that the program should see. Flags of a loop's steps are carried from one to the next.
+Each kernel that fails for some values (`ir.failures`) gets a flag: whether it would. Whether any is
+set is a further result of the graph. Such a call is run by PyTorch's kernels, and raises the error
+that the program should see. The flag of a loop's steps is carried from one to the next.
 """
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -25,39 +24,34 @@ aten = torch.ops.aten
 _FLAG = TensorMetadata((), (), torch.bool, torch.device("cpu"))
 
 
-def add_flags(module: GraphModule, safe: bool = False) -> int:
-    """Add whether kernels fail to the results of a graph.
+def add_flag(module: GraphModule, safe: bool = False) -> bool:
+    """Add to the results of a graph whether any of its kernels fails.
 
     Args:
         module: a graph on the CPU; changed in place.
         safe: whether a kernel that fails gets other elements, with which it doesn't.
 
     Returns:
-        How many results were added.
+        Whether a result was added; not if no kernel can fail.
 
     Raises:
         Unknown: if a kernel may fail, and what for isn't known.
     """
-    flags = _flags(module, safe)
-    end = module.graph.output_node()
-    end.args = ([*end.args[0], *flags],)  # type: ignore[misc]
-    module.recompile()
-    return len(flags)
+    flag = _flag_of(module, safe)
+    if flag is not None:
+        end = module.graph.output_node()
+        end.args = ([*end.args[0], flag],)  # type: ignore[misc]
+        module.recompile()
+    return flag is not None
 
 
-def joined(module: GraphModule, count: int) -> None:
-    """Make one result of the last results of a graph, its flags."""
-    end = module.graph.output_node()
-    results: list[Any] = list(end.args[0])  # type: ignore[arg-type]
-    (flag,) = inserted(module, end, lambda *flags: [functools.reduce(torch.logical_or, flags)],
-                       results[-count:])
-    end.args = ([*results[:-count], flag],)
-    module.recompile()
+def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Node | None:
+    """Whether any kernel of a graph has failed, or one before it.
 
-
-def _flags(module: GraphModule, safe: bool) -> list[Node]:
+    Each kernel adds its own flag to that of the kernels before: then a loop of Python's carries it.
+    """
     nodes = list(module.graph.nodes)
-    fixed, found = _fixed(nodes), []
+    fixed, found = _fixed(nodes), before
     for node in nodes:
         if node.op != "call_function":
             continue
@@ -65,15 +59,25 @@ def _flags(module: GraphModule, safe: bool) -> list[Node]:
         if loop is None:
             for check in checks_of(node):
                 if argument(node, check.place) not in fixed:
-                    found.append(_flag(module, node, check, safe))
+                    found = _joined(module, node, found, _flag(module, node, check, safe))
         elif loop.effects.may_fail or _has_checks(loop):
             made = _of_loop(module, node, loop, safe)
             if made is not None:
-                found.append(made)
+                found = _joined(module, made.next, found, made)
                 continue
         if FAILS in node.meta and not node.users and not effects_of(node.target).is_check:
             module.graph.erase_node(node)  # only its error counts
     return found
+
+
+def _joined(module: GraphModule, place: Node, before: Node | None, flag: Node) -> Node:
+    """Whether one of two flags is set, computed before a node."""
+    if before is None:
+        return flag
+    with module.graph.inserting_before(place):
+        both = module.graph.call_function(aten.logical_or.default, (before, flag))
+    both.meta["tensor_meta"] = _FLAG
+    return both
 
 
 def _fixed(nodes: list[Node]) -> set[Node]:
@@ -120,11 +124,15 @@ def _of_loop(module: GraphModule, node: Node, loop: Loop, safe: bool) -> Node | 
 
     The loop is replaced by one that also carries this, after the other carried values.
     """
-    body, flag = _body_of(loop, safe)
-    if flag is None:
+    body, before = _with_input(loop.body, loop.carried)
+    flag = _flag_of(body, safe, before)
+    if flag is before:
         return None
+    end = body.graph.output_node()
+    results: list[Any] = list(end.args[0])  # type: ignore[arg-type]
+    end.args = ([*results[:loop.carried], flag, *results[loop.carried:]],)
     condition = None if loop.condition is None else _with_input(loop.condition, loop.carried)[0]
-    if condition is not None and _flags(condition, safe):
+    if condition is not None and _flag_of(condition, safe) is not None:
         raise Unknown("what the condition of a loop fails for")
     other = Loop(body, loop.carried + 1, loop.stacks, loop.kept, condition, loop.steps,
                  loop.backward, loop.counts, loop.counted)
@@ -145,22 +153,6 @@ def _of_loop(module: GraphModule, node: Node, loop: Loop, safe: bool) -> Node | 
         part.args = (new, number + (number >= loop.carried))
     graph.erase_node(node)
     return last
-
-
-def _body_of(loop: Loop, safe: bool) -> tuple[GraphModule, Node | None]:
-    """The body of a loop that takes, and gives, whether a kernel has failed; None if none can."""
-    body, before = _with_input(loop.body, loop.carried)
-    flags = _flags(body, safe)
-    if not flags:
-        return body, None
-    end = body.graph.output_node()
-    results: list[Any] = list(end.args[0])  # type: ignore[arg-type]
-    for flag in flags:
-        with body.graph.inserting_before(end):
-            before = body.graph.call_function(aten.logical_or.default, (before, flag))
-        before.meta["tensor_meta"] = _FLAG
-    end.args = ([*results[:loop.carried], before, *results[loop.carried:]],)
-    return body, before
 
 
 def _with_input(graph: GraphModule, place: int) -> tuple[GraphModule, Node]:

@@ -17,7 +17,7 @@ from ..ir.failures import Unknown
 from ..ir.loop import room_for
 from ..ir.machine_code import MachineCode, Run
 from ..passes import plain
-from ..passes.flags import add_flags
+from ..passes.flags import add_flag
 from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
@@ -26,7 +26,7 @@ from .text import check, described, needs_rewriting, strided_from_bases, without
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
 MOST_ROOM = 2**16  # steps of a loop whose values are kept
-FORMAT = 9  # of the files on disk; after a change the older ones are not used
+FORMAT = 10  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
@@ -82,7 +82,7 @@ class Native(MachineCode):
                     self._checks = without_checks(graph)
                     strided_from_bases(graph)
                 try:
-                    self._checks += add_flags(graph)
+                    self._checks += add_flag(graph)
                 except Unknown as reason:
                     raise NotLowered(str(reason)) from None
                 self._taken = with_numbers(graph, self._numbers)
