@@ -1,5 +1,7 @@
 """What a recorded run comes to: results that no kernel of the run has made."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch.distributed._functional_collectives import AsyncCollectiveTensor
@@ -19,4 +21,18 @@ def test_a_result_that_the_recorder_has_not_seen_is_a_constant(function, expecte
         found = step(ms.Tensor([1.0]))
         assert [t.asnumpy().tolist() for t in (found if isinstance(found, tuple) else [found])] == (
             expected)
+    assert step.report()["replays"] == 2
+
+
+def test_a_new_object_of_a_dataclass_is_given_by_every_replay():
+    @dataclasses.dataclass
+    class Moments:
+        mean: ms.Tensor
+        spread: tuple
+
+    step = ms.jit(lambda x: Moments(x.mean(), (x.max(), x.min())))
+    found = [step(ms.Tensor([1.0, 2.0, float(n)])) for n in (3, 6, 9)]
+    assert [type(one) for one in found] == [Moments] * 3 and len({*map(id, found)}) == 3
+    assert [one.mean.item() for one in found] == [2.0, 3.0, 4.0]
+    assert [one.spread[0].item() for one in found] == [3.0, 6.0, 9.0]
     assert step.report()["replays"] == 2
