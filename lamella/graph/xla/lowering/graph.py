@@ -10,6 +10,7 @@ from .products import with_shared_factors
 from .rolling import references, rolled
 from .shapes import memory_places
 from .slices import with_parts
+from .step_numbers import NUMBERS
 from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
@@ -97,6 +98,8 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
     name, number = step["op"], step["to"]
     if name == "loop":
         run_loop(values, step)
+    elif name == NUMBERS:
+        values.keep_stack(number, jnp.asarray(*step["args"]))
     elif name == "repeat":
         values[number] = repeated(step, values.read(step["args"][0]))
     elif name == "getitem":

@@ -9,6 +9,8 @@ values that lie the same number of steps before, become a loop:
 - what all steps read is read from outside;
 - what others read of a step is an element of a stack that the loop gives.
 
+Numbers of the program that differ between steps are elements of stacks, too (`step_numbers`).
+
 Candidates are found in linear time, from the distances at which the same operation comes again.
 Whether the links between steps are the same as well is then checked for each.
 """
@@ -18,6 +20,8 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from typing import Any
+
+from .step_numbers import NUMBER, NUMBERS, as_before, with_numbers
 
 FEWEST = 4  # steps of a loop
 LEAST = 16  # operations that a loop saves
@@ -38,14 +42,14 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Ste
         inputs: the avals of the graph's inputs.
         results: the numbers of its results.
     """
-    steps = _hoisted(steps)
-    found = _Search(steps, inputs, results).loops()
-    made, position = [], 0
-    for loop in found:
-        made += steps[position:loop.start]
-        made.append(loop.described())
+    search = _Search(with_numbers(_hoisted(steps), inputs), inputs, results)
+    made, position = [], search.first
+    for loop in search.loops():
+        made += search.as_before(position, loop.start)
+        described = loop.described()  # which finds its numbers
+        made += [*loop.numbers, described]
         position = loop.end
-    return made + steps[position:]
+    return made + search.as_before(position, len(search.steps))
 
 
 def references(value: Any) -> list[int]:
@@ -98,7 +102,18 @@ class _Search:
             for read in reads:
                 self.users[read].append(place)
         self.wanted = {self.place[n] for n in results if n in self.place}
-        self.taken = [False] * len(steps)
+        self.first = sum(step["op"] == NUMBER for step in steps)  # of those that compute
+        self.taken = [place < self.first for place in range(len(steps))]
+        self.highest = max([self.inputs, *(step["to"] for step in steps)])
+
+    def fresh(self, count: int) -> list[int]:
+        """New numbers for values."""
+        self.highest += count
+        return [*range(self.highest - count + 1, self.highest + 1)]
+
+    def as_before(self, start: int, end: int) -> list[Step]:
+        """Steps that are in no loop, with the program's numbers."""
+        return [{**step, "args": as_before(step["args"])} for step in self.steps[start:end]]
 
     def loops(self) -> list[_Loop]:
         """Loops that don't overlap, in order."""
@@ -199,6 +214,7 @@ class _Loop:
         self.search, self.start, self.period, self.count = search, start, period, count
         self.end = start + period * count
         self.body: list[list[tuple[str, Any]]] = []  # of each operation, where it reads
+        self.numbers: list[Step] = []  # of which it reads one in each step
 
     def links(self) -> bool:
         """Find where the operations of the body read; returns whether that is the same way in
@@ -261,13 +277,17 @@ class _Loop:
         self.stacks: list[list[int]] = []
         reads: list[Any] = []
         avals = self.search.avals
-        links = [[link if link[0] == "b" else ("in", _place_in(reads, [*self._named(link), aval]))
+        links = [[link if link[0] == "b" or self._is_number(link) else
+                  ("in", _place_in(reads, [*self._named(link), aval]))
                   for link, aval in zip(mine, self._avals(mine), strict=True)]
                  for mine in self.body]
         body = []
         for j, mine in enumerate(links):
             step = self.search.steps[self.start + j]
-            numbers = [{"n": at + len(reads) * (kind == "b")} for kind, at in mine]
+            own = _links_in(step["args"])
+            numbers = [was[NUMBER] if self._is_number((kind, at)) else
+                       {"n": at + len(reads) * (kind == "b")}
+                       for (kind, at), was in zip(mine, own, strict=True)]
             body.append({**step, "to": len(reads) + j, "aval": avals[self.start + j],
                          "args": _with_links(step["args"], numbers)})
         outside = self._read_outside()
@@ -292,10 +312,27 @@ class _Loop:
         kind, where = link
         if kind == "s":
             return kind, self._number(where)
+        if kind == "x" and 0 <= where[0] < self.search.first:
+            return kind, _place_in(self.stacks, self._stacked(where))
         if kind == "x":
             return kind, _place_in(self.stacks, [self._number(place) for place in where])
         j, first = where
         return kind, _place_in(self.queues, {"of": j, "first": [self._number(p) for p in first]})
+
+    def _is_number(self, link: tuple[str, Any]) -> bool:
+        """Whether what is read is the same number of the program's in all steps."""
+        return link[0] == "s" and 0 <= link[1] < self.search.first
+
+    def _stacked(self, places: list[int]) -> list[int]:
+        """The values of a stack of numbers, which is made before the loop."""
+        holders = [self.search.steps[place] for place in places]
+        given = [holder[NUMBER] for holder in holders]
+        known = [made for made in self.numbers if made["of"] == places]
+        if not known:
+            known = [{"op": NUMBERS, "to": self.search.fresh(self.count), "of": places,
+                      "args": [given, holders[0]["aval"][1]]}]
+            self.numbers += known
+        return known[0]["to"]
 
     def _number(self, place: int) -> int:
         steps = self.search.steps
@@ -317,8 +354,15 @@ def _place_in(several: list[Any], one: Any) -> int:
 
 def _without_values(value: Any) -> Any:
     if isinstance(value, dict):
-        return "*" if "n" in value else value
+        return value.get("kind", "*") if "n" in value else value
     return [_without_values(v) for v in value] if isinstance(value, list) else value
+
+
+def _links_in(value: Any) -> list[dict[str, Any]]:
+    """The values in an argument, in order."""
+    if isinstance(value, dict):
+        return [value] if "n" in value else []
+    return [n for v in value for n in _links_in(v)] if isinstance(value, list) else []
 
 
 def _with_links(value: Any, links: list[Any]) -> Any:

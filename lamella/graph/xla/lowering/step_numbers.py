@@ -1,0 +1,74 @@
+"""Python's numbers that differ between the steps of a program's loop, as elements of a stack.
+
+``for t in range(T): x = x + f(x, 0.1 * t)`` is recorded with another number in each step, so no two
+steps would be the same operations, and no loop would be found. While loops are sought, such numbers
+are values, computed before all steps. Those that turn out not to differ are numbers again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+Step = dict[str, Any]
+
+NUMBER = "number"  # the operation of a step that only holds a number
+NUMBERS = "numbers"  # that of a step that holds those of all steps of a loop
+# the place of a number that the row of the table takes as a tensor, too, with the same result
+_PLACES = {
+    name: 1 for name in (
+        "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
+        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "lt.Scalar", "le.Scalar",
+        "gt.Scalar", "ge.Scalar", "eq.Scalar", "ne.Scalar")}
+_WIDE = {"float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64"}
+_INTEGERS = ("int32", "int64")
+
+
+def with_numbers(steps: list[Step], inputs: list[Any]) -> list[Step]:
+    """The steps with their numbers as values, behind the steps that hold these.
+
+    Args:
+        steps: operations, whose results are numbered from the number of inputs on.
+        inputs: the avals of the graph's inputs.
+    """
+    avals = {**dict(enumerate(inputs)), **{s["to"]: s.get("aval") for s in steps}}
+    numbers = itertools.count(max(avals, default=-1) + 1)
+    held: dict[tuple[str, str], tuple[int, float]] = {}
+    found = []
+    for step in steps:
+        kind = _kind_of(step, avals)
+        if kind is not None:
+            args, place = [*step["args"]], _PLACES[step["op"]]
+            key = kind, repr(args[place])  # 0.0 and -0.0 are different
+            if key not in held:
+                held[key] = next(numbers), args[place]
+            args[place] = {"n": held[key][0], NUMBER: args[place], "kind": kind}
+            step = {**step, "args": args}
+        found.append(step)
+    return [{"op": NUMBER, "to": n, "args": [], NUMBER: value, "aval": [[], kind]}
+            for (kind, _), (n, value) in held.items()] + found
+
+
+def _kind_of(step: Step, avals: dict[int, Any]) -> str | None:
+    """The type that a number of a step has as a tensor; None if there is no such number."""
+    place = _PLACES.get(step["op"])
+    if place is None:
+        return None
+    number, tensor = step["args"][place], step["args"][0]
+    if type(number) not in (int, float) or not isinstance(tensor, dict) or "n" not in tensor:
+        return None
+    aval = avals.get(tensor["n"])
+    if aval is None or not isinstance(aval[1], str):  # one of several values
+        return None
+    if aval[1] in _WIDE:
+        return _WIDE[aval[1]] if math.isfinite(number) else None
+    fits = type(number) is int and abs(number) < 2**31
+    return aval[1] if fits and aval[1] in _INTEGERS else None
+
+
+def as_before(value: Any) -> Any:
+    """An argument with numbers in place of the values that hold them."""
+    if isinstance(value, dict):
+        return value[NUMBER] if NUMBER in value else value
+    return [as_before(v) for v in value] if isinstance(value, list) else value
