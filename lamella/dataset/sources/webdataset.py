@@ -9,6 +9,7 @@ import os
 import tarfile
 import threading
 import tokenize
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -184,6 +185,8 @@ class _Readers:
     def _begin(self) -> None:
         self._files: dict[tuple[int, str], Any] = {}
         self._lock = threading.Lock()
+        # no `__del__`: where objects refer to each other, files may be finalized before
+        weakref.finalize(self, _close, self._files).atexit = False
 
     def read(self, path: str, member: _Member) -> bytes:
         """The bytes of a member.
@@ -210,16 +213,17 @@ class _Readers:
                 self._files[key] = open(source, "rb") if isinstance(source, str) else source
             return self._files[key]
 
-    def __del__(self) -> None:
-        for file in self._files.values():
-            file.close()
-
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self.options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.options = state["options"]
         self._begin()
+
+
+def _close(files: dict[tuple[int, str], Any]) -> None:
+    for file in files.values():
+        file.close()
 
 
 def _picture(data: bytes) -> np.ndarray:

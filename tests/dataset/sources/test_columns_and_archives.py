@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
 import tarfile
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -286,3 +288,13 @@ def test_sources_travel_to_other_processes(parquet, archives):
                  ds.WebDataset(archives, ["cls"], shuffle=False)):
         before = numbers(data)
         assert numbers(pickle.loads(pickle.dumps(data))) == before
+
+
+def test_archives_are_closed_with_what_reads_them(parquet, archives):
+    """Also where objects refer to each other, of which the collector finalizes any first."""
+    for _ in range(3):
+        test_sources_travel_to_other_processes(parquet, archives)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        gc.collect()
+    assert not [warning for warning in said if warning.category is ResourceWarning]
