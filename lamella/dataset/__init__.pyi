@@ -18,6 +18,7 @@ from lamella.dataset import errors as errors
 from lamella.dataset import inputs as inputs
 from lamella.dataset import iterators as iterators
 from lamella.dataset import makeable as makeable
+from lamella.dataset import map_runs as map_runs
 from lamella.dataset import mapping as mapping
 from lamella.dataset import mindrecord as mindrecord
 from lamella.dataset import mindspore_json as mindspore_json

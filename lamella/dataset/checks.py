@@ -48,18 +48,21 @@ def _of_type(kind: type, owner: Any, argument: str, value: Any) -> Any:
 
 def of_type(argument: str, value: Any, *kinds: type) -> str:
     """MindSpore's sentence about an argument that has none of these types."""
-    shown = '""' if isinstance(value, str) and not value else value
     bare = isinstance(value, bool) and int in kinds and bool not in kinds
     wanted = kinds if bare else list(kinds)
-    return f"Argument {argument} with value {shown} is not of type {wanted}, but got {type(value)}."
+    return (f"Argument {argument} with value {_shown(value)} is not of type {wanted}, but got "
+            f"{type(value)}.")
+
+
+def _shown(value: Any) -> Any:
+    return '""' if isinstance(value, str) and not value else value
 
 
 def no_data_type(argument: str, value: Any, numpy: bool = False) -> str:
     """MindSpore's sentence about an argument that is no data type; `numpy`: NumPy's are allowed."""
     wanted = "<class 'mindspore._c_expression.typing.Type'>" + (
         ", <class 'numpy.dtype'>" if numpy else "")
-    shown = '""' if isinstance(value, str) and not value else value
-    return (f"Argument {argument} with value {shown} is not of type "
+    return (f"Argument {argument} with value {_shown(value)} is not of type "
             f"[{wanted}], but got {type(value)}.")
 
 

@@ -21,6 +21,20 @@ from .samplers import (
 from .state import Passes, Run, Turns
 
 
+def others_of(method: str, datasets: Any, several: type) -> list[Dataset]:
+    """The datasets that a method of a dataset is given: one, or several.
+
+    Raises:
+        TypeError: if it is neither; `several` is the type that the error names for these.
+    """
+    if isinstance(datasets, (list, tuple)):
+        return [*datasets]
+    if not isinstance(datasets, Dataset):
+        raise TypeError(f"{of_type('datasets', datasets, several, Dataset)} For '{method}', a "
+                        f"Dataset or a {several.__name__} of them is expected.")
+    return [datasets]
+
+
 class _Moved(Dataset):
     """An operation on the rows of one dataset that leaves each row as it is."""
 

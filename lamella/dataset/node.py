@@ -235,22 +235,13 @@ class Dataset(Described, Resumed):
 
     def zip(self, datasets: Any) -> Dataset:
         """Rows side by side with those of other datasets, up to the shortest."""
-        from .moving import ZipDataset
-        if isinstance(datasets, (list, tuple)):
-            return ZipDataset((self, *datasets))
-        if not isinstance(datasets, Dataset):
-            raise TypeError(f"{of_type('datasets', datasets, tuple, Dataset)} For 'zip', a Dataset "
-                            "or a tuple of them is expected.")
-        return ZipDataset((self, datasets))
+        from .moving import ZipDataset, others_of
+        return ZipDataset((self, *others_of("zip", datasets, tuple)))
 
     def concat(self, datasets: Any) -> Dataset:
         """These rows, then those of other datasets with the same columns."""
-        from .moving import ConcatDataset
-        if not isinstance(datasets, (list, tuple, Dataset)):
-            raise TypeError(f"{of_type('datasets', datasets, list, Dataset)} For 'concat', a "
-                            "Dataset or a list of them is expected.")
-        others = datasets if isinstance(datasets, (list, tuple)) else [datasets]
-        return ConcatDataset([self, *others])
+        from .moving import ConcatDataset, others_of
+        return ConcatDataset([self, *others_of("concat", datasets, list)])
 
     def __add__(self, datasets: Any) -> Dataset:
         return self.concat(datasets)

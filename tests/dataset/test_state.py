@@ -96,7 +96,7 @@ def test_pipelines_that_once_went_on_otherwise(seed):
 
 @pytest.mark.parametrize("batches", [2, 3, 7, 51, 53])  # threads begin at the third
 def test_threads_go_on_bit_for_bit(monkeypatch, batches):
-    monkeypatch.setattr("lamella.dataset.mapping._SLOW", 0)  # threads at once
+    monkeypatch.setattr("lamella.dataset.map_runs._SLOW", 0)  # threads at once
     ds.config.set_seed(5)
 
     def pipeline():
@@ -111,7 +111,7 @@ def test_threads_go_on_bit_for_bit(monkeypatch, batches):
     assert take(later, 60) == rest
     rows.stop()
     later.stop()
-    monkeypatch.setattr("lamella.dataset.mapping._SLOW", 1e9)
+    monkeypatch.setattr("lamella.dataset.map_runs._SLOW", 1e9)
     ds.config.set_seed(5)
     again = pipeline().create_tuple_iterator(output_numpy=True)
     assert take(again, batches + 60) == whole + rest

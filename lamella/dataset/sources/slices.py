@@ -16,6 +16,8 @@ from ..samplers import BuiltinSampler, PKSampler, SequentialSampler
 from ..source import MappableDataset
 from ..source_arguments import select_sampler
 
+_SINGLE = (str, bytes, int, float, type(None))  # no rows
+
 
 class ArraysDataset(MappableDataset):
     """The base of sources that hold all columns as arrays, which `_arrays` returns."""
@@ -74,7 +76,7 @@ class NumpySlicesDataset(ArraysDataset):
     def __init__(self, data: Any, column_names: Any = None, num_samples: int | None = None,
                  num_parallel_workers: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, num_shards: int | None = None, shard_id: int | None = None):
-        if isinstance(data, (str, bytes, int, float, type(None))):
+        if isinstance(data, _SINGLE):
             raise TypeError(f"{of_type('data', data, list, tuple, dict, np.ndarray)} For "
                             "'NumpySlicesDataset', give arrays or lists.")
         if isinstance(data, dict):
@@ -87,7 +89,7 @@ class NumpySlicesDataset(ArraysDataset):
                              "hold rows.")
         if isinstance(data, tuple):
             for place, part in enumerate(arrays):
-                if isinstance(part, (str, bytes, int, float, type(None))):
+                if isinstance(part, _SINGLE):
                     raise TypeError(f"{of_type(f'data[{place}]', part, list, np.ndarray)} For "
                                     "'NumpySlicesDataset', give arrays or lists.")
         columns = [a.asnumpy() if isinstance(a, Tensor) else np.asarray(a) for a in arrays]
@@ -132,10 +134,7 @@ class PaddedDataset(MappableDataset):
     """
 
     def __init__(self, padded_samples: list[dict[str, Any]]):
-        if padded_samples is None:
-            raise ValueError("padded_samples cannot be empty. For 'PaddedDataset', it is a list of "
-                             "dicts.")
-        if not isinstance(padded_samples, list):
+        if not isinstance(padded_samples, (list, type(None))):
             raise TypeError(f"For 'PaddedDataset', 'padded_samples' must be a list of dicts, but "
                             f"got {type(padded_samples).__name__}.")
         if not padded_samples:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Aval, row, wide
+from .table import Aval, Step, row, wide
 
-Step = dict[str, Any]
 SHARED = "lamella.shared_product"
 
 

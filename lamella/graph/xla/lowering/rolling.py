@@ -22,6 +22,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from .step_numbers import NUMBER, NUMBERS, as_before, with_numbers
+from .table import Step
 
 FEWEST = 4  # steps of a loop
 LEAST = 16  # operations that a loop saves
@@ -31,7 +32,6 @@ PERIODS = 6  # of one search that are looked at closely
 ROWS = (1, 4, 16, 64)  # operations in a row that are looked for again
 PARTS = ("getitem", "select.int")  # of a value: as early as possible, since loops take stacks apart
 
-Step = dict[str, Any]
 
 
 def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Step]:
@@ -54,11 +54,7 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Ste
 
 def references(value: Any) -> list[int]:
     """The numbers of the values in an argument, in order."""
-    if isinstance(value, dict):
-        return [value["n"]] if "n" in value else []
-    if isinstance(value, list):
-        return [n for v in value for n in references(v)]
-    return []
+    return [link["n"] for link in _links_in(value)]
 
 
 def is_part(step: Step) -> bool:
@@ -105,6 +101,10 @@ class _Search:
         self.first = sum(step["op"] == NUMBER for step in steps)  # of those that compute
         self.taken = [place < self.first for place in range(len(steps))]
         self.highest = max([self.inputs, *(step["to"] for step in steps)])
+
+    def holds_number(self, place: int) -> bool:
+        """Whether a step only holds a number of the program's; inputs have places below 0."""
+        return 0 <= place < self.first
 
     def fresh(self, count: int) -> list[int]:
         """New numbers for values."""
@@ -312,7 +312,7 @@ class _Loop:
         kind, where = link
         if kind == "s":
             return kind, self._number(where)
-        if kind == "x" and 0 <= where[0] < self.search.first:
+        if kind == "x" and self.search.holds_number(where[0]):
             return kind, _place_in(self.stacks, self._stacked(where))
         if kind == "x":
             return kind, _place_in(self.stacks, [self._number(place) for place in where])
@@ -321,7 +321,7 @@ class _Loop:
 
     def _is_number(self, link: tuple[str, Any]) -> bool:
         """Whether what is read is the same number of the program's in all steps."""
-        return link[0] == "s" and 0 <= link[1] < self.search.first
+        return link[0] == "s" and self.search.holds_number(link[1])
 
     def _stacked(self, places: list[int]) -> list[int]:
         """The values of a stack of numbers, which is made before the loop."""

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .rolling import FEWEST, Step
+from .rolling import FEWEST
+from .table import Step
 
 
 class _Kind(NamedTuple):

@@ -11,7 +11,7 @@ import itertools
 import math
 from typing import Any
 
-Step = dict[str, Any]
+from .table import Step
 
 NUMBER = "number"  # the operation of a step that only holds a number
 NUMBERS = "numbers"  # that of a step that holds those of all steps of a loop

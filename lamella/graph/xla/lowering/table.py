@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .later import jnp
 
+Step = dict[str, Any]  # an operation of a described graph
 TABLE: dict[str, Callable[..., Any]] = {}
 VIEWS: set[str] = set()  # the names of operations whose result lies in the memory of its input
 

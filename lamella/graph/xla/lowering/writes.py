@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import TABLE, VIEWS, Aval, NotLowered, avals_of
+from .table import TABLE, VIEWS, Aval, NotLowered, Step, avals_of
 
-Step = dict[str, Any]
 SAME_ORDER = ("view.default", "_reshape_alias.default", "squeeze.default", "squeeze.dim",
               "squeeze.dims", "unsqueeze.default", "alias.default", "detach.default")
 NOT_ELEMENTS = ("_conj.default", "_neg_view.default", "view_as_real.default",
