@@ -7,8 +7,8 @@ graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -70,10 +70,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     allocator.load()
     if before is None:
         before = Snapshot(reach)
-    others = [HeldTensor(t, None if id(t) in reach.tensors.unnamed else source)
-              for t, source in reach.tensors.others]
-    held = [*(HeldTensor(p, None) for p in reach.tensors.parameters),
-            *sorted(others, key=lambda found: found.source is not None)]
+    held = _held(reach)
     plain = args, kwargs
     args, kwargs, stand_ins = _with_stand_ins(args, kwargs, {id(one.tensor) for one in held})
     compares = bool(stand_ins) and any(
@@ -93,51 +90,60 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     if inspection is not None:
         trace.outside.meets = inspection
     attributes = _attributes(given)
+    with _lent(swapped, stand_ins, symbolic is not None):
+        try:
+            own = [t._raw for t in given]
+            for one in held:
+                one.begin()
+            with _noting(recorder, symbolic):
+                trace.value = _called(trace, fn, args, kwargs, compares, inspection)
+                if scalars is None:
+                    recorder.update(at_end=True)
+                if trace.refused is None and recorder.failures:
+                    trace.refuse(_CAUGHT, Cause.ERROR)
+                if trace.refused is None:
+                    try:
+                        _check_given(attributes, given, own)
+                        with not_collecting():
+                            trace.outcome = outcome_of(trace, before, given)
+                    except CannotTrace as reason:
+                        if symbolic:
+                            raise
+                        trace.refuse(*reason.refusal)
+        except BaseException as error:
+            # an exit or an interrupt leaves what has been done, as eagerly, and so does any error
+            # of what the program didn't ask to compile
+            if scalars is not None or trace.refused is None and (
+                    symbolic or in_graph() and is_a(error, (Exception, CannotTrace))):
+                trace.undo()
+            else:
+                recorder.update(at_end=True)
+            raise
+    originals = {id(stand_in): tensor for tensor, stand_in, _ in stand_ins}
+    if originals and any(id(t) in originals for t in tensors(trace.value)):
+        trace.value = map_tensors(lambda t: originals.get(id(t), t), trace.value)
+    return trace
+
+
+_CAUGHT = "catches the error of a kernel, which depends on values"
+
+
+def _held(reach: Reachable) -> list[HeldTensor]:
+    """The Tensors that the function can reach: first those that no source names."""
+    others = [HeldTensor(t, None if id(t) in reach.tensors.unnamed else source)
+              for t, source in reach.tensors.others]
+    return [*(HeldTensor(p, None) for p in reach.tensors.parameters),
+            *sorted(others, key=lambda found: found.source is not None)]
+
+
+@contextmanager
+def _lent(swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]],
+          stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]], symbolic: bool) -> Iterator[None]:
+    """Swap the data of Tensors for the run, and give them and the originals back after it."""
     try:
         for tensor, _, raw in swapped:
             set_data(tensor, raw)
-        own = [t._raw for t in given]
-        for one in held:
-            one.begin()
-        with ExitStack() as around:
-            around.enter_context(returning_freed_memory())
-            if symbolic:
-                around.enter_context(symbolic.mode)
-            around.enter_context(prints_recorded())
-            around.enter_context(logs_recorded())
-            around.enter_context(recorder)
-            state.trace = trace
-            try:
-                with identities_checked(reach), trace.outside:
-                    if compares:
-                        trace.refuse_once("may compare an argument with a Tensor that is it")
-                    trace.value = fn(*args, **kwargs)
-                if inspection is not None:
-                    inspection.check()
-            finally:
-                state.trace = None
-            if scalars is None:
-                recorder.update(at_end=True)
-            if trace.refused is None and recorder.failures:
-                trace.refuse(_CAUGHT, Cause.ERROR)
-            if trace.refused is None:
-                try:
-                    _check_given(attributes, given, own)
-                    with not_collecting():
-                        trace.outcome = outcome_of(trace, before, given)
-                except CannotTrace as reason:
-                    if symbolic:
-                        raise
-                    trace.refuse(*reason.refusal)
-    except BaseException as error:
-        # an exit or an interrupt leaves what has been done, as eagerly, and so does any error of
-        # what the program didn't ask to compile
-        if scalars is not None or trace.refused is None and (
-                symbolic or in_graph() and is_a(error, (Exception, CannotTrace))):
-            trace.undo()
-        else:
-            recorder.update(at_end=True)
-        raise
+        yield
     finally:
         state.masks = None
         for tensor, own, raw in swapped:
@@ -147,13 +153,40 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
             if stand_in._raw is not raw:
                 tensor._raw = stand_in._raw
             tensor.__dict__.update(stand_in.__dict__)
-    originals = {id(stand_in): tensor for tensor, stand_in, _ in stand_ins}
-    if originals and any(id(t) in originals for t in tensors(trace.value)):
-        trace.value = map_tensors(lambda t: originals.get(id(t), t), trace.value)
-    return trace
 
 
-_CAUGHT = "catches the error of a kernel, which depends on values"
+@contextmanager
+def _noting(recorder: Recorder, symbolic: Symbolic | None) -> Iterator[None]:
+    """Note the kernels, prints and log messages of the run."""
+    with ExitStack() as around:
+        around.enter_context(returning_freed_memory())
+        if symbolic:
+            around.enter_context(symbolic.mode)
+        around.enter_context(prints_recorded())
+        around.enter_context(logs_recorded())
+        around.enter_context(recorder)
+        yield
+
+
+def _called(trace: Trace, fn: Callable[..., Any], args: tuple, kwargs: dict, compares: bool,
+            inspection: Inspection | None) -> Any:
+    """What the function returns, while the run is this thread's.
+
+    Args:
+        compares: whether the function may compare an argument with a Tensor that is it.
+        inspection: checks after the call that all that it met was inspected.
+    """
+    state.trace = trace
+    try:
+        with identities_checked(trace.reach), trace.outside:
+            if compares:
+                trace.refuse_once("may compare an argument with a Tensor that is it")
+            value = fn(*args, **kwargs)
+        if inspection is not None:
+            inspection.check()
+        return value
+    finally:
+        state.trace = None
 
 
 def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
