@@ -1,6 +1,6 @@
 """Differentiation: reverse and forward mode, vectorization, and the user's gradient rules."""
 
-from . import power
+from . import by_example, power
 from .decorators import custom_jvp, custom_vjp
 from .equations import custom_linear_solve, implicit
 from .forward import jvp, linearize

@@ -102,6 +102,9 @@ def test_gradients_of_a_batch():
 @pytest.mark.parametrize("call, kind, text", [
     ("ReluGrad()(R(3))", TypeError, "2 inputs"),
     ("ReluGrad()(R(2), R(3))", ValueError, "shape"),
+    ("SameTypeShape()(R(2), R(3))", ValueError, "x shape"),
+    ("same_type_shape_(R(2), T([1, 2]))", TypeError, "x dtype"),
+    ("SameTypeShape()(R(2), 1.0)", TypeError, "'y' must be"),
     ("SolveTriangular()(R(2, 3), R(2))", ValueError, "last two dimensions"),
     ("SolveTriangular()(R(2, 2), R(2), 5)", ValueError, "'trans' must be one of"),
     ("Correlate('wide')(R(2), R(2))", ValueError, "'pad_mode' must be one of"),

@@ -15,7 +15,7 @@ import torch
 from ...core.errors import op
 from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
-from ..activation import fast_gelu, gelu, glu, softplus, swiglu
+from ..activation import fast_gelu, gelu, glu, silu, softplus, swiglu
 from ..arithmetic import abs as absolute
 from ..elementary import logit
 from ..extrema import maximum, minimum
@@ -32,14 +32,13 @@ from .linalg import pdist
 
 __all__ = [
     "ACosGrad", "AbsGrad", "AcoshGrad", "AsinGrad", "AsinhGrad", "AtanGrad",
-    "BinaryCrossEntropyGrad", "CTCLossV2Grad", "CdistGrad", "EluGrad", "FastGeLUGrad", "GeLUGrad",
-    "GluGrad",
-    "HShrinkGrad", "HSigmoidGrad", "HSwishGrad", "InvGrad", "KLDivLossGrad", "LogSoftmaxGrad",
-    "LogitGrad", "MaximumGrad", "MaximumGradGrad", "MinimumGrad", "MinimumGradGrad",
-    "MultiMarginLossGrad", "MvlgammaGrad", "NLLLossGrad", "PReLUGrad", "PdistGrad", "ReLU6Grad",
-    "ReciprocalGrad", "ReluGrad", "RsqrtGrad", "SigmoidCrossEntropyWithLogitsGrad", "SigmoidGrad",
-    "SmoothL1LossGrad", "SoftShrinkGrad", "SoftplusGrad", "SqrtGrad", "SwigluGrad", "TanhGrad",
-    "pulled_back",
+    "BinaryCrossEntropyGrad", "CTCLossV2Grad", "CdistGrad", "EluGrad", "FastGeLUGrad",
+    "GeLUGrad", "GluGrad", "HShrinkGrad", "HSigmoidGrad", "HSwishGrad", "InvGrad",
+    "KLDivLossGrad", "LogSoftmaxGrad", "LogitGrad", "MaximumGrad", "MaximumGradGrad",
+    "MinimumGrad", "MinimumGradGrad", "MultiMarginLossGrad", "MvlgammaGrad", "NLLLossGrad",
+    "PReLUGrad", "PdistGrad", "ReLU6Grad", "ReciprocalGrad", "ReluGrad", "RsqrtGrad",
+    "SiLUGrad", "SigmoidCrossEntropyWithLogitsGrad", "SigmoidGrad", "SmoothL1LossGrad",
+    "SoftShrinkGrad", "SoftplusGrad", "SqrtGrad", "SwigluGrad", "TanhGrad", "pulled_back",
 ]
 
 
@@ -126,6 +125,7 @@ MvlgammaGrad = with_attributes("MvlgammaGrad", op(lambda y_grad, x, *, p: pulled
     lambda t: mvlgamma(t, p), y_grad, x)[0], "MvlgammaGrad"), "p")
 ReLU6Grad = _at_input("ReLU6Grad", relu6, "dout x")
 ReluGrad = _at_input("ReluGrad", relu, "dout x")
+SiLUGrad = _at_input("SiLUGrad", silu, "dout x")
 SoftShrinkGrad = _at_input("SoftShrinkGrad", softshrink, "dout x", lambd=0.5)
 SoftplusGrad = _at_input("SoftplusGrad", softplus, "dout x")
 PdistGrad = _at_input("PdistGrad", pdist, "dout x y", p=2.0)

@@ -9,7 +9,7 @@ from ...core.require import of_type
 from ...tensors.tensor import Tensor
 from .attributed import Attributed
 
-__all__ = ["ConvertToDynamic", "TopTypeof"]
+__all__ = ["ConvertToDynamic", "SameTypeShape", "TopTypeof", "same_type_shape_"]
 
 
 class ConvertToDynamic(Attributed):
@@ -31,6 +31,33 @@ class ConvertToDynamic(Attributed):
             raise TypeError(f"For 'ConvertToDynamic', the input must be a Tensor, but got "
                             f"{input!r}.")
         return input
+
+
+class SameTypeShape(Attributed):
+    """The first of two Tensors, if both have one data type and one shape.
+
+    Inputs:
+        - **x** - Tensor.
+        - **y** - Tensor.
+
+    Raises:
+        TypeError: if an input isn't a Tensor, or the data types differ.
+        ValueError: if the shapes differ.
+    """
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        for name, value in (("x", x), ("y", y)):
+            of_type(value, Tensor, name, "SameTypeShape")
+        if x.dtype != y.dtype:
+            raise TypeError(f"For 'SameTypeShape', the x dtype should be = y dtype: {y.dtype}, but "
+                            f"got {x.dtype}.")
+        if x.shape != y.shape:
+            raise ValueError(f"For 'SameTypeShape', the x shape should be = y shape: {y.shape}, "
+                             f"but got {x.shape}.")
+        return x
+
+
+same_type_shape_ = SameTypeShape()
 
 
 class TopTypeof(Attributed):
