@@ -1,8 +1,9 @@
 """Operators that need the numbers in a Tensor, inside of `vmap`: one example after the other.
 
-Some operators turn an argument into Python numbers: an axis, an order, the rows of a table. Inside
-of `vmap` it stands for many examples. Such an operator is called again for each example, and the
-results are stacked. Calls that PyTorch accepts cost nothing more.
+Some operators turn an argument into Python numbers (an axis, an order, the rows of a table), and
+the shapes of some results depend on them. Inside of `vmap` the argument stands for many examples.
+Such an operator is called again for each example, and the results are stacked, if they have one
+shape. Calls that PyTorch accepts cost nothing more.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from ..core.errors import add_fallback
 from ..core.wrappers import functorch
 from ..tensors.tensor import Tensor, wrap
 
-_REFUSALS = ("It looks like you're", "Inside 'vmap' a Tensor stands for many examples, so it can't")
+_REFUSALS = ("It looks like you're", "dynamic shape", "data pointer of Tensor that",
+             "Inside 'vmap' a Tensor stands for many examples, so it can't")
 
 
 def refused(error: BaseException) -> bool:
-    """Whether a Tensor that differs between examples was to become a Python value."""
+    """Whether an operator needed numbers of a Tensor that differs between examples."""
     return isinstance(error, RuntimeError) and any(part in str(error) for part in _REFUSALS)
 
 

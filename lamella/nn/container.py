@@ -6,6 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..core import dtype as mstype
+from ..core.state import in_graph
+from ..tensors.tensor import Tensor
 from .cell import Cell
 
 
@@ -98,6 +101,11 @@ class _Numbered(Cell):
         """Put a Cell before the one at `index`; those after it move one number up."""
         self._check(cell)
         size = len(self._cells)
+        if in_graph() and isinstance(index, Tensor):  # which Cell runs depends on data
+            if index.dtype != mstype.int32:
+                raise ValueError(f"For '{self.cls_name}', an index that is a Tensor must be an "
+                                 f"int32, but got {index.dtype}.")
+            index = int(index)
         if not isinstance(index, int) or not -size <= index <= size:
             raise IndexError(f"For '{self.cls_name}.insert', 'index' must be in [{-size}, {size}], "
                              f"but got {index!r}.")
@@ -137,6 +145,11 @@ class _Numbered(Cell):
 
     def _position(self, index: Any) -> int:
         size = len(self._cells)
+        if in_graph() and isinstance(index, Tensor):  # which Cell runs depends on data
+            if index.dtype != mstype.int32:
+                raise ValueError(f"For '{self.cls_name}', an index that is a Tensor must be an "
+                                 f"int32, but got {index.dtype}.")
+            index = int(index)
         if not isinstance(index, int) or isinstance(index, bool):
             raise TypeError(f"For '{self.cls_name}', the index must be an int or a slice, "
                             f"but got {type(index).__name__}.")

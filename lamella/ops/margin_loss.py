@@ -340,8 +340,10 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     check_reduction("multi_margin_loss", reduction)
     if p not in (1, 2):
         raise ValueError(f"For 'multi_margin_loss', 'p' must be 1 or 2, but got {p}.")
-    return wrap(F.multi_margin_loss(input._raw, target._raw.to(torch.int64), p, margin,
-                                    None if weight is None else weight._raw, reduction=reduction))
+    # the kernel takes no weights that a gradient is taken by: they are constants, as in MindSpore
+    return wrap(F.multi_margin_loss(
+        input._raw, target._raw.to(torch.int64), p, margin,
+        None if weight is None else weight._raw.detach(), reduction=reduction))
 
 
 @op

@@ -42,6 +42,14 @@ def test_several_results():
     assert found[1][0].asnumpy().tolist() == rows.asnumpy().tolist()
 
 
+def test_shapes_that_depend_on_numbers():
+    rows = Tensor([[0, 1, 1], [1, 0, 2], [2, 2, 2]])
+    found = ops.vmap(lambda x: ops.nonzero(x < 2))(Tensor([[0, 1, 2], [2, 0, 1]]))
+    assert found.asnumpy().tolist() == [[[0], [1]], [[1], [2]]]
+    with pytest.raises(RuntimeError, match="can't depend on values"):
+        ops.vmap(ops.nonzero)(rows)
+
+
 @pytest.mark.parametrize("function", [
     lambda x: x.sum().item(), lambda x: ops.arange(int(x[0])),
     lambda x: ops.grad(lambda y: ops.polygamma(x[0].astype(ms.int64), y).sum())(x)])

@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 import pytest
 
+import lamella as ms
 from lamella import Parameter, Tensor, nn
 
 
@@ -151,3 +152,26 @@ def test_cell_dict():
 def test_errors_say_what_was_wrong(act, error, message):
     with pytest.raises(error, match=message):
         act()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_list_indexed_by_a_tensor_in_a_graph(compiled):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.choices = nn.CellList([nn.ReLU(), nn.Sigmoid()])
+
+        def construct(self, x, i):
+            return self.choices[i](x)
+
+    net, x = Net(), Tensor([2.0])
+    run = ms.jit(net) if compiled else net
+    if not compiled:
+        with pytest.raises(TypeError, match="must be an int or a slice"):
+            run(x, Tensor(1, ms.int32))
+        return
+    found = [run(x, Tensor(i, ms.int32)).item() for i in (1, 0, -1, 1)]
+    assert found == pytest.approx([0.8807971, 2.0, 0.8807971, 0.8807971])
+    for index, kind in ((Tensor(5, ms.int32), IndexError), (Tensor(1.0), ValueError)):
+        with pytest.raises(kind):
+            run(x, index)

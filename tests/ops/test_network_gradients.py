@@ -242,3 +242,10 @@ def test_nll_loss_has_a_gradient_by_its_weights(reduction):
 
     check_op(lambda w: ms.ops.nll_loss(ms.Tensor(scores), classes, w, reduction=reduction),
              reference, [np.array([0.5, 1.5, 2.0])])
+
+
+def test_weights_of_classes_are_constants():
+    x, weight = ms.Tensor([[0.5, 1.0, 2.0], [1.5, 3.0, 0.25]]), ms.Tensor([1.0, 2.0, 3.0])
+    by_input, by_weight = ms.grad(ops.multi_margin_loss, (0, 4))(
+        x, ms.Tensor([0, 2]), 1, 1.0, weight)
+    assert by_input.asnumpy().any() and not by_weight.asnumpy().any()
