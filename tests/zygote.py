@@ -2,7 +2,8 @@
 
 Importing PyTorch takes most of a small program's time, and tests run hundreds. This is for those
 whose subject isn't how a process starts: `run_together` starts them, this module run as a program
-(once for each process of tests) forks them.
+(once for each process of tests) forks them. For tests of what happens when Lamella is imported
+there is another such process, which has imported PyTorch alone (`bare`).
 """
 
 from __future__ import annotations
@@ -41,14 +42,19 @@ class Ended(NamedTuple):
 
 
 def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: object = None,
-        input: str = "", timeout: float = 300) -> Ended:
-    """Run what `python *arguments` would, with its options `-W`, `-c` and `-m`."""
+        input: str = "", timeout: float = 300, bare: bool = False) -> Ended:
+    """Run what `python *arguments` would, with its options `-W`, `-c` and `-m`.
+
+    Args:
+        bare: whether the process has imported PyTorch only, and not Lamella.
+    """
     return run_together([[*map(str, arguments)]], [os.environ if env is None else env],
-                        timeout, cwd, input)[0]
+                        timeout, cwd, input, bare)[0]
 
 
 def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mapping[str, str]],
-                 timeout: float = 900, cwd: object = None, input: str = "") -> list[Ended]:
+                 timeout: float = 900, cwd: object = None, input: str = "",
+                 bare: bool = False) -> list[Ended]:
     """Run programs side by side, each with its arguments and its environment.
 
     A program that takes longer is killed, and its status is -9.
@@ -59,8 +65,8 @@ def run_together(commands: Sequence[Sequence[str]], environments: Sequence[Mappi
         pids = _ask([{"arguments": [str(part) for part in command], "environment": dict(given),
                       "output": output, "cwd": str(cwd or os.getcwd()),
                       "input": f"{folder}/input"} for command, given, output in zip(
-                          commands, environments, outputs, strict=True)])
-        codes = _ask({"pids": pids, "timeout": timeout})
+                          commands, environments, outputs, strict=True)], bare)
+        codes = _ask({"pids": pids, "timeout": timeout}, bare)
         return [Ended(code, Path(output + ".out").read_text(), Path(output + ".err").read_text())
                 for code, output in zip(codes, outputs, strict=True)]
 
@@ -123,9 +129,9 @@ def import_once(*modules: str) -> None:
     _ask({"modules": modules})
 
 
-def _ask(request: object) -> list:
+def _ask(request: object, bare: bool = False) -> list:
     """Send the server a request: programs to start, those whose end is awaited, or modules."""
-    server = _server()
+    server = _server(bare)
     assert server.stdin is not None and server.stdout is not None
     server.stdin.write(json.dumps(request) + "\n")
     server.stdin.flush()
@@ -133,12 +139,12 @@ def _ask(request: object) -> list:
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
+def _server(bare: bool = False) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("OMPI", "MS_", "LAMELLA_LOGS", "GLOG"))}
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.zygote"], cwd=ROOT, stdin=subprocess.PIPE, text=True,
-        stdout=subprocess.PIPE, env={**environment, "OMP_NUM_THREADS": "1"})
+        [sys.executable, "-m", "tests.zygote", *["bare"] * bare], cwd=ROOT, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**environment, "OMP_NUM_THREADS": "1"})
     atexit.register(server.kill)
     return server
 
@@ -251,25 +257,25 @@ def _execute(arguments: list[str]) -> None:
              vars(main))
 
 
+def _import_lamella() -> None:
+    """Import what programs need, and what tensors in parts and graphs with open sizes import.
+
+    The latter are 900 modules, which take 2 s.
+    """
+    for name in ("pytest",  # for files of tests that run in processes of their own
+                 "torch._dynamo", "torch.distributed.tensor",
+                 "torch.fx.experimental.symbolic_shapes", "lamella.commands.cli",
+                 "lamella.communication", "lamella.compat.alias", "lamella.dataset", "lamella.nn",
+                 "lamella.numpy", "lamella.ops", "lamella.parallel", "lamella.train"):
+        importlib.import_module(name)
+
+
 if __name__ == "__main__":
     import numpy as np
-    import pytest  # noqa: F401  (files of tests that run in processes of their own)
+    import torch  # noqa: F401
 
-    # what tensors in parts and graphs with open sizes import: 900 modules, which take 2 s
-    import torch._dynamo
-    import torch.distributed.tensor
-    import torch.fx.experimental.symbolic_shapes  # noqa: F401
-
-    import lamella.commands.cli
-    import lamella.communication
-    import lamella.compat.alias
-    import lamella.dataset
-    import lamella.nn
-    import lamella.numpy
-    import lamella.ops
-    import lamella.parallel
-    import lamella.train  # noqa: F401
-
+    if sys.argv[1:] != ["bare"]:
+        _import_lamella()
     gc.collect()
     gc.freeze()  # else a collection in a forked process copies all pages
     work = _serve()
