@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import subprocess
-import sys
 
 import lamella.alias
 import pytest
 
 import lamella
 from lamella.compat import absent
+
+from .zygote import run
 
 LAZY = sorted(
     name for name in ["lamella", *(m.name for m in pkgutil.walk_packages(
@@ -45,7 +45,8 @@ def test_a_fresh_process_lists_and_gives_what_is_imported_later():
                "from mindspore.dataset import *\n"
                "Model, COOTensor, csr_add, all_gather, MnistDataset\n"
                "assert 'boost' not in globals() and 'vision' not in globals()\n")
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+    done = run("-c", program, bare=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_each_name_of_mindspores_that_is_there_is_listed():

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import lamella
 
+from .zygote import run
+
 ROOT = Path(lamella.__file__).parents[1]
 PACKAGES = """
     lamella lamella.amp lamella.common lamella.common.initializer lamella.dataset
@@ -23,8 +25,7 @@ WRONG = ("lamella.Modell", "lamella.nn.Dence()", "lamella.mint.ads", "lamella.tr
 
 
 def test_the_stubs_are_those_of_the_names():
-    result = subprocess.run([sys.executable, ROOT / "docs" / "package_types.py", "--check"],
-                            capture_output=True, text=True)
+    result = run(ROOT / "docs" / "package_types.py", "--check", bare=True)
     assert result.returncode == 0, f"run `make stubs`: {result.stdout}{result.stderr}"
 
 

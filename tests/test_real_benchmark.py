@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import subprocess
 import sys
 
 import pytest
@@ -12,6 +11,8 @@ from benchmarks.harness import Result
 from benchmarks.workload import Step
 from benchmarks.workloads import REAL
 from lamella import alias
+
+from .zygote import run
 
 NAMES = ("gpt2", "bert", "resnet50", "lstm-lm", "unet", "gpt2-bf16", "unet-bf16")
 
@@ -81,7 +82,5 @@ def test_steps_are_measured_by_the_chosen_clock(monkeypatch):
     one.repeat, one.step = 1, Step(lambda: None, lambda _: None, lambda result: result)
     assert one.turn() == 2.5
     assert real.options(["--processor-time"]).processor_time
-    assert subprocess.run(
-        [sys.executable, "-c", "import benchmarks.worker as w; print(w.CLOCK.__name__)"],
-        env={**os.environ, real.CLOCK: "processor"}, capture_output=True, text=True,
-        check=True).stdout.strip() == "process_time"
+    assert run("-c", "import benchmarks.worker as w; print(w.CLOCK.__name__)", bare=True,
+               env={**os.environ, real.CLOCK: "processor"}).stdout == "process_time\n"

@@ -5,7 +5,6 @@ import importlib.metadata
 import importlib.util
 import logging
 import re
-import subprocess
 import sys
 import textwrap
 import threading
@@ -28,9 +27,8 @@ def mindspore():
     alias.uninstall()
 
 
-def run(code, *options, **kwargs):
-    return subprocess.run([sys.executable, *options, "-c", textwrap.dedent(code)], text=True,
-                          capture_output=True, timeout=300, **kwargs)
+def run(code, **kwargs):
+    return python("-c", textwrap.dedent(code), bare=True, **kwargs)
 
 
 def test_objects_are_lamellas_own(mindspore):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -303,8 +302,6 @@ def test_a_notebook_ends_at_the_users_line(tmp_path: Path) -> None:
     path = tmp_path / "cell.ipy"
     path.write_text("import lamella as ms\nms.ops.matmul(ms.ops.ones((2, 3)), "
                     "ms.ops.ones((2, 3)))\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "IPython", "--colors=NoColor", str(path)], capture_output=True,
-        text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    done = python("-m", "IPython", "--colors=NoColor", path, bare=True)
     text = done.stdout + done.stderr
     assert "For 'matmul'" in text and "errors.py" not in text and "mat1" not in text

@@ -7,14 +7,14 @@ import json
 import os
 import pathlib
 import socket
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 import lamella
+
+from ..zygote import Started
 
 pytest.importorskip("fastapi", reason="the server needs FastAPI (extra `serve`)")
 pytest.importorskip("uvicorn", reason="the server needs uvicorn (extra `serve`)")
@@ -40,8 +40,8 @@ def port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         number = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(SERVER), "--port", str(number), "--steps", "0",
-                                "--slots", "4"], env={**os.environ, "OMP_NUM_THREADS": "1"})
+    process = Started(SERVER, "--port", number, "--steps", 0, "--slots", 4,
+                      env={**os.environ, "OMP_NUM_THREADS": "1"})
     try:
         for _ in range(300):
             assert process.poll() is None, "the server has ended"
@@ -52,8 +52,8 @@ def port():
                 time.sleep(0.2)
         yield number
     finally:
-        process.terminate()
-        process.wait(30)
+        process.kill()
+        process.communicate()
 
 
 def test_eight_clients_at_once_get_what_one_gets(port):

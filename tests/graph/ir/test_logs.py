@@ -3,8 +3,6 @@
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -23,12 +21,7 @@ def said(tmp_path_factory):
     path.write_text(PROGRAM[1])
 
     def run(parts):
-        if parts == "all":
-            done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True,
-                                  env={**os.environ, "LAMELLA_LOGS": parts}, timeout=600)
-        else:  # the variable has been read where this is forked from
-            done = python("-c", f"import runpy\nfrom lamella.graph.ir import logs\n"
-                          f"logs.SHOWN = logs.parts_of({parts!r})\nrunpy.run_path({str(path)!r})")
+        done = python(path, env={**os.environ, "LAMELLA_LOGS": parts}, timeout=600, bare=True)
         assert done.returncode == 0, done.stderr
         return done.stderr.replace(str(path), "program.py")
 
