@@ -1,6 +1,7 @@
 # make setup   a virtual environment in .venv with everything (once; again when a pin changes)
 # make demo    train LeNet-5 on real digits; installs only what that needs
 # make test    the tests, the examples in docstrings, the program and the snippets in README.md
+# make test-long   these and the tests that are marked `long`, with the reason why (CONTRIBUTING.md)
 # make lint    ruff and pyright
 # make bench   Lamella against PyTorch, torch.compile, JAX and, where MINDSPORE is a Python interpreter
 #              that has it, MindSpore; writes docs/benchmarks.md and its picture (about half an hour)
@@ -34,7 +35,7 @@ DEMO_STAMP := .venv/.installed-demo
 BENCH_STAMP := .venv/.installed-bench
 DOCS_STAMP := .venv/.installed-docs
 
-.PHONY: setup demo test lint bench bench-gpu test-gpu fuzz faults mutations test-with test-processors conformance programs docs pictures notebooks screenshots rooms lines stubs wheel clean
+.PHONY: setup demo test test-long lint bench bench-gpu test-gpu fuzz faults mutations test-with test-processors conformance programs docs pictures notebooks screenshots rooms lines stubs wheel clean
 
 setup: $(STAMP)
 
@@ -53,8 +54,12 @@ demo: $(DEMO_STAMP)
 	$(BIN)/python examples/mnist_lenet.py
 
 # in as many processes as there are cores; WORKERS=0 runs them in this one
+PYTEST := $(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
 test: setup
-	$(BIN)/python -m pytest -n $(or $(WORKERS),auto) --dist worksteal
+	$(PYTEST) -m "not long" $(ARGS)
+
+test-long: setup
+	$(PYTEST) $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

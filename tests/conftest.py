@@ -59,6 +59,15 @@ def _extensions():
     extensions.load()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Who leaves a test out of `make test` says which cheaper ones show the same."""
+    for item in items:
+        for mark in item.iter_markers("long"):
+            if len(mark.args) != 1 or mark.kwargs:
+                raise pytest.UsageError(f"{item.nodeid}: write pytest.mark.long('the reason')")
+
+
 def pytest_collection_finish(session):
     gc.enable()
 

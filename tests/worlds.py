@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from torch.distributed import TCPStore, distributed_c10d
 
 from .zygote import Started, run_together
@@ -38,6 +39,20 @@ def run_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
     assert not any(answer.returncode for answer in answers), "\n\n".join(
         answer.stderr for answer in answers)
     return [answer.stdout for answer in answers]
+
+
+def asked_for(request: pytest.FixtureRequest, *names: str) -> set[Any]:
+    """The values of a parameter, or tuples of several, in the tests of a file that will run.
+
+    A world computes no more than these: fewer if tests are chosen or left out.
+    """
+    found = set()
+    for item in request.session.items:
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        if item.path == request.path and all(name in given for name in names):
+            values = tuple(given[name] for name in names)
+            found.add(values if len(names) > 1 else values[0])
+    return found
 
 
 def _environments(size: int, rank_name: str, size_name: str, variables: dict[str, str]

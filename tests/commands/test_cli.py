@@ -55,7 +55,8 @@ def test_run_installs_the_alias_and_imports_no_command_line_library(script):
     assert lamella("run", path).stdout == "[2.] 2.10.0\n[]\n"
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param(
+    "forkserver", marks=pytest.mark.long("processes that are spawned begin anew, too"))])
 def test_processes_that_are_not_forked_have_the_alias_too(script, tmp_path, method):
     path = script("import multiprocessing, sys\n"
                   "import mindspore as ms\n"

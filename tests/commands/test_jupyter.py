@@ -74,7 +74,9 @@ def test_the_kernel_shows_tensors_networks_reports_and_progress(jupyter_path, tm
     assert extension[0]["text"] == "True\n"
 
 
-@pytest.mark.parametrize("page", ["en/quickstart.md", "zh/bprop.md"])
+@pytest.mark.parametrize("page", [
+    "zh/bprop.md", pytest.param("en/quickstart.md", marks=pytest.mark.long(
+        "another page by the same kernel; test_docs.py runs what is on it"))])
 def test_pages_as_notebooks_print_what_stands_on_them(page, jupyter_path, tmp_path):
     made = notebooks.notebook(ROOT / "docs" / "tutorial" / page)
     nbformat.validate(made)

@@ -13,7 +13,8 @@ SCRIPT = Path(__file__).with_name("compiled_worker.py")
 RULES = ["sum", "max", "gather", "scatter", "broadcast", "all to all"]
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[
+    2, pytest.param(4, marks=pytest.mark.long("the same exchanges between two processes"))])
 def found(request):
     return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, request.param)]
 

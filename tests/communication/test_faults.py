@@ -44,6 +44,7 @@ def test_the_others_raise_an_error_and_training_resumes_after_a_restart(how, tmp
         assert again == [those[LOST:STEPS] for those in undisturbed]
 
 
+@pytest.mark.long("'SIGSTOP' above; that `msrun` ends the others is in commands/test_msrun.py")
 def test_no_process_is_left_when_one_hangs(hanging):
     launcher, folder = hanging
     _, said = launcher.communicate(timeout=900)

@@ -47,6 +47,7 @@ def test_text_of_a_kernel_is_noticed() -> None:
     assert judged(show) == judge.KERNEL
 
 
+@pytest.mark.long("`make fuzz` would end; that each is told apart is above")
 def test_crashes_and_hangs_are_survived() -> None:
     for name, kind, calls in (("crash", judge.CRASH, 1), ("hang", judge.HANG, 1)):
         report = run(calls, source="tests.fuzz.samples", only=name, patience=1.0)

@@ -10,8 +10,11 @@ from lamella.graph.tracing import changes, scalar_environment
 
 from . import random_calls, random_programs, random_statements
 
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long("ten programs more of the same kind"))
+              for seed in (10, 20))]
 
-@pytest.mark.parametrize("seed", range(0, 30, 10))
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -19,7 +22,7 @@ def test_random_programs(seed, executor):
             random_programs.check(number)
 
 
-@pytest.mark.parametrize("seed", range(0, 30, 10))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_inside_of_a_gradient_call(seed, executor):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -39,6 +39,11 @@ def faults(**environment: str) -> int:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
 def test_steps_touch_no_new_pages():
     assert int(python("-c", PROGRAM).stdout) < 100
+
+
+@pytest.mark.long("without Lamella's setting the system's holds, which costs only time")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
+def test_settings_of_the_users_own_count():
     if faults(LAMELLA_KEEP_MEMORY="0") < 1000:
         pytest.skip("the allocator of this system keeps freed memory by itself")
     assert faults(MALLOC_ARENA_MAX="4") > 1000  # a setting of the user's own counts

@@ -86,7 +86,8 @@ def rows(c, xs=ROW):
 
 @pytest.mark.parametrize("function, calls, most", [
     (twice(scanned, (0, 1)), [(X, W), (X * 2, W)], 120),
-    (twice(lambda c: squared(ms.grad(scanned))(c)), CALLS, 200),
+    pytest.param(twice(lambda c: squared(ms.grad(scanned))(c)), CALLS, 200,
+                 marks=pytest.mark.long("'hessian', and once more")),
     (twice(grown, (0, 1)), [(X, W), (X * 2, W), (X * 0.1, W), (X * 100, W)], 100),
     (pushed(scanned), CALLS, 60), (pushed(grown), CALLS, 60),
     (pushed(ms.grad(scanned)), CALLS, 100), (pushed(ms.grad(grown)), CALLS, 100),
@@ -94,7 +95,8 @@ def rows(c, xs=ROW):
     (ms.grad(lambda c: ms.jvp(grown, c, c)[1]), CALLS, 100),
     (ms.hessian(scanned), CALLS, 200), (ms.hessian(grown), CALLS, 200),
     (ms.jacrev(lambda c: ms.scan(lambda c, x: (ops.sin(c @ W + x), None), c, XS)[0]), CALLS, 40),
-    (lambda c: ms.jet(scanned, c, XS[:2]), CALLS, 400),
+    pytest.param(lambda c: ms.jet(scanned, c, XS[:2]), CALLS, 400, marks=pytest.mark.long(
+        "'push' of 'push_grad'; values of `jet` are in tests/autodiff/test_taylor.py")),
 ], ids="scan3 third while push push_while push_grad push_grad_while grad_push grad_push_while "
        "hessian hessian_while jacrev jet".replace("scan3", "scan").split())
 def test_derivatives_stay_loops(function, calls, most):
@@ -219,10 +221,18 @@ BODIES = [with_objects, with_other_leaves, with_integers, with_shared_results, w
           with_gradients, backwards, in_place]
 
 
-@pytest.mark.parametrize("function", BODIES)
-@pytest.mark.parametrize("transform", [
-    twice, lambda f: pushed(ms.grad(f)), lambda f: ms.vmap(ms.grad(f)),
-], ids="second forward batched".split())
+TRANSFORMS = {"second": twice, "forward": lambda f: pushed(ms.grad(f)),
+              "batched": lambda f: ms.vmap(ms.grad(f))}
+# loops and gradients inside of a step take seconds: each is transformed in one way
+DEAR = {(with_other_loops, "second"), (with_other_loops, "batched"), (with_gradients, "second"),
+        (with_gradients, "forward")}
+
+
+@pytest.mark.parametrize("transform, function", [
+    pytest.param(transform, function, id=f"{name}-{function.__name__}", marks=pytest.mark.long(
+        "this body in another way, and this way with the other bodies")
+        if (function, name) in DEAR else ())
+    for name, transform in TRANSFORMS.items() for function in BODIES])
 def test_bodies(function, transform):
     args = [(XS[:2],), (-XS[:2],)] if transform is not twice else [(X,), (-X,)]
     agrees(transform(function), args, graphs=2)

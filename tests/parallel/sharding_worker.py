@@ -319,7 +319,31 @@ def slices(size, folder):
     return found
 
 
-def main(folder):
+# trainings whose processes are given whole batches, or their rows, and those by AutoParallel
+FULL_BATCH = {
+    "Adam None": {}, "Adam tuples": {"way": "tuples"}, "Momentum layouts": {"way": "layouts"},
+    "Adam cells": {"way": "cells"}, "Adam tuples compiled": {"way": "tuples", "compiled": True}}
+ROWS = {
+    "Adam rows": {}, "Momentum rows compiled": {"way": "layouts", "compiled": True},
+    "Adam function": {"way": "tuples", "functional": True},
+    "Momentum function compiled": {"way": "layouts", "compiled": True, "functional": True}}
+AUTO_ROWS = {
+    "Momentum step": {"way": "tuples", "outer": AutoParallel},
+    "Adam AutoParallel": {"way": "tuples", "auto": AutoParallel}}
+AUTO = {
+    "Adam level1": {"way": "tuples", "auto": cut_weights("level1")},
+    "Adam level3": {"way": "tuples", "auto": cut_weights("level3")},
+    "Momentum level3 compiled": {"auto": cut_weights("level3"), "compiled": True}}
+CASES = [*FULL_BATCH, *ROWS, "Adam whole step", *AUTO_ROWS, *AUTO]
+
+
+def trainings(cases, asked, rows, size):
+    """The results of those of some cases that are asked for."""
+    return {name: train(name.split()[0], rows, size, **options)
+            for name, options in cases.items() if name in asked}
+
+
+def main(folder, asked):
     communication.init()
     rank, size = communication.get_rank(), communication.get_group_size()
     warnings.simplefilter("error")
@@ -327,16 +351,9 @@ def main(folder):
     mine = slice(8 // size * rank, 8 // size * (rank + 1))
     found = {}
     ms.set_auto_parallel_context(parallel_mode="semi_auto_parallel", dataset_strategy="full_batch")
-    for kind, way in (("Adam", None), ("Adam", "tuples"), ("Momentum", "layouts"),
-                      ("Adam", "cells")):
-        found[f"{kind} {way}"] = train(kind, slice(None), size, way)
-    found["Adam tuples compiled"] = train("Adam", slice(None), size, "tuples", compiled=True)
+    found.update(trainings(FULL_BATCH, asked, slice(None), size))
     ms.set_auto_parallel_context(dataset_strategy="data_parallel")
-    found["Adam rows"] = train("Adam", mine)
-    found["Momentum rows compiled"] = train("Momentum", mine, size, "layouts", compiled=True)
-    found["Adam function"] = train("Adam", mine, size, "tuples", functional=True)
-    found["Momentum function compiled"] = train("Momentum", mine, size, "layouts", compiled=True,
-                                                functional=True)
+    found.update(trainings(ROWS, asked, mine, size))
     found["refused"] = refused(size, mine)
     a, b = batch(0)[0].astype(ms.float32), parameter(5, 5, 4).value()
     product = shard(ops.matmul, ((2, 1), (1, 2)), ((1, 2),))
@@ -350,15 +367,10 @@ def main(folder):
     found["rules"] = rules(size)
     found["layers"] = layers(size)
     found["means"] = means(size, mine)
-    found["Momentum step"] = train("Momentum", mine, size, "tuples", outer=AutoParallel)
     found["ignored"] = train("Adam", slice(None), size, "tuples")
     found["Adam whole step"] = whole_step(mine, size)
-    found["Adam AutoParallel"] = train("Adam", mine, size, "tuples", auto=AutoParallel)
-    for level in ("level1", "level3"):
-        found[f"Adam {level}"] = train("Adam", slice(None), size, "tuples",
-                                       auto=cut_weights(level))
-    found["Momentum level3 compiled"] = train("Momentum", slice(None), size,
-                                              auto=cut_weights("level3"), compiled=True)
+    found.update(trainings(AUTO_ROWS, asked, mine, size))
+    found.update(trainings(AUTO, asked, slice(None), size))
     found["slices"] = slices(size, folder)
     communication.release()
     found["threads"] = communicator_threads()
@@ -366,4 +378,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], json.loads(sys.argv[2]))

@@ -8,19 +8,34 @@ import pytest
 import lamella as ms
 from lamella import nn
 
-from ..worlds import run_world
+from ..worlds import asked_for, run_world
 from . import interleave_worker as worker
 from .trainings import check_moved_alike, check_same
 
 SCRIPT = Path(__file__).with_name("interleave_worker.py")
 CASES = ["1f1b Adam", "gpipe Momentum", "zero_bubble_v Adam", "recomputed Adam", "compiled Adam",
          "parts Adam", "AutoParallel loop", "AutoParallel v"]
+# each is run by four stages, or by two of two processes, which have Parameters in parts
+BY_TWO = ["parts Adam", "AutoParallel loop", "compiled Adam", "later"]
+LONG = pytest.mark.long("the same training by the other number of stages")
+
+
+def by_stages(cases, *others):
+    """Each case by four stages and by two, of which one is long."""
+    names = ", ".join(["world", "case", *others])
+    return pytest.mark.parametrize(names, [
+        pytest.param(stages, *case, id=f"{name}-{case[0]}",
+                     marks=LONG if (stages == 2) != (case[0] in BY_TWO) else ())
+        for stages, name in ((4, "4"), (2, "2x2")) for case in cases], indirect=["world"])
 
 
 @pytest.fixture(scope="module")
-def answers():
+def answers(request):
     """The results of each process, by the number of stages."""
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, "4", "2")]
+    pairs = sorted(asked_for(request, "world", "case"))
+    asked = json.dumps({stages: [case for count, case in pairs if count == stages]
+                        for stages in (4, 2)})
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, asked)]
 
 
 @pytest.fixture(scope="module", params=[4, 2], ids=["4", "2x2"])
@@ -36,21 +51,21 @@ def wanted():
                     "narrow": worker.train("Adam", how="narrow")}
 
 
-@pytest.mark.parametrize("case", CASES)
+@by_stages([(case,) for case in CASES])
 def test_training_is_that_of_one_process(world, wanted, case):
     one = wanted[case.split()[case.split()[0] != "AutoParallel"]]
     for answer in world[1]:
         check_same(answer[case], one)
 
 
-@pytest.mark.parametrize("case", ["narrow", "later"])
+@by_stages([("narrow",), ("later",)])
 def test_gradients_too_small_for_float16_start_from_the_scale(world, wanted, case):
     before = worker.Deep().last.weight.asnumpy()
     for answer in world[1]:
         check_moved_alike(answer[case], wanted["narrow"], before, 0.01)
 
 
-@pytest.mark.parametrize("case, way", [("1f1b Adam", "loop"), ("zero_bubble_v Adam", "v")])
+@by_stages([("1f1b Adam", "loop"), ("zero_bubble_v Adam", "v")], "way")
 def test_each_process_holds_the_parameters_of_its_chunks(world, case, way):
     stages, answers = world
     for rank, answer in enumerate(answers):

@@ -6,7 +6,8 @@ import pytest
 from ..worlds import run_world
 
 
-@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("size", [
+    2, pytest.param(4, marks=pytest.mark.long("the same formulas with two processes"))])
 def test_memory_is_what_the_formulas_say(size):
     found = run_world("-m", size, "benchmarks.distributed_memory", "--width", "256")
     lines = [[cell.strip() for cell in line.split("|")[1:-1]]

@@ -6,33 +6,42 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..worlds import run_world
+from ..worlds import asked_for, run_world
 from . import parts_worker as worker
 
 SCRIPT = Path(__file__).with_name("parts_worker.py")
 CUT = {"first.weight", "first.bias", "twice", "norm.gamma", "norm.beta"}
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("parts"))
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2, folder)]
+def ran(request, folder, size):
+    """What each process of a world says."""
+    asked = [case for world, case in asked_for(request, "world", "case")
+             if world == {2: "found", 4: "four"}[size]]
+    return [json.loads(out.splitlines()[-1])
+            for out in run_world(SCRIPT, size, str(folder), json.dumps(sorted(asked)))]
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory):
-    folder = str(tmp_path_factory.mktemp("four"))
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, folder)]
+def found(request, tmp_path_factory):
+    return ran(request, tmp_path_factory.mktemp("parts"), 2)
 
 
-LEVELS = [f"{kind} {level}" for level in ("level1", "level3")
-          for kind in ("Adam", "Momentum")]
+@pytest.fixture(scope="module")
+def four(request, tmp_path_factory):
+    return ran(request, tmp_path_factory.mktemp("four"), 4)
 
 
-@pytest.mark.parametrize("world", ["found", "four"])
-@pytest.mark.parametrize("case", [*LEVELS, "Adam level1 compiled", "Adam level3 compiled",
-                                  "Adam level3 clipped", "Adam level3 recomputed",
-                                  "Adam level1 put off", "Adam level3 put off"])
+LEVELS = [f"{kind} {level}" for level in ("level1", "level3") for kind in ("Adam", "Momentum")]
+LEVELS += ["Adam level1 compiled", "Adam level3 compiled", "Adam level3 clipped",
+           "Adam level3 recomputed", "Adam level1 put off", "Adam level3 put off"]
+# pairs differ from two processes in one more sum, which each level shows once
+BY_PAIRS = ["Adam level1", "Momentum level3", "Adam level3 clipped"]
+LONG = pytest.mark.long("pairs in another case, and this case by two processes")
+
+
+@pytest.mark.parametrize("world, case", [
+    *(("found", case) for case in LEVELS),
+    *(pytest.param("four", case, marks=() if case in BY_PAIRS else LONG) for case in LEVELS)])
 def test_levels(request, world, case):
     """In two parts, by two processes and by two pairs of them."""
     want = worker.state_of(worker.train(case.split()[0], slice(None), clips="clipped" in case))

@@ -11,7 +11,7 @@ import lamella as ms
 from lamella.parallel import merge_pipeline_strategys, transform_checkpoints
 from lamella.parallel.stages import Elsewhere, stand_in
 
-from ..worlds import run_world, start_world
+from ..worlds import asked_for, run_world, start_world
 from . import pipeline_worker as worker
 from .trainings import check_moved_alike, check_same
 
@@ -19,14 +19,32 @@ SCRIPT = Path(__file__).with_name("pipeline_worker.py")
 CASES = ["Adam None", "Momentum None", "Adam clipped", "Momentum scaled", "Momentum compiled",
          "Adam tied", "Adam clipped parts", "Momentum scaled parts", "Adam tied parts",
          "Adam gpipe", "Adam AutoParallel", "Adam cells"]
+NARROW = ["Adam narrow", "Adam narrow later"]
+# each is run by four stages, or by two of two processes, which have Parameters in parts
+BY_TWO = ["Adam clipped parts", "Momentum scaled parts", "Adam tied parts", "Adam AutoParallel",
+          "Adam narrow later"]
+LONG = pytest.mark.long("the same training by the other number of stages")
+PLAIN = pytest.mark.long("'Adam None', and Momentum in 'Momentum scaled'")
+
+
+def by_stages(cases):
+    """Each case by four stages and by two, of which one is long."""
+    return pytest.mark.parametrize("world, case", [
+        pytest.param(stages, case, id=f"{name}-{case}", marks=(
+            LONG if (stages == 2) != (case in BY_TWO) else
+            PLAIN if case == "Momentum None" else ()))
+        for stages, name in ((4, "4"), (2, "2x2")) for case in cases], indirect=["world"])
 
 
 @pytest.fixture(scope="module")
-def answers():
+def answers(request):
     """The results of each process, by the number of stages; and the losses of a training that was
     saved by one number of stages and resumed by another."""
+    pairs = sorted(asked_for(request, "world", "case"))
+    asked = json.dumps({stages: [case for count, case in pairs if count == stages]
+                        for stages in (4, 2)})
     with tempfile.TemporaryDirectory() as folder:
-        found = [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, folder)]
+        found = [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, folder, asked)]
         found[0]["losses"]["1"] = worker.trained(1, slice(None), [2, 3], folder)[1]
         merge_pipeline_strategys(f"{folder}/stages", f"{folder}/merged.ckpt")
         transform_checkpoints(f"{folder}/slices", folder, "net", f"{folder}/merged.ckpt")
@@ -49,14 +67,14 @@ def wanted():
         ("Adam", "narrow"))}
 
 
-@pytest.mark.parametrize("case", CASES)
+@by_stages(CASES)
 def test_training_is_that_of_one_process(world, wanted, case):
     one = wanted.get(case.removesuffix(" parts")) or wanted[f"{case.split()[0]} None"]
     for answer in world[1]:
         check_same(answer[case], one)
 
 
-@pytest.mark.parametrize("case", ["Adam narrow", "Adam narrow later"])
+@by_stages(NARROW)
 def test_gradients_too_small_for_float16_start_from_the_scale(world, wanted, case):
     """The loss is scaled before the backward pass, not the gradients after it."""
     before = worker.Net().last.weight.asnumpy()
@@ -71,7 +89,7 @@ def test_each_process_holds_the_parameters_and_states_of_its_stage(world):
         mine = [i for i in range(4) if i * stages // 4 == stage]
         names = [f"blocks.{i}.dense.{kind}" for i in mine for kind in ("weight", "bias")]
         names += ["last.weight", "last.bias"] * (stage == stages - 1)
-        for case in CASES:
+        for case in set(CASES) & answer.keys():
             held, states, cut = answer[case][2]
             for name, count in cut.items():  # each of 2 processes has half of what can be cut in 2
                 wanted = len(answers) // stages if "parts" in case and "last" not in name else 1
@@ -88,7 +106,8 @@ def test_without_gradients(world):
         assert answer["evaluated"] == pytest.approx(want, rel=1e-5)
 
 
-def test_a_compiled_step_says_why_it_runs_eagerly(world):
+@by_stages(["Momentum compiled"])
+def test_a_compiled_step_says_why_it_runs_eagerly(world, case):
     for answer in world[1]:
         assert "runs eagerly: it runs the stages of a pipeline" in answer["reason"]
 

@@ -10,20 +10,26 @@ import lamella as ms
 from lamella.parallel import shard, transform_checkpoints
 from lamella.parallel.auto_parallel import AutoParallel
 
-from ..worlds import run_world
+from ..worlds import asked_for, run_world
 from . import sharding_worker as worker
 
 SCRIPT = Path(__file__).with_name("sharding_worker.py")
-CASES = ["Adam None", "Adam tuples", "Momentum layouts", "Adam cells", "Adam tuples compiled",
-         "Adam function", "Adam whole step", "Momentum function compiled",
-         "Adam rows", "Momentum rows compiled", "Adam AutoParallel", "Adam level1", "Adam level3",
-         "Momentum level3 compiled", "Momentum step"]
+LONG = {name: pytest.mark.long(f"what {other!r} shows, {how}") for name, other, how in (
+    ("Adam None", "Adam cells", "without strategies"),
+    ("Adam tuples", "Adam tuples compiled", "eagerly"),
+    ("Adam function", "Momentum function compiled", "eagerly"),
+    ("Momentum rows compiled", "Momentum function compiled", "with the step as a Cell"),
+    ("Momentum step", "Adam whole step", "with the step as a Cell"),
+    ("Adam AutoParallel", "Adam level3", "with whole weights"),
+    ("Adam level1", "Adam level3", "with fewer states cut"))}
+CASES = [pytest.param(name, marks=LONG.get(name, ())) for name in worker.CASES]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def found(request, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("sharding"))
-    answers = run_world(SCRIPT, 4, folder)
+    asked = json.dumps(sorted(asked_for(request, "case") & {*worker.CASES}))
+    answers = run_world(SCRIPT, 4, folder, asked)
     return [{**json.loads(out.splitlines()[-1]), "folder": folder} for out in answers]
 
 

@@ -5,19 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from ..worlds import run_world
+from ..worlds import asked_for, run_world
 from . import stage_sharding_worker as worker
 from .trainings import check_same
 
 SCRIPT = Path(__file__).with_name("stage_sharding_worker.py")
-CASES = ["Adam tuples", "Momentum layouts", "Momentum cells", "Adam rows", "Adam split",
-         "Momentum interleaved", "Adam parts", "clipped AutoParallel"]
+LONG = {name: pytest.mark.long(why) for name, why in (
+    ("Momentum layouts", "strategies as tuples and of Cells; layouts are in test_sharding.py"),
+    ("Adam rows", "nothing is cut: as in test_pipeline.py"),
+    ("Adam split", "'Momentum interleaved'; the order of a 'v' is in test_interleave.py"))}
+CASES = [pytest.param(name, marks=LONG.get(name, ())) for name in (
+    "Adam tuples", "Momentum layouts", "Momentum cells", "Adam rows", "Adam split",
+    "Momentum interleaved", "Adam parts", "clipped AutoParallel")]
 
 
 @pytest.fixture(scope="module")
-def answers():
+def answers(request):
     """The results of four processes, two of each of two stages."""
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4)]
+    asked = json.dumps(sorted(asked_for(request, "case")))
+    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, asked)]
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +38,10 @@ def test_training_is_that_of_one_process(answers, wanted, case):
         check_same(answer[case], wanted[case.split()[0]])
 
 
-@pytest.mark.parametrize("case, shape", [("Adam tuples", [4, 4]), ("Momentum layouts", [2, 8]),
-                                         ("Momentum interleaved", [4, 4]),
-                                         ("Momentum cells", [4, 8]), ("Adam rows", None)])
+@pytest.mark.parametrize("case, shape", [
+    pytest.param(name, shape, marks=LONG.get(name, ())) for name, shape in (
+        ("Adam tuples", [4, 4]), ("Momentum layouts", [2, 8]), ("Momentum interleaved", [4, 4]),
+        ("Momentum cells", [4, 8]), ("Adam rows", None))])
 def test_each_process_computes_its_part_of_its_stages_products(answers, case, shape):
     """Of 4 rows and 8 columns, in parts by rows or by columns; nothing is spread without
     strategies, whatever another network has."""

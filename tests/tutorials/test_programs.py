@@ -27,6 +27,13 @@ def folder(tmp_path, monkeypatch):
     lamella.set_context(mode=before)
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in PROGRAMS.glob("*.py")))
+# dear programs, and the cheaper ones that use the same
+LIKE = {"cyclegan": "gan and pix2pix", "diffusion": "examples/digits_diffusion.py and vit",
+        "ssd": "fcn and transfer_learning"}
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(path.stem, marks=pytest.mark.long(LIKE[path.stem]) if path.stem in LIKE else ())
+    for path in sorted(PROGRAMS.glob("*.py"))])
 def test_program(name, folder):
     runpy.run_path(os.fspath(PROGRAMS / f"{name}.py"), run_name="__main__")

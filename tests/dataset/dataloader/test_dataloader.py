@@ -113,7 +113,8 @@ def test_stream(options, want):
     assert [lists(loader), lists(loader)] == [want, want]
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", pytest.param("spawn", marks=pytest.mark.long(
+    "how data and workers are handed on is PyTorch's; commands/test_cli.py spawns processes"))])
 def test_workers_know_themselves(start):
     loader = DataLoader(Marked(7), 2, num_workers=2, persistent_workers=True,
                         multiprocessing_context=start)

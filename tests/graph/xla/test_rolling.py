@@ -142,10 +142,14 @@ def test_first_and_last_steps_of_other_links(loops):
     assert any(made for made in loops)
 
 
-@pytest.mark.parametrize("start, size", [(lambda t: t, 1), (lambda t: 3 * t, 3),
-                                         (lambda t: t, 4), (lambda t: -3 * t - 3, 3)],
-                         ids=["one", "chunks", "windows", "from the end"])
-@pytest.mark.parametrize("dim", [0, 1])
+SLICES = {"one": (lambda t: t, 1), "chunks": (lambda t: 3 * t, 3), "windows": (lambda t: t, 4),
+          "from the end": (lambda t: -3 * t - 3, 3)}
+
+
+@pytest.mark.parametrize("dim, start, size", [
+    pytest.param(dim, *SLICES[name], id=f"{dim}-{name}", marks=pytest.mark.long(
+        "these slices of dimension 0, and dimension 1 by windows")
+        if dim and name != "windows" else ()) for dim in (0, 1) for name in SLICES])
 def test_slices_that_a_loop_takes(loops, start, size, dim):
     def sliced(x, w):
         h = ops.zeros((5, 4))
