@@ -149,6 +149,13 @@ def _of_division(node: Node) -> Sequence[Check]:
     return [Check((1,), lambda x: x == 0, 1)]
 
 
+def _of_order(node: Node) -> Sequence[Check]:
+    """Of a search in a sequence that may come with its order."""
+    if node.kwargs.get("sorter") is not None:
+        raise Unknown("the order of a sequence that is searched")
+    return _NEVER
+
+
 def _of_matrix(node: Node) -> list[Check]:
     """Of what isn't finite in a matrix."""
     return [Check((0,), lambda x: ~torch.isfinite(x))]
@@ -166,5 +173,5 @@ _RULES: dict[str, Callable[[Node], Sequence[Check]]] = {
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"),
                     lambda node: _of_classes(node, 1)),
     "binary_cross_entropy": lambda node: [Check((0,), lambda x: ~((x >= 0) & (x <= 1)))],
-    "_linalg_eigh": _of_matrix, "_linalg_svd": _of_matrix,
+    "searchsorted": _of_order, "_linalg_eigh": _of_matrix, "_linalg_svd": _of_matrix,
 }

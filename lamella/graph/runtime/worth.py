@@ -8,25 +8,33 @@ from collections import Counter
 from torch.fx import Node
 
 from ..ir.loop import loops_of
+from ..ir.metadata import meta_of
 from ..ir.operations import bases_of, effects_of, written_by
 from ..ir.stages import Part
 from ..tracing.recorder import Recomputation
 
 FEWEST = 3  # operations that are worth it
 MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
+KEPT = 2**24  # bytes that compiled code may keep although the program computes them again
 
 
 def is_worth_compiling(part: Part) -> bool:
     """Whether a part has more than a few operations that run a kernel, and few patches.
 
-    Not what the program has computed again: a compiler may join that and the first run, and keep
-    the values that it was to free.
+    Not if the program has much computed again: a compiler may join that and the first run, and
+    keep the values that it was to free.
     """
-    if any(isinstance(node.meta.get("again"), Recomputation) for node in part.nodes):
+    if _computed_again(part) > KEPT:
         return False
     kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
     return (bool(loops_of(part.nodes))
             or len(list(itertools.islice(kernels, FEWEST))) == FEWEST) and _patches(part) <= MOST
+
+
+def _computed_again(part: Part) -> int:
+    """The bytes of the values that a second run of `ms.recompute` makes."""
+    return sum(0 if (meta := meta_of(node)) is None else meta.bytes for node in part.nodes
+               if isinstance(node.meta.get("again"), Recomputation) and not _is_view(node))
 
 
 def _patches(part: Part) -> int:

@@ -22,7 +22,7 @@ TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.in
 
 MOST_PACKED = 4096  # elements of a result that is copied beside others
 MOST_KEPT = 2**28  # bytes of what is kept of a loop's steps, where their number depends on data
-MOST_GAPS = 4  # times as much memory as elements that a result may take
+MOST_GAPS = 4  # times as much memory as elements that a result of more than MOST_PACKED may take
 
 # where matrix factorizations tell whether they have succeeded
 SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
@@ -211,7 +211,8 @@ def _layout_of(meta: TensorMetadata | None) -> tuple[list[int] | None, list[int]
     try:
         return order_of(meta), None
     except NotLowered:
-        if meta is None or meta.dtype not in TYPES or not 0 < meta.span <= MOST_GAPS * meta.size:
+        most = MOST_PACKED if meta is None else max(MOST_PACKED, MOST_GAPS * meta.size)
+        if meta is None or meta.dtype not in TYPES or not 0 < meta.span <= most:
             raise
         return None, list(meta.stride)
 

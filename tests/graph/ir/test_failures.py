@@ -117,3 +117,13 @@ def test_a_kernel_whose_failures_are_not_known_is_refused():
     with pytest.raises(Unknown, match="histc"):
         add_flag(graph)
     assert not any(checks_of(n) for n in recorded(torch.sin, torch.rand(3)).graph.nodes)
+
+
+def test_a_search_fails_only_by_the_order_it_is_given():
+    order = torch.tensor([1, 0, 2])
+    graph = recorded(lambda x: torch.searchsorted(x, x * 2, sorter=order), torch.ones(3))
+    (node,) = [n for n in graph.graph.nodes if "searchsorted" in str(n.target)]
+    with pytest.raises(Unknown, match="order"):
+        checks_of(node)
+    node.kwargs = {}
+    assert not checks_of(node)

@@ -5,11 +5,13 @@ import weakref
 import pytest
 import torch
 
+import lamella as ms
 from lamella.graph.ir.lazy_module import KernelGraph, LazyModule
 from lamella.graph.ir.metadata import meta_of_value
 from lamella.graph.runtime import plan as plans
-from lamella.graph.runtime import program
+from lamella.graph.runtime import program, worth
 from lamella.graph.runtime.plan import Plan
+from lamella.graph.runtime.worth import is_worth_compiling
 
 aten = torch.ops.aten
 
@@ -94,3 +96,18 @@ def test_a_program_empties_the_inputs_that_it_is_handed(executor, handed):
     values = program.Handed(given) if handed else given
     assert run(values)[0].tolist() == [2.0, 2.0]
     assert len(values) == (0 if handed else 2)
+
+
+def test_only_much_that_is_computed_again_keeps_a_stage_from_machine_code(monkeypatch):
+    def loss(x):
+        for _ in range(3):
+            x = ms.recompute(lambda x: ms.ops.sin(ms.ops.exp(x)), x)
+        return x.sum()
+
+    compiled, x = ms.jit(ms.grad(loss)), ms.Tensor([1.0, 2.0])
+    compiled(x), compiled(x)
+    (graph,) = compiled.graphs(x)
+    (stage,) = graph.execution.plan.stages
+    assert is_worth_compiling(stage.part)
+    monkeypatch.setattr(worth, "KEPT", 3 * 8 - 1)  # bytes of each block's exponentials
+    assert not is_worth_compiling(stage.part)

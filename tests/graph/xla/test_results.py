@@ -103,3 +103,19 @@ def test_constants_that_repeat_one_number_are_compiled_in():
     compiled = run(fn, tensor(6, 4))
     (graph,) = compiled.graphs(tensor(6, 4))
     assert engine(compiled) == ["xla"] and len(graph.execution.plan.stages[0].xla._taken) == 1
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_a_search_in_rows_that_end_with_nan(right):
+    rows = ms.Tensor([[0.0, 1.0, 1.0, 3.0, np.nan], [-1.0, 0.0, 2.0, np.nan, np.nan]])
+    wanted = ms.Tensor([[1.0, 0.5, np.nan, 9.0], [-2.0, 0.0, 2.5, np.inf]])
+
+    def fn(rows, x):
+        return ops.searchsorted(rows, x * 1, right=right), ops.searchsorted(rows[0, :4], x) * 2
+
+    assert engine(run(fn, rows, wanted)) == ["xla"]
+
+
+def test_a_few_values_with_gaps_between_them():
+    """The best of each row lie as far apart as its values do."""
+    assert engine(run(lambda x: ops.topk(ops.tanh(x) * 2 + 1, 2), tensor(6, 80))) == ["xla"]

@@ -21,7 +21,7 @@ NAMES = {
               "nn.functional.cross_entropy nn.functional.nll_loss "
               "nn.functional.binary_cross_entropy",
     "reductions": "sum mean amax max argmax prod any var std_mean logsumexp cumsum sort "
-                  "linalg.vector_norm topk",
+                  "linalg.vector_norm topk searchsorted bucketize",
     "shapes": "expand permute transpose select unbind split cat stack flip roll repeat tril "
               "diagonal unfold nn.functional.pad select_scatter slice_scatter squeeze view",
     "indexing": "index_select gather scatter scatter_add index_add index_put take "

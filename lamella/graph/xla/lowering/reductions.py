@@ -187,3 +187,33 @@ def _topk(avals: list[Aval], x: Any, k: int, dim: int, largest: bool, is_sorted:
     values, at = lax.top_k(moved if largest else -moved, k)
     return [jnp.moveaxis(values if largest else -values, -1, dim),
             jnp.moveaxis(at.astype("int64"), -1, dim)]
+
+
+@row("searchsorted.Tensor", "searchsorted.Scalar")
+def _searchsorted(aval: Aval, ordered: Any, x: Any, out_int32: bool, right: bool,
+                  side: Any, sorter: Any) -> Any:
+    if sorter is not None:
+        raise NotLowered("a search in a sequence that comes with its order")
+    return _found_in(aval, ordered, x, right or side == "right")
+
+
+@row("bucketize.Tensor", "bucketize.Scalar")
+def _bucketize(aval: Aval, x: Any, ordered: Any, out_int32: bool, right: bool) -> Any:
+    return _found_in(aval, ordered, x, right)
+
+
+def _found_in(aval: Aval, ordered: Any, x: Any, right: bool) -> Any:
+    """Where values would stand in ordered rows, by the halving that PyTorch does, which decides
+    where a NaN is met."""
+    x = jnp.asarray(x).astype(ordered.dtype)
+    rows = jnp.broadcast_to(ordered, (*x.shape[:-1], ordered.shape[-1])) if x.ndim else ordered
+    low, high = jnp.zeros(x.shape, "int64"), jnp.full(x.shape, ordered.shape[-1], "int64")
+    for _ in range(ordered.shape[-1].bit_length()):
+        middle = (low + high) // 2
+        found = (jnp.take(ordered, middle, mode="clip") if ordered.ndim == 1
+                 else jnp.take_along_axis(rows, middle, -1, mode="clip"))
+        below = ~(found > x if right else found >= x)
+        is_open = low < high
+        low, high = jnp.where(is_open & below, middle + 1, low), jnp.where(
+            is_open & ~below, middle, high)
+    return low.astype(aval.dtype)
