@@ -28,6 +28,8 @@ MOST_GAPS = 4  # times as much memory as elements that a result of more than MOS
 SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
            "_linalg_solve_ex": 3}
 
+TURNING = ("_linalg_det.default", "_linalg_slogdet.default")  # see `_turns`
+
 
 def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0, room: int = 0
               ) -> dict[str, Any]:
@@ -421,9 +423,17 @@ def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
         raise NotLowered("as_strided of memory in another order")
     step = {"op": name, "to": numbers[node], "args": [_written(a, numbers) for a in _all(node)],
             "aval": [_short(f) for f in meta] if isinstance(meta, list) else _short(meta)}
+    if name in TURNING:
+        step["args"].append(_turns(metas[node.all_input_nodes[0]]))
     if writes:
         step["writes"] = True
     return step
+
+
+def _turns(meta: TensorMetadata | None) -> bool:
+    """Whether PyTorch factorizes the transposed matrix, since that lies in memory as LAPACK's do:
+    the factors are a result that the gradient reads."""
+    return meta is not None and meta.contiguous and not meta.dtype.is_complex
 
 
 def _short(meta: TensorMetadata | None) -> Any:

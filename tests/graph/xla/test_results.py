@@ -119,3 +119,15 @@ def test_a_search_in_rows_that_end_with_nan(right):
 def test_a_few_values_with_gaps_between_them():
     """The best of each row lie as far apart as its values do."""
     assert engine(run(lambda x: ops.topk(ops.tanh(x) * 2 + 1, 2), tensor(6, 80))) == ["xla"]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "batch"])
+@pytest.mark.parametrize("what", [ops.det, lambda x: ops.slogdet(x)[1]])
+def test_gradients_of_determinants(what, layout):
+    """PyTorch factorizes the transposed matrix if that lies column by column in memory."""
+    def fn(x):
+        x = ops.tanh(x)
+        return ms.grad(lambda x: what(x.T if layout == "columns" else x).sum())(x) * 2
+
+    shape = (3, 4, 4) if layout == "batch" else (4, 4)
+    assert engine(run(fn, tensor(*shape))) == ["xla"]

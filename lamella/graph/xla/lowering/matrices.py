@@ -82,15 +82,15 @@ def _lu_solve(aval: Aval, lu: Any, pivots: Any, b: Any, left: bool, adjoint: boo
 
 
 @row("_linalg_det")
-def _determinant(avals: list[Aval], x: Any) -> list[Any]:
-    sign, _, lu, pivots = _signs(x)
+def _determinant(avals: list[Aval], x: Any, is_turned: bool) -> list[Any]:
+    sign, _, lu, pivots = _signs(_turned(x) if is_turned else x)
     value = sign * jnp.abs(jnp.diagonal(lu, 0, -2, -1)).prod(-1)
     return [value, lu, (pivots + 1).astype(avals[2].dtype)]
 
 
 @row("_linalg_slogdet")
-def _logarithm(avals: list[Aval], x: Any) -> list[Any]:
-    sign, diagonal, lu, pivots = _signs(x)
+def _logarithm(avals: list[Aval], x: Any, is_turned: bool) -> list[Any]:
+    sign, diagonal, lu, pivots = _signs(_turned(x) if is_turned else x)
     return [sign, jnp.log(jnp.abs(diagonal)).sum(-1), lu, (pivots + 1).astype(avals[3].dtype)]
 
 
