@@ -228,6 +228,7 @@ def test_what_a_worker_has_started_is_stopped_with_it(process, tmp_path):
     assert file.stat().st_size > stopped
 
 
+@pytest.mark.long("processes that take turns; how turns are shared out is below")
 def test_the_first_half_minute_in_turns(monkeypatch):
     monkeypatch.setattr(minute, "SETTLING", 0.0)
     monkeypatch.setattr(minute, "TURN", 0.1)

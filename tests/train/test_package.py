@@ -14,6 +14,8 @@ import pytest
 import lamella as ms
 from lamella import Tensor, nn, ops
 
+from ..zygote import run
+
 RUN = Path(__file__).parents[2] / "examples" / "package" / "run.py"
 
 
@@ -40,6 +42,8 @@ def exported(tmp_path_factory) -> Any:
     return net, folder / "net.pt2"
 
 
+@pytest.mark.long("AOTInductor's code runs in tests/graph/aoti/, another format without Lamella in "
+                  "test_stablehlo.py")
 def test_a_process_without_lamella_runs_it(exported, tmp_path):
     net, path = exported
     blocked = tmp_path / "blocked" / "lamella"
@@ -51,8 +55,8 @@ def test_a_process_without_lamella_runs_it(exported, tmp_path):
     assert "Lamella is not here" in refused.stderr
     x = np.random.default_rng(6).standard_normal((6, 4)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
-    subprocess.run([sys.executable, str(RUN), str(path), "y.npy", "x.npy"], cwd=tmp_path,
-                   env=environment, check=True, timeout=300)
+    done = run(RUN, path, "y.npy", "x.npy", cwd=tmp_path, env=environment, bare=True)
+    assert done.returncode == 0, done.stderr
     wanted = net.layer(Tensor(x)) + 0.5
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), wanted.asnumpy(), rtol=1e-5, atol=1e-6)
 

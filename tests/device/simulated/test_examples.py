@@ -44,7 +44,13 @@ def examples_of(room):
                 yield test
 
 
-@pytest.mark.parametrize("room", ROOMS)
+# their examples run operators and layers, whose own are compared in test_layers.py and as 'ops'
+DEAR = {"dataset": "rows are made on the CPU", "nn": "test_layers.py", "train": "test_training.py"}
+
+
+@pytest.mark.parametrize("room", [
+    pytest.param(room, marks=pytest.mark.long(DEAR[room]) if room in DEAR else ())
+    for room in ROOMS])
 def test_examples_give_the_same_on_the_device(room):
     failures = []
     warnings.simplefilter("ignore")  # of modules that are imported for the first time
