@@ -11,6 +11,7 @@ from .table import NotLowered as NotLowered
 
 from . import (  # isort: skip  (each file adds its rows)
     activations as activations,
+    best as best,
     complexes as complexes,
     creation as creation,
     indexing as indexing,

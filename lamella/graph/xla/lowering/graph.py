@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .best import with_best
 from .later import jax, jnp, lax
 from .products import with_shared_factors
 from .rolling import references, rolled
@@ -44,7 +45,8 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
               in zip(described["inputs"], described["orders"], strict=True)]
     ends = [n for n, *_ in described["results"]]
     steps, wanted = without_writes(described["steps"], shapes, [*ends, *described["checks"]])
-    steps = with_parts(with_shared_factors(steps, shapes), shapes)
+    steps = with_best(with_shared_factors(steps, shapes), wanted)
+    steps = with_parts(steps, shapes)
     steps = rolled(steps, shapes, wanted)
     results, checked = wanted[:len(ends)], wanted[len(ends):]
 
