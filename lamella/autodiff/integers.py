@@ -8,6 +8,7 @@ derivative. Where it can't (an index, a mask), or has none there, the result is 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,16 @@ class Integers(torch.Tensor):
                              for part, twin in zip(exact, found, strict=True)]
                     return type(exact)(parts)
             return exact
+
+
+@contextlib.contextmanager
+def gradients_by_integers(found: list[torch.Tensor] | bool) -> Iterator[None]:
+    """A block in which gradients by integers are added to a list, or (False) not computed."""
+    before, state.integers = state.integers, found
+    try:
+        yield
+    finally:
+        state.integers = before
 
 
 def with_twin(raw: torch.Tensor, twin: torch.Tensor) -> torch.Tensor:

@@ -133,7 +133,7 @@ class Run:
             self.originals.append(raw)
             self.aliases.append(alias)
             return alias
-        if self.by_integers and not differentiable(raw):
+        if self.by_integers and state.integers is not False and not differentiable(raw):
             return self._integer_alias(tensor, raw)
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
             # an unrecorded view of a tensor that requires grad gets none inside a backward pass
@@ -361,6 +361,8 @@ class LiftedRun(Run):
 def _in_type_of(original: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     """A gradient in the type of what it is by; an outer derivative goes through integers too."""
     exact = gradient.to(original.dtype)
+    if state.integers is not None and not differentiable(original):
+        state.integers.append(exact)
     if not differentiable(original) and depends(gradient, current()):
         return with_twin(exact, gradient)
     return exact

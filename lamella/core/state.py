@@ -23,6 +23,8 @@ class _ThreadState(threading.local):
         trace: the run being recorded as a graph, see `graph.tracing.trace`.
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
         as_graph: whether this is inside a function that the program asked to compile.
+        integers: what becomes of gradients by integers, see `autodiff.integers`: None: they are
+            computed; a list: they are, and their places are noted; False: integers are constants.
         masks: what its tape has computed for nothing, see `graph.tracing.loop_masks`.
     """
 
@@ -31,6 +33,7 @@ class _ThreadState(threading.local):
     trace: Any = None
     whole: bool = False
     as_graph: bool = False
+    integers: Any = None
     masks: Any = None
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
+from ..autodiff.integers import Integers, gradients_by_integers
 from ..autodiff.tree import map_tensors
 from ..compat.arguments import plain_signature
 from ..core import dtype as mstype
@@ -35,6 +38,10 @@ def names_of(net: Cell, inputs: Sequence[Any]) -> list[str]:
         several = parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
         names += [f"{name}{i}" for i in range(len(value))] if several else [name]
     return names
+
+
+# what PyTorch's exporter says of a result that its tape has kept
+_OF_GRADIENTS = "a fake tensor in the exported program"
 
 
 def _mismatch(net: Cell, mismatch: TypeError) -> TypeError:
@@ -106,9 +113,7 @@ def recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = (
     try:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            program = torch.export.export(
-                _Module(net, parameters, stateful), tuple(examples), strict=False,
-                dynamic_shapes={"inputs": tuple(shapes)} if any(shapes) else None)
+            program = _exported(net, parameters, examples, shapes, stateful)
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise RuntimeError(f"For 'export', {type(net).__name__} can't be recorded"
@@ -117,6 +122,67 @@ def recorded(net: Cell, inputs: Sequence[Any], open_axes: Sequence[set[int]] = (
     finally:
         routes.enabled = enabled
     return program, parameters
+
+
+def _exported(net: Cell, parameters: list[Parameter], examples: list[Any], shapes: list[Any],
+              stateful: bool) -> Any:
+    def run(module: torch.nn.Module) -> Any:
+        return torch.export.export(
+            module, tuple(examples), strict=False,
+            dynamic_shapes={"inputs": tuple(shapes)} if any(shapes) else None)
+
+    module = _Module(net, parameters, stateful)
+    try:
+        return run(module)
+    except Exception as error:
+        integers = Integers.__name__ in str(error)
+        if any(shapes) or not (integers or _OF_GRADIENTS in str(error)) or (
+                integers and not _integers_are_constants(net, parameters, examples)):
+            raise
+        with gradients_by_integers(False) if integers else contextlib.nullcontext():
+            return run(_Flat(module, examples))
+
+
+class _Flat(torch.nn.Module):
+    """A network as one graph of kernels, its backward pass among them.
+
+    PyTorch's exporter records above its tape, and loses results that the tape has kept for the
+    backward pass (that of `exp` or `relu`).
+    """
+
+    def __init__(self, module: _Module, examples: list[Any]):
+        super().__init__()
+        names, buffers = zip(*module.named_buffers(), strict=True) if module.names else ((), ())
+        for name, held in zip(names, buffers, strict=True):
+            self.register_buffer(name, held)
+        self.names = names
+
+        def network(held: Sequence[torch.Tensor], inputs: Sequence[Any]) -> Any:
+            return torch.func.functional_call(module, dict(zip(names, held, strict=True)),
+                                              tuple(inputs))
+
+        tracer = make_fx(network, tracing_mode="fake", _allow_non_fake_inputs=True)
+        # in a tuple: the tensors that it holds are constants of the program, not its Parameters
+        self.graph = (tracer(list(buffers), list(examples)),)
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.graph[0]([getattr(self, name) for name in self.names], list(inputs))
+
+
+def _integers_are_constants(net: Cell, parameters: list[Parameter], examples: list[Any]) -> bool:
+    """Whether a network takes gradients by none of its integer inputs, as by classes or indices.
+
+    A program that is recorded can hold none. The network runs once to see whether
+    it has any, on copies of its inputs and Parameters; what can't run so is recorded as it is.
+    """
+    module = _Module(net, parameters, False)
+    for name, held in list(module.named_buffers()):
+        setattr(module, name, held.clone())
+    found: list[torch.Tensor] = []
+    with contextlib.suppress(Exception), gradients_by_integers(found):
+        module(*(x.clone() if isinstance(x, torch.Tensor) else x for x in examples))
+        return not found
+    return False
 
 
 def line_of_operation(net: Cell, program: Any, node: Any) -> tuple[str, Line]:

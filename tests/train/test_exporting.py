@@ -7,6 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.ops.primitives.gradients import ReluGrad
 
 from ..zygote import run as python
 
@@ -163,3 +164,51 @@ def test_what_can_not_be_exported_or_loaded(tmp_path):
         ms.load(str(tmp_path / "b.mindir"))
     with pytest.raises(ValueError, match="'w', which is none of the parameters"):
         nn.GraphCell(ms.load(path), params_init={"w": random(2)})
+
+
+class Gradients(nn.Cell):
+    """The gradients of a function by all of its inputs."""
+
+    def __init__(self, function, starts=()):
+        super().__init__()
+        self.function, self.starts = function, starts
+        self.gradient = ops.GradOperation(get_all=True, sens_param=bool(starts))
+
+    def construct(self, *inputs):
+        return self.gradient(self.function)(*inputs, *self.starts)
+
+
+@pytest.mark.parametrize("function, inputs, starts", [
+    (ops.relu, (random(2, 3),), ()),
+    (lambda x: ops.exp(x).sum() * ops.sigmoid(x), (random(2, 3),), (random(2, 3),)),
+    (ops.NLLLoss("none"), (random(2, 3), Tensor([2, 0], ms.int32), random(3)),
+     ((random(2), Tensor(0.5)),)),
+], ids=["relu", "kept results", "classes"])
+def test_gradients_are_exported(function, inputs, starts, tmp_path):
+    net, path = Gradients(function, starts), str(tmp_path / "a.mindir")
+    wanted = net(*inputs)
+    ms.export(net, *inputs, file_name=path, file_format="MINDIR")
+    found = nn.GraphCell(ms.load(path))(*inputs)
+    found, wanted = ((x,) if isinstance(x, Tensor) else x for x in (found, wanted))
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(np.squeeze(one.asnumpy()), np.squeeze(other.asnumpy()),
+                                   rtol=1e-5)
+
+
+def test_a_primitive_of_gradients_is_exported(tmp_path):
+    net, path = ReluGrad(), str(tmp_path / "a.mindir")
+
+    class Net(nn.Cell):
+        def construct(self, dout, x):
+            return net(dout, x)
+
+    dout, x = random(2, 3), random(2, 3) - 0.5
+    ms.export(Net(), dout, x, file_name=path, file_format="MINDIR")
+    np.testing.assert_array_equal(nn.GraphCell(ms.load(path))(dout, x).asnumpy(),
+                                  net(dout, x).asnumpy())
+
+
+def test_gradients_by_integers_are_not_exported(tmp_path):
+    with pytest.raises(RuntimeError, match="Gradients can't be recorded"):
+        ms.export(Gradients(lambda x, i: ops.exp(x * i)), random(2), Tensor([1, 2]),
+                  file_name=str(tmp_path / "a.mindir"), file_format="MINDIR")

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ...autodiff.reverse import GradOperation
 from ...core.errors import op
 from ...core.require import one_of
 from ...tensors.tensor import Tensor, wrap
@@ -60,6 +61,9 @@ def pulled_back(forward: Callable[..., Tensor], dout: Tensor, *inputs: Tensor
         >>> print(pulled_back(ms.ops.square, ms.Tensor([1.0, 2.0]), x)[0])
         [ 2. 12.]
     """
+    if torch.compiler.is_exporting():  # a program holds what the tape ran, not transformations
+        return GradOperation(get_all=True, sens_param=True)(forward)(*inputs, dout)
+
     def raw_forward(*raws: torch.Tensor) -> torch.Tensor:
         return forward(*map(wrap, raws))._raw
 
