@@ -137,11 +137,16 @@ def _loop(rng: random.Random, indent: str, depth: int) -> list[str]:
 def program(seed: int):
     """The function of a number."""
     text = source(random.Random(seed))
-    file = os.path.join(os.path.dirname(__file__), f"program_{seed}.py")
+    return compile_source(text, f"program_{seed}", {"ops": ops, "guarded": guarded}), text
+
+
+def compile_source(text: str, name: str, names: dict):
+    """The function `program` of a text, whose lines can be found."""
+    file = os.path.join(os.path.dirname(__file__), f"{name}.py")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {"ops": ops, "guarded": guarded, "__name__": "program"}
+    space = {**names, "__name__": "program"}
     exec(compile(text, file, "exec"), space)
-    return space["program"], text
+    return space["program"]
 
 
 def check(seed: int, derive: bool = False, calls: int = 6) -> Compiled:

@@ -77,7 +77,8 @@ class Memory:
         if not writes:
             return True
         last = self._last_use(copy)
-        return not any(self.place[copy] < i < last for i in writes)
+        # an operation that reads the copy and writes the original may read what it has written
+        return not any(self.place[copy] < i <= last for i in writes)
 
     def note_replaced(self, original: Node, copy: Node) -> None:
         """Note that the users of a copy now read the original: see `can_replace`."""

@@ -165,6 +165,17 @@ def test_a_copy_made_before_a_mutation_stays():
     assert count(better, "clone") == 1
 
 
+def test_a_copy_stays_that_is_written_into_what_it_is_a_copy_of():
+    """Rows that move down: a kernel that reads and writes them refuses, or reads what it wrote."""
+    def function(x):
+        table = x + 1
+        table[1:3].copy_(table[0:2].clone())
+        return table
+
+    _, better = improved(function, torch.randn(4, 3))
+    assert count(better, "clone") == 1
+
+
 def test_constants_are_folded():
     def function(x):
         mask = torch.ones(4, 4, dtype=torch.bool).tril()

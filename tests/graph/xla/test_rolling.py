@@ -164,8 +164,8 @@ def test_slices_that_a_loop_takes(loops, start, size, dim):
     x, w = tensor(24, 5) if dim == 0 else tensor(5, 24), tensor(5, 4, seed=1)
     agrees(lambda x, w: ms.value_and_grad(sliced, (0, 1))(x, w), x, w)
     found = [count for made in loops for count, _ in made]
-    # gradients of slices that overlap are added up one by one
-    assert len(found) >= 1 + (size != 4) and min(found) >= 5, loops
+    # in gradients of slices that overlap the first steps differ
+    assert len(found) >= 2 and min(found) >= 5 - (size == 4), loops
 
 
 def test_slices_of_a_value_that_is_computed_in_the_loop_stay(loops):

@@ -12,6 +12,7 @@ from .table import NotLowered as NotLowered
 from . import (  # isort: skip  (each file adds its rows)
     activations as activations,
     best as best,
+    boxes as boxes,
     complexes as complexes,
     creation as creation,
     indexing as indexing,

@@ -7,6 +7,7 @@ from typing import Any
 
 from .best import with_best
 from .later import jax, jnp, lax
+from .moving import with_boxes
 from .products import with_shared_factors
 from .rolling import references, rolled
 from .shapes import memory_places
@@ -45,6 +46,7 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
               in zip(described["inputs"], described["orders"], strict=True)]
     ends = [n for n, *_ in described["results"]]
     steps, wanted = without_writes(described["steps"], shapes, [*ends, *described["checks"]])
+    steps, wanted = with_boxes(steps, shapes, wanted)
     steps = with_best(with_shared_factors(steps, shapes), wanted)
     steps = with_parts(steps, shapes)
     steps = rolled(steps, shapes, wanted)
@@ -184,6 +186,7 @@ def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
 def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
     """A part of a loop as a function of arrays."""
     steps, results = without_writes(described["steps"], described["inputs"], described["results"])
+    steps, results = with_boxes(steps, described["inputs"], results)
     steps = rolled(with_shared_factors(steps, described["inputs"]), described["inputs"], results)
 
     def run(arrays: list[Any]) -> list[Any]:

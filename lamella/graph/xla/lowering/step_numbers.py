@@ -11,6 +11,7 @@ import itertools
 import math
 from typing import Any
 
+from .boxes import ADD, PLACE, PUT, TAKE
 from .table import Step
 
 NUMBER = "number"  # the operation of a step that only holds a number
@@ -21,6 +22,7 @@ _PLACES = {
         "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
         "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "lt.Scalar", "le.Scalar",
         "gt.Scalar", "ge.Scalar", "eq.Scalar", "ne.Scalar")}
+_STARTS = {TAKE: 1, PUT: 2, PLACE: 1, ADD: 2}  # where a box begins
 _WIDE = {"float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64"}
 _INTEGERS = ("int32", "int64")
 
@@ -36,14 +38,23 @@ def with_numbers(steps: list[Step], inputs: list[Any]) -> list[Step]:
     numbers = itertools.count(max(avals, default=-1) + 1)
     held: dict[tuple[str, str], tuple[int, float]] = {}
     found = []
+
+    def holder(number: float, kind: str) -> dict[str, Any]:
+        key = kind, repr(number)  # 0.0 and -0.0 are different
+        if key not in held:
+            held[key] = next(numbers), number
+        return {"n": held[key][0], NUMBER: number, "kind": kind}
+
     for step in steps:
         kind = _kind_of(step, avals)
         if kind is not None:
             args, place = [*step["args"]], _PLACES[step["op"]]
-            key = kind, repr(args[place])  # 0.0 and -0.0 are different
-            if key not in held:
-                held[key] = next(numbers), args[place]
-            args[place] = {"n": held[key][0], NUMBER: args[place], "kind": kind}
+            args[place] = holder(args[place], kind)
+            step = {**step, "args": args}
+        elif (place := _STARTS.get(step["op"])) is not None:
+            args = [*step["args"]]
+            args[place] = [holder(start, "int32") if type(start) is int and start < 2**31 else start
+                           for start in args[place]]
             step = {**step, "args": args}
         found.append(step)
     return [{"op": NUMBER, "to": n, "args": [], NUMBER: value, "aval": [[], kind]}

@@ -1,0 +1,159 @@
+"""Views and writes of a graph as boxes (`boxes`), so that loops find places that move on."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+from .boxes import ADD, PLACE, PUT, READS, TAKE, Box
+from .rolling import FEWEST, references
+from .table import Step
+
+_BACKWARD = {"select_backward.default": "select.int", "slice_backward.default": "slice.Tensor"}
+_SCATTERS = {"select_scatter.default": "select.int", "slice_scatter.default": "slice.Tensor"}
+
+
+def with_boxes(steps: list[Step], inputs: list[Any], results: list[int]
+               ) -> tuple[list[Step], list[int]]:
+    """The steps of a graph with reads and writes of boxes, and the numbers of its results.
+
+    Copies are the values that were copied, and what nothing reads is left out.
+
+    Args:
+        steps: operations, none of which writes.
+        inputs: the avals of the graph's inputs.
+        results: the numbers of its results.
+    """
+    graph = _Graph(steps, inputs)
+    made = [graph.changed(step) for step in graph.steps]
+    ends = [graph.same.get(n, n) for n in results]
+    return _alive(made, ends), ends
+
+
+def _alive(steps: list[Step], ends: list[int]) -> list[Step]:
+    """The steps that something reads."""
+    wanted, found = set(ends), []
+    for step in reversed(steps):
+        if step["to"] in wanted:
+            found.append(step)
+            wanted.update(references(step["args"]))
+    return found[::-1]
+
+
+class _Graph:
+    """The steps of a graph without copies, and which boxes its views are."""
+
+    def __init__(self, steps: list[Step], inputs: list[Any]):
+        self.avals = {**dict(enumerate(inputs)), **{s["to"]: s.get("aval") for s in steps}}
+        self.same: dict[int, int] = {}  # what a copy is a copy of
+        self.steps = [step for step in map(self._uncopied, steps) if step is not None]
+        self.written = {s["args"][0]["n"] for s in self.steps
+                        if s["op"] == "put_back" or s["op"] in _SCATTERS}
+        self.boxes: dict[int, tuple[int, Box]] = {}  # of views
+        self.placed: dict[int, tuple[dict[str, int], Box]] = {}  # of what is 0 outside of a box
+        for step in self.steps:
+            self._find(step)
+        self.rows: dict[int, set[Box]] = defaultdict(set)  # the boxes that are read of each value
+        self.parents: dict[int, int] = {s["to"]: s["args"][0]["n"] for s in self.steps
+                                        if s["to"] in self.boxes}
+        for number, source in self.parents.items():
+            whole, box = self.boxes[number]
+            if source == whole:
+                self.rows[source].add(box)
+
+    def _uncopied(self, step: Step) -> Step | None:
+        """A step that reads what was copied, not the copy; None if it is a copy itself."""
+        args, name = self._renamed(step["args"]), step["op"]
+        source = args[{"clone.default": 0, "copy.default": 1}[name]] if name in (
+            "clone.default", "copy.default") else None
+        if isinstance(source, dict) and "n" in source and (
+                _is_tensor(step["aval"]) and self.avals[source["n"]] == step["aval"]):
+            self.same[step["to"]] = source["n"]
+            return None
+        return {**step, "args": args}
+
+    def _renamed(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {"n": self.same.get(value["n"], value["n"])} if "n" in value else value
+        return [self._renamed(v) for v in value] if isinstance(value, list) else value
+
+    def _find(self, step: Step) -> None:
+        """Note which box a view is, or a gradient of one."""
+        name, args, number = step["op"], step["args"], step["to"]
+        if name in READS and _is_tensor(self.avals.get(args[0]["n"])):
+            source = args[0]["n"]
+            whole, box = self.boxes.get(source, (source, Box.all_of(self.avals[source][0])))
+            found = box.view(name, args[1:], step["aval"][0])
+            if found is not None:
+                self.boxes[number] = whole, found
+        elif name in _BACKWARD and _is_tensor(step["aval"]):
+            part, shape, *rest = args
+            box = Box.all_of(shape).view(_BACKWARD[name], rest, self.avals[part["n"]][0])
+            if box is not None:
+                self.placed[number] = part, box
+
+    def changed(self, step: Step) -> Step:
+        """What stands in place of a step."""
+        name, args, number = step["op"], step["args"], step["to"]
+        if number in self.boxes and self._is_taken(number):
+            source, box = self.boxes[number]
+            return {**step, "op": TAKE, "args": [{"n": source}, *_place(box)]}
+        if number in self.placed:
+            part, box = self.placed[number]
+            return {**step, "op": PLACE, "args": [part, *_place(box)]}
+        if name == "add.Tensor" and args[2] == 1:
+            for whole, added in (args[:2], args[1::-1]):
+                if _number(added) in self.placed and all(
+                        self._is_like(one, step) for one in (whole, added)):
+                    part, box = self.placed[added["n"]]
+                    return {**step, "op": ADD, "args": [whole, part, *_place(box)]}
+        box = self._written_box(step)
+        if box is not None:
+            return {**step, "op": PUT, "args": [*args[:2], *_place(box)]}
+        return step
+
+    def _is_like(self, value: Any, step: Step) -> bool:
+        return _number(value) is not None and self.avals[value["n"]] == step["aval"]
+
+    def _is_taken(self, number: int) -> bool:
+        """Whether a view is taken where it is read; others are parts of a stack (`slices`).
+
+        That is so for what a loop writes, and for parts of many parts: ``cost[i][j]``.
+        """
+        (source, _), parent = self.boxes[number], self.parents[number]
+        if source in self.written:
+            return True
+        if parent == source:
+            return False
+        return len(self.rows[source]) >= FEWEST
+
+    def _written_box(self, step: Step) -> Box | None:
+        """The box that a step writes, if it only does that."""
+        name, args = step["op"], step["args"]
+        if name not in ("put_back", *_SCATTERS):
+            return None
+        whole, part, *rest = args
+        aval: Any = self.avals.get(whole["n"])
+        own: Any = self.avals.get(part["n"])
+        if not _is_tensor(aval) or not _is_tensor(own) or aval[1] != own[1]:
+            return None
+        box: Box | None = Box.all_of(aval[0])
+        views = rest[0]["by"] if name == "put_back" else [[_SCATTERS[name], rest, own]]
+        for view, arguments, given in views:
+            if box is None or not _is_tensor(given):
+                return None
+            box = box.view(view, arguments, given[0])
+        return box if box is not None and math.prod(box.sizes) == math.prod(own[0]) else None
+
+
+def _place(box: Box) -> list[list[int]]:
+    return [[*box.starts], [*box.sizes]]
+
+
+def _number(value: Any) -> int | None:
+    return value.get("n") if isinstance(value, dict) else None
+
+
+def _is_tensor(aval: Any) -> bool:
+    return aval is not None and len(aval) == 2 and isinstance(aval[1], str)
