@@ -186,6 +186,30 @@ def test_steps_as_boxes():
         ("copy.default", 10, {"n": 0}, {"n": 1}, False)]
 
 
+def test_a_write_into_a_row_is_one_into_the_table():
+    """Of ``row = table[2]; row[1] = a; row[0] = a`` neither write copies the row."""
+    table, part, one = [[4, 3], F32], [[3], F32], [[], F32]
+
+    def written(to, row, whole, column):
+        return [
+            {"op": "put_back", "to": to, "aval": part,
+             "args": [{"n": row}, {"n": 1}, {"by": [["select.int", [0, column], one]]}]},
+            {"op": "put_back", "to": to + 1, "aval": table,
+             "args": [{"n": whole}, {"n": to}, {"by": [["select.int", [0, 2], part]]}]}]
+
+    steps = [{"op": "select.int", "to": 2, "args": [{"n": 0}, 0, 2], "aval": part},
+             *written(3, 2, 0, 1), *written(5, 3, 4, 0),
+             {"op": "neg.default", "to": 7, "args": [{"n": 5}], "aval": part}]
+    found, ends = with_boxes(steps, [table, one], [6, 7])
+    row = found[-2]["to"]
+    assert ends == [6, 7]
+    assert [(step["op"], step["to"], *step["args"]) for step in found] == [
+        (PUT, 4, {"n": 0}, {"n": 1}, [2, 1], [1, 1]),
+        (PUT, 6, {"n": 4}, {"n": 1}, [2, 0], [1, 1]),
+        (TAKE, row, {"n": 6}, [2, 0], [1, 3]),
+        ("neg.default", 7, {"n": row})]
+
+
 @pytest.mark.parametrize("engine, seed, derive", [
     ("", 3, 0), ("", 25, 0), ("", 1001, 1), ("", 4, 2), ("xla", 6, 0)])
 def test_random_tables(loops, monkeypatch, engine, seed, derive):  # noqa: F811

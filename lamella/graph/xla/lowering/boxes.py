@@ -81,6 +81,16 @@ class Box(NamedTuple):
             found = found._replace(axes=self.axes[:dim] + self.axes[dim + 1:])
         return found
 
+    def within(self, inner: Box) -> Box:
+        """What a part of this part is of the whole."""
+        starts, sizes = [*self.starts], [*self.sizes]
+        for axis, start, size in zip(self.axes, inner.starts, inner.sizes, strict=True):
+            if axis is not None:
+                starts[axis] += start
+                sizes[axis] = size
+        return Box(self.whole, tuple(starts), tuple(sizes), tuple(
+            None if axis is None else self.axes[axis] for axis in inner.axes))
+
     def _with_ones(self, shape: list[int]) -> Box | None:
         """The same part with other dimensions of one element."""
         longer = [axis for axis in self.axes if axis is not None and self.sizes[axis] != 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from typing import Any
@@ -27,7 +28,7 @@ def with_boxes(steps: list[Step], inputs: list[Any], results: list[int]
     """
     graph = _Graph(steps, inputs)
     made = [graph.changed(step) for step in graph.steps]
-    ends = [graph.same.get(n, n) for n in results]
+    ends = [graph.latest(n) for n in results]
     return _alive(made, ends), ends
 
 
@@ -47,13 +48,18 @@ class _Graph:
     def __init__(self, steps: list[Step], inputs: list[Any]):
         self.avals = {**dict(enumerate(inputs)), **{s["to"]: s.get("aval") for s in steps}}
         self.same: dict[int, int] = {}  # what a copy is a copy of
-        self.steps = [step for step in map(self._uncopied, steps) if step is not None]
-        self.written = {s["args"][0]["n"] for s in self.steps
-                        if s["op"] == "put_back" or s["op"] in _SCATTERS}
+        self.numbers = itertools.count(max(self.avals, default=-1) + 1)
         self.boxes: dict[int, tuple[int, Box]] = {}  # of views
         self.placed: dict[int, tuple[dict[str, int], Box]] = {}  # of what is 0 outside of a box
-        for step in self.steps:
-            self._find(step)
+        self.puts: dict[int, tuple[int, dict[str, int], Box]] = {}  # what is written where
+        self.steps: list[Step] = []
+        for step in steps:
+            own = self._uncopied(step)
+            if own is not None:
+                self.steps.append(own)
+                self._find(own)
+        self.written = {s["args"][0]["n"] for s in self.steps
+                        if s["op"] == "put_back" or s["op"] in _SCATTERS}
         self.rows: dict[int, set[Box]] = defaultdict(set)  # the boxes that are read of each value
         self.parents: dict[int, int] = {s["to"]: s["args"][0]["n"] for s in self.steps
                                         if s["to"] in self.boxes}
@@ -73,13 +79,19 @@ class _Graph:
             return None
         return {**step, "args": args}
 
+    def latest(self, number: int) -> int:
+        """The number under which a value is read."""
+        while number in self.same:
+            number = self.same[number]
+        return number
+
     def _renamed(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {"n": self.same.get(value["n"], value["n"])} if "n" in value else value
+            return {"n": self.latest(value["n"])} if "n" in value else value
         return [self._renamed(v) for v in value] if isinstance(value, list) else value
 
     def _find(self, step: Step) -> None:
-        """Note which box a view is, or a gradient of one."""
+        """Note which box a view is, or a gradient of one, or what is written."""
         name, args, number = step["op"], step["args"], step["to"]
         if name in READS and _is_tensor(self.avals.get(args[0]["n"])):
             source = args[0]["n"]
@@ -91,7 +103,25 @@ class _Graph:
             part, shape, *rest = args
             box = Box.all_of(shape).view(_BACKWARD[name], rest, self.avals[part["n"]][0])
             if box is not None:
-                self.placed[number] = part, box
+                inner = self.placed.get(part["n"])
+                self.placed[number] = (part, box) if inner is None else (
+                    inner[0], box.within(inner[1]))
+        elif (written := self._written_box(step)) is not None:
+            self._note_written(args[0]["n"], args[1], written, number)
+
+    def _note_written(self, whole: int, part: dict[str, int], box: Box, number: int) -> None:
+        """Note a write. One into a view, which is put back, is one into what that is a view of;
+        the view is made again then."""
+        inner = self.puts.get(part["n"])
+        if inner is not None and self.boxes.get(inner[0]) == (whole, box):
+            view = next(self.numbers)
+            self.steps.append({"op": TAKE, "to": view, "args": [{"n": number}, *_place(box)],
+                               "aval": self.avals[part["n"]]})
+            self.avals[view] = self.avals[part["n"]]
+            self.boxes[view] = number, box
+            self.same[part["n"]] = view
+            part, box = inner[1], box.within(inner[2])
+        self.puts[number] = whole, part, box
 
     def changed(self, step: Step) -> Step:
         """What stands in place of a step."""
@@ -108,9 +138,9 @@ class _Graph:
                         self._is_like(one, step) for one in (whole, added)):
                     part, box = self.placed[added["n"]]
                     return {**step, "op": ADD, "args": [whole, part, *_place(box)]}
-        box = self._written_box(step)
-        if box is not None:
-            return {**step, "op": PUT, "args": [*args[:2], *_place(box)]}
+        if number in self.puts:
+            whole, part, box = self.puts[number]
+            return {**step, "op": PUT, "args": [{"n": whole}, part, *_place(box)]}
         return step
 
     def _is_like(self, value: Any, step: Step) -> bool:
