@@ -26,7 +26,7 @@ from .text import check, described, needs_rewriting, strided_from_bases, without
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
 MOST_ROOM = 2**16  # steps of a loop whose values are kept
-FORMAT = 12  # of the files on disk; after a change the older ones are not used
+FORMAT = 13  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
