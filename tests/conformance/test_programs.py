@@ -35,6 +35,7 @@ def rows(monkeypatch, tmp_path):
     monkeypatch.delenv("MINDSPORE", raising=False)
 
 
+@pytest.mark.long("of `make programs`, which shows it: three processes that begin anew")
 def test_a_row_ends_with_the_first_command_that_fails(rows, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["programs", "one", "two", "other"])
     assert programs.main() == 1

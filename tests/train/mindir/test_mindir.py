@@ -44,7 +44,10 @@ def test_networks_give_what_they_gave(name):
     check(network(name)(*inputs), answers)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "parameters"])
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.long(
+        "'loop' is run above, the others are compiled, and loops are in tests/graph/")
+        if name == "loop" else ()) for name in NAMES if name != "parameters"])
 def test_networks_compile(name):
     inputs, answers = inputs_and_answers(name)
     net = network(name)
