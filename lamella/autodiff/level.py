@@ -15,6 +15,7 @@ import torch
 
 from ..core.state import state
 from ..core.wrappers import differs, of_all_examples
+from ..tensors.views import running
 
 
 class Level:
@@ -38,10 +39,11 @@ class Level:
             is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a batched False.
         hooks: how many hooks were registered, here and further in.
+        views: weak references to the views that were made, see `tensors.views`.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks", "kind", "journal", "probes", "hooks")
+                 "transposing", "marks", "kind", "journal", "probes", "hooks", "views")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -56,11 +58,13 @@ class Level:
         self.hooks = 0
         if outer is None:
             self.changed: list[Any] = []
+            self.views: list[Any] = []
             self.journal: list[tuple[Any, torch.Tensor]] | None = None
             self.marks: list[torch.Tensor] = []
             self.reverse, self.forward, self.transposing = reverse, forward, transposing
         else:
             self.changed = outer.changed
+            self.views = outer.views
             self.journal = outer.journal
             self.marks = outer.marks
             self.reverse = reverse or outer.reverse
@@ -98,9 +102,11 @@ def entered(level: Level | None) -> Iterator[None]:
     """
     before = state.level, state.overlay
     state.level, state.overlay = level, None if level is None else level.overlay
+    running.append(None)
     try:
         yield
     finally:
+        running.pop()
         state.level, state.overlay = before
 
 

@@ -19,6 +19,7 @@ from ..core.state import state
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
+from ..tensors.views import running
 from .engine import backpropagate, vjp
 from .hooks import attached_hook, raw_hook
 from .integers import Integers, plain, twin_of, with_twin
@@ -95,10 +96,12 @@ class Run:
         state.level, state.overlay = level, level.overlay
         if not recording:
             torch.set_grad_enabled(True)
+        running.append(None)
         try:
             value = fn(*given, **kwargs)
             self.value = value if type(value) is Tensor else map_tensors(as_value, value)
         finally:
+            running.pop()
             state.level, state.overlay = before
             if not recording:
                 torch.set_grad_enabled(False)
@@ -306,6 +309,7 @@ class LiftedRun(Run):
         state.level, state.overlay = self.level, self.level.overlay
         recorded = torch.is_grad_enabled()
         torch.set_grad_enabled(True)
+        running.append(None)
         try:
             for i, alias in zip(self.indices, aliases, strict=True):
                 for hook in self.hooks[i]:
@@ -321,6 +325,7 @@ class LiftedRun(Run):
             check_no_hidden("grad", "the result", value)
             value = map_tensors(_floating_value, value)
         finally:
+            running.pop()
             state.level, state.overlay = before
             torch.set_grad_enabled(recorded)
         self.tree = value

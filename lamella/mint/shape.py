@@ -12,7 +12,7 @@ from ..core.dtype import promote_types
 from ..core.errors import op
 from ..ops.arguments import tensors
 from ..tensors.inplace import in_place
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, wrap, wrap_view
 from .forms import with_forms
 
 __all__ = ["addr_", "baddbmm", "bmm", "cat", "chunk", "concat", "conv_tbc", "diag", "diff",
@@ -127,7 +127,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> print(ms.mint.select(ms.Tensor([[1, 2], [3, 4]]), 1, 0))
     [1 3]
     """
-    return wrap(torch.select(input._raw, dim, index))
+    return wrap_view(torch.select(input._raw, dim, index))
 
 
 @op

@@ -18,6 +18,7 @@ from ..core.state import state
 from ..tensors.inplace import in_place
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, is_tensor, tensor_methods, wrap
+from ..tensors.views import follow
 from .arguments import raw_of, raw_or_number
 
 __all__ = ["assign", "assign_add", "assign_sub", "depend", "identity", "is_tensor", "print_"]
@@ -40,7 +41,9 @@ def store(variable: Any, change: Callable[[torch.Tensor], torch.Tensor], where: 
     new = change(old)
     if isinstance(variable, Parameter):
         variable.init_data()
+        before = variable._raw
         variable.assign_raw(new)
+        follow(before, variable._raw)
     else:
         in_place(variable, lambda raw: raw.copy_(new))
     return wrap(new if new.requires_grad else variable._raw)
@@ -173,7 +176,12 @@ def _print_lines(*values: Any) -> None:
 
 def _assign_value(self: Tensor, value: Tensor) -> Tensor:
     """Take the values of another tensor, whatever its shape and type; returns this one."""
-    self._raw = raw_of(value, "Tensor.assign_value", "value").clone()
+    raw = raw_of(value, "Tensor.assign_value", "value")
+    if (isinstance(self, Parameter) and state.level is not None
+            and raw.shape == self.shape and raw.dtype is self._raw.dtype):
+        self.assign_raw(raw)  # no gradient flows to what is assigned
+    else:
+        self._raw = raw.clone()
     return self
 
 

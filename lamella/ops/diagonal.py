@@ -8,7 +8,7 @@ import torch
 
 from ..core.errors import op
 from ..core.wrappers import differs
-from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, tensor_methods, wrap, wrap_view
 from .arguments import as_int, as_ints, axis_in, raw_of
 
 __all__ = ["block_diag", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter",
@@ -67,7 +67,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         >>> print(ms.ops.diagonal(ms.Tensor([[1, 2], [3, 4]])))
         [1 4]
     """
-    return wrap(raw_of(input, "diagonal").diagonal(
+    return wrap_view(raw_of(input, "diagonal").diagonal(
         offset, *_plane(input, dim1, dim2, "diagonal")))
 
 

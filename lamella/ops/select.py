@@ -9,7 +9,7 @@ import torch
 from ..core.dtype import promote_types
 from ..core.errors import op
 from ..tensors.inplace import in_place
-from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, tensor_methods, wrap, wrap_view
 from .arguments import indices_of, raw_of, raw_or_number
 from .operands import spelled
 
@@ -193,7 +193,7 @@ def _tensor_select(self: Tensor, *args: Any, **named: Any) -> Tensor:
     first, second = args + tuple(named[k] for k in ("condition", "dim", "y", "index") if k in named)
     if isinstance(first, Tensor) and first._raw.dtype is torch.bool:
         return select(first, self, second)
-    return wrap(self._raw.select(int(first), int(second)))
+    return wrap_view(self._raw.select(int(first), int(second)))
 
 
 def _choose(self: Tensor, choices: Any, mode: str = "clip") -> Tensor:

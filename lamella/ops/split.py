@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..core.errors import op
-from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, tensor_methods, wrap_view
 from .arguments import as_int, as_ints, axis_in, raw_of
 
 __all__ = ["chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "unstack", "vsplit"]
@@ -46,7 +46,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> tuple[T
         if sizes <= 0:
             raise ValueError(f"For 'split', 'split_size_or_sections' must be more than 0, "
                              f"but got {sizes}.")
-    return tuple([wrap(piece) for piece in raw.split(sizes, axis)])
+    return tuple([wrap_view(piece) for piece in raw.split(sizes, axis)])
 
 
 @op
@@ -65,7 +65,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     count = as_int(chunks, "chunk", "chunks")
     if count <= 0:
         raise ValueError(f"For 'chunk', 'chunks' must be more than 0, but got {chunks}.")
-    return tuple([wrap(p) for p in raw.chunk(count, axis_in(axis, raw.dim(), "chunk"))])
+    return tuple([wrap_view(p) for p in raw.chunk(count, axis_in(axis, raw.dim(), "chunk"))])
 
 
 @op
@@ -82,7 +82,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
         [1 2] [3 4]
     """
     raw = raw_of(input_x, "unstack", "input_x")
-    return tuple([wrap(part) for part in raw.unbind(axis_in(axis, raw.dim(), "unstack"))])
+    return tuple([wrap_view(part) for part in raw.unbind(axis_in(axis, raw.dim(), "unstack"))])
 
 
 @op
@@ -107,7 +107,7 @@ def _sections(raw: torch.Tensor, given: Any, axis: int, where: str) -> tuple[Ten
             raise ValueError(f"For '{where}', 'indices_or_sections' must be more than 0, "
                              f"but got {given}.")
         pieces = raw.tensor_split(count, axis)
-    return tuple([wrap(piece) for piece in pieces])
+    return tuple([wrap_view(piece) for piece in pieces])
 
 
 @op

@@ -70,13 +70,29 @@ def _put(tensor: Any, index: Any, source: Any) -> None:
     raw = tensor._raw
     try:
         if raw.requires_grad or state.level is not None or _has_alias(tensor, raw):
-            in_place(tensor, lambda own: _assign(own, index, source))
+            in_place(tensor, lambda own: _assign(own, index, source), _seen(tensor, index))
         else:
             _assign(raw, index, source)
     except RuntimeError as error:
         if not lacks_unsigned_kernel(error):
             raise
-        in_place(tensor, lambda own: _assign_bits(own, index, source))
+        in_place(tensor, lambda own: _assign_bits(own, index, source), _seen(tensor, index))
+
+
+def _seen(tensor: Any, index: Any) -> bool:
+    """Whether views see an assignment by index inside of a gradient, as in MindSpore 2.10.
+
+    They do if it is to whole parts of a Parameter along its first dimension, by integers. All else
+    gives the tensor a value of its own.
+    """
+    if not hasattr(tensor, "_data"):
+        return False
+    if type(index) is tuple and len(index) == 1:
+        index = index[0]
+    if type(index) is list:
+        return all(type(part) is int for part in index)
+    raw = getattr(index, "_raw", None)
+    return type(index) is int or raw is not None and raw.dtype is not torch.bool
 
 
 def _explained(name: str, error: Exception, raw: torch.Tensor, index: Any) -> Exception:

@@ -9,6 +9,7 @@ import torch
 
 from ..core import cuts
 from ..core.state import state
+from .views import follow
 
 # what PyTorch says of parts of what a gradient is taken for
 _OF_ALIASES = ("view of a leaf", "returns multiple views")
@@ -23,11 +24,12 @@ def repeats_elements(raw: torch.Tensor) -> bool:
         n > 1 and not step for n, step in zip(raw.shape, raw.stride(), strict=True))
 
 
-def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = True) -> Any:
     """Run `change` on the tensor's raw data, which it changes in place; returns the tensor.
 
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
-    record may need the value as it was, and the alias that a gradient is taken for must keep it. A
+    record may need the value as it was, and the alias that a gradient is taken for must keep it.
+    Views follow it there if the change is `seen` by them. A
     part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. A Parameter
     is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10. Nor does
     one to what is written into a part of a Parameter, which is changed where it lies.
@@ -39,9 +41,13 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any]) -> Any:
                 or state.level is not None and state.level.forward)
     if _is_assigned(tensor):  # what is written into a Parameter is assigned to it
         tensor.assign_raw(_changed(raw.detach().clone(), change))
+        if seen:
+            follow(raw, tensor._raw)
         return tensor
     if recorded and not is_part(raw) or _has_alias(tensor, raw):
         tensor._raw = _changed(raw.clone(), change)
+        if seen:
+            follow(raw, tensor._raw)
         return tensor
     try:
         after = _changed(raw, change)

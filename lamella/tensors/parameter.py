@@ -291,12 +291,24 @@ class Parameter(Tensor):
         place = None if level is None or level.kind != "reverse" else cuts.assigned(raw, level)
         if overlay is not None and (self in overlay or place is not None):
             again = self._data.detach().to(overlay.get(self, self._data).dtype)
-            assigned = None if level is None else level.assigned.get(id(self))
-            if assigned is not None and self.requires_grad:
-                assigned.append(again.requires_grad_())  # the gradient is by what was assigned, too
-            if level is not None and place is not None and is_inexact(again.dtype):
-                level.probes.append((again.requires_grad_(), place, self.name))
+            if level is not None:
+                again = self._alias_again(again, level)
+                if place is not None and is_inexact(again.dtype):
+                    level.probes.append((again.requires_grad_(), place, self.name))
             overlay[self] = again
+
+    def _alias_again(self, again: torch.Tensor, level: Any) -> torch.Tensor:
+        """What a level sees after an assignment: the levels around it see it, too."""
+        if level.outer is not None:
+            again = self._alias_again(again, level.outer)
+        assigned = level.assigned.get(id(self))
+        if assigned is not None and self.requires_grad:
+            # the gradient is by what was assigned, too
+            again = again.view_as(again) if again.requires_grad else again.requires_grad_()
+            assigned.append(again)
+        if self in level.overlay:
+            level.overlay[self] = again
+        return again
 
     def keeps_memory(self) -> bool:
         """Whether new values go into the memory that the Parameter has, as outside a gradient."""
