@@ -16,6 +16,9 @@ X, IDS = [[0.5, 0.25], [0.75, 1.0]], [0, 0]
     (ops.Zeta, [(X, ms.float32), (X, ms.float32)], [(0, ms.float16), (1, ms.int64)]),
     (ops.SegmentSum, [(X, ms.float32), (IDS, ms.int32)], [(0, ms.bool_), (1, ms.float32)]),
     (ops.Addcdiv, [(X, ms.float32)] * 3 + [(1.0, ms.float32)], [(0, ms.int8), (2, ms.bool_)]),
+    (ops.Digamma, [(X, ms.float32)], [(0, ms.int32), (0, ms.bfloat16)]),
+    (ops.Igamma, [(X, ms.float32)] * 2, [(0, ms.float16), (1, ms.int32)]),
+    (ops.Polygamma, [(1, ms.int64), (X, ms.float32)], [(0, ms.uint8), (1, ms.bool_)]),
     (ops.BitwiseAnd, [(IDS, ms.int32)] * 2, [(0, ms.float32)]),
 ])
 def test_declared_types(make: Any, values: Any, wrong: Any) -> None:
