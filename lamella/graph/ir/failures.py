@@ -26,11 +26,13 @@ class Check(NamedTuple):
         place: where the tensor is among the arguments, and in a list there.
         fails: from the tensor to a mask of the elements for which the kernel fails, or may fail.
         instead: an element for which it doesn't; None if machine code computes with any.
+        within: the least and the greatest integer for which it doesn't; None if that isn't so.
     """
 
     place: tuple[int, ...]
     fails: Mask
     instead: int | None = None
+    within: tuple[int, int] | None = None
 
 
 class Unknown(Exception):
@@ -89,15 +91,15 @@ def _meta(node: Node, place: int) -> TensorMetadata:
     return meta
 
 
-def _outside(low: int, high: int, but: int | None = None) -> Mask:
-    """The mask of the indices that aren't in [low, high), and aren't `but`."""
+def _in_bounds(place: tuple[int, ...], low: int, high: int, but: int | None = None) -> Check:
+    """The check of indices, which have to be in [low, high), or `but`."""
 
     def fails(x: torch.Tensor) -> torch.Tensor:
         x = x.long() if x.dtype is torch.uint8 else x
         found = (x < low) | (x >= high)
         return found if but is None else found & (x != but)
 
-    return fails
+    return Check(place, fails, 0, (low, high - 1))
 
 
 def _of_places(node: Node) -> list[Check]:
@@ -108,7 +110,7 @@ def _of_places(node: Node) -> list[Check]:
         if index is not None and meta is None:
             raise Unknown("the type of an index")
         if meta is not None and meta.dtype not in (torch.bool, torch.uint8):
-            found.append(Check((1, axis), _outside(-shape[axis], shape[axis]), 0))
+            found.append(_in_bounds((1, axis), -shape[axis], shape[axis]))
     return found
 
 
@@ -116,28 +118,28 @@ def _along(node: Node, from_end: bool = False) -> list[Check]:
     """Of indices along one dimension."""
     shape, dim = _meta(node, 0).shape, argument(node, (1,))
     length = shape[dim] if shape else 1
-    return [Check((2,), _outside(-length if from_end else 0, length), 0)]
+    return [_in_bounds((2,), -length if from_end else 0, length)]
 
 
 def _of_elements(node: Node) -> list[Check]:
     """Of numbers of the elements, from the end, too."""
     count = _meta(node, 0).size
-    return [Check((1,), _outside(-count, count), 0)]
+    return [_in_bounds((1,), -count, count)]
 
 
 def _of_rows(node: Node) -> list[Check]:
-    return [Check((1,), _outside(0, _meta(node, 0).shape[0]), 0)]
+    return [_in_bounds((1,), 0, _meta(node, 0).shape[0])]
 
 
 def _of_rows_before(node: Node) -> list[Check]:
     """Of the gradient of an embedding, which leaves such rows out, but not in machine code."""
-    return [Check((1,), _outside(0, argument(node, (2,))), 0)]
+    return [_in_bounds((1,), 0, argument(node, (2,)))]
 
 
 def _of_classes(node: Node, first: int = 0) -> list[Check]:
     """Of the classes of a loss, the first of whose arguments are scores from `first` on."""
     shape, ignored = _meta(node, first).shape, argument(node, (first + 4,))
-    return [Check((first + 1,), _outside(0, shape[min(1, len(shape) - 1)], ignored), 0)]
+    return [_in_bounds((first + 1,), 0, shape[min(1, len(shape) - 1)], ignored)]
 
 
 def _of_division(node: Node) -> Sequence[Check]:

@@ -18,6 +18,7 @@ from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop, loop_of
 from ..ir.metadata import TensorMetadata
 from ..ir.operations import FAILS, bases_of, effects_of, is_random, mutating, written_by
+from ..ir.ranges import Range, ranges_of
 from .insert import inserted
 
 aten = torch.ops.aten
@@ -51,14 +52,15 @@ def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Nod
     Each kernel adds its own flag to that of the kernels before: then a loop of Python's carries it.
     """
     nodes = list(module.graph.nodes)
-    fixed, found = _fixed(nodes), before
+    fixed, ranges, found = _fixed(nodes), ranges_of(nodes), before
     for node in nodes:
         if node.op != "call_function":
             continue
         loop = loop_of(node)
         if loop is None:
             for check in checks_of(node):
-                if argument(node, check.place) not in fixed:
+                given = argument(node, check.place)
+                if given not in fixed and not _lies_within(ranges.get(given), check.within):
                     found = _joined(module, node, found, _flag(module, node, check, safe))
         elif loop.effects.may_fail or _has_checks(loop):
             made = _of_loop(module, node, loop, safe)
@@ -68,6 +70,11 @@ def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Nod
         if FAILS in node.meta and not node.users and not effects_of(node.target).is_check:
             module.graph.erase_node(node)  # only its error counts
     return found
+
+
+def _lies_within(bounds: Range | None, allowed: Range | None) -> bool:
+    return (bounds is not None and allowed is not None
+            and allowed[0] <= bounds[0] and bounds[1] <= allowed[1])
 
 
 def _joined(module: GraphModule, place: Node, before: Node | None, flag: Node) -> Node:

@@ -1,0 +1,60 @@
+"""Bounds of integers: what is known of them holds, and spares checks of indices."""
+
+import pytest
+import torch
+from torch.fx import Interpreter
+
+from lamella.graph.ir.ranges import ranges_of
+from lamella.graph.passes.flags import add_flag
+from tests.graph.passes.checks import recorded
+
+X = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
+KNOWN = {
+    "clamp": lambda x: (x * 100).long().clamp(-3, 4),
+    "argmax": lambda x: x.argmax(1),
+    "argmax of all": lambda x: x.argmax(),
+    "max": lambda x: x.max(0)[1],
+    "topk": lambda x: x.topk(3)[1][:, :2].t(),
+    "sort": lambda x: x.sort(dim=0, descending=True, stable=True)[1].int(),
+    "remainder": lambda x: (x * 100).long() % 6,
+    "quotient": lambda x: x.view(-1).topk(9)[1] // 7,
+    "search": lambda x: torch.searchsorted(x.view(-1).sort()[0], x).view(7, 5),
+    "read": lambda x: x.argmax(1)[x.min(1)[1].clamp(0, 4)]}
+
+
+class Checked(Interpreter):
+    """Compares each value with its bounds."""
+
+    def run_node(self, n):
+        value, bounds = super().run_node(n), self.ranges.get(n)
+        assert bounds is None or bounds[0] <= value.min() and value.max() <= bounds[1]
+        return value
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_values_lie_within_their_bounds(name):
+    graph = recorded(KNOWN[name], X)
+    checked = Checked(graph)
+    checked.ranges = ranges_of(list(graph.graph.nodes))
+    assert graph.graph.output_node().args[0][0] in checked.ranges
+    for x in (X, -X, X * 0):
+        checked.run(x)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: (x * 100).long(), lambda x: (x * 100).long().clamp(0), lambda x: x.topk(2)[0].long(),
+    lambda x: x.argmax(1).add_(9), lambda x: x.argmax(1) * 2, lambda x: (x * 100).long() // 7,
+    lambda x: x.clamp(0, 3).long(), lambda x: (x * 9).long() % -4])
+def test_bounds_that_are_not_known(fn):
+    graph = recorded(fn, X)
+    assert graph.graph.output_node().args[0][0] not in ranges_of(list(graph.graph.nodes))
+
+
+@pytest.mark.parametrize("fn, is_checked", [
+    (lambda x: x[x.argmax(0).clamp(0, 4)], False), (lambda x: x[x.argmax(1) * 0], True),
+    (lambda x: x[(x[0] * 9).long().clamp(-5, 4)], False),
+    (lambda x: x[torch.searchsorted(x[0].sort()[0], x[0] - 99)], True),
+    (lambda x: x.gather(1, x.topk(2)[1]), False),
+    (lambda x: x.t().gather(1, x.argmax(1)[:, None] % 6 // 2), False)])
+def test_indices_that_are_made_for_what_they_are_used_on_need_no_check(fn, is_checked):
+    assert add_flag(recorded(fn, X)) is is_checked
