@@ -101,11 +101,7 @@ class _Numbered(Cell):
         """Put a Cell before the one at `index`; those after it move one number up."""
         self._check(cell)
         size = len(self._cells)
-        if in_graph() and isinstance(index, Tensor):  # which Cell runs depends on data
-            if index.dtype != mstype.int32:
-                raise ValueError(f"For '{self.cls_name}', an index that is a Tensor must be an "
-                                 f"int32, but got {index.dtype}.")
-            index = int(index)
+        index = self._number(index)
         if not isinstance(index, int) or not -size <= index <= size:
             raise IndexError(f"For '{self.cls_name}.insert', 'index' must be in [{-size}, {size}], "
                              f"but got {index!r}.")
@@ -143,13 +139,18 @@ class _Numbered(Cell):
                     parameter.name = _joined(*path, name) + ".".join(after)
             self._cells[name] = cell
 
+    def _number(self, index: Any) -> Any:
+        """An index as a number. In a graph it may be a Tensor: its data decide which Cell runs."""
+        if not in_graph() or not isinstance(index, Tensor):
+            return index
+        if index.dtype != mstype.int32:
+            raise ValueError(f"For '{self.cls_name}', an index that is a Tensor must be an int32, "
+                             f"but got {index.dtype}.")
+        return int(index)
+
     def _position(self, index: Any) -> int:
         size = len(self._cells)
-        if in_graph() and isinstance(index, Tensor):  # which Cell runs depends on data
-            if index.dtype != mstype.int32:
-                raise ValueError(f"For '{self.cls_name}', an index that is a Tensor must be an "
-                                 f"int32, but got {index.dtype}.")
-            index = int(index)
+        index = self._number(index)
         if not isinstance(index, int) or isinstance(index, bool):
             raise TypeError(f"For '{self.cls_name}', the index must be an int or a slice, "
                             f"but got {type(index).__name__}.")
