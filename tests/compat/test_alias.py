@@ -121,6 +121,8 @@ def test_replacing_a_name_stays_in_the_alias(mindspore):
     mindspore.nn.Cell = int
     assert mindspore.nn.Cell is int
     assert lamella.nn.Cell is not int
+    mindspore.mutable = len  # there is a submodule of that name, too
+    assert mindspore.mutable is len
 
 
 @pytest.mark.parametrize("statement, error, message", [
