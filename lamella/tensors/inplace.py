@@ -11,8 +11,8 @@ from ..core import cuts
 from ..core.state import state
 from .views import follow
 
-# what PyTorch says of parts of what a gradient is taken for
-_OF_ALIASES = ("view of a leaf", "returns multiple views")
+# what PyTorch says of parts of what a gradient is taken for, and of parts that one call has made
+_OF_ALIASES, _OF_PIECES = "view of a leaf", "returns multiple views"
 # what PyTorch says if a tensor that all examples of a `vmap` share can't take what differs
 _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
@@ -54,10 +54,16 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
         if after is not raw:
             tensor._raw = after
     except RuntimeError as error:
-        if not any(words in str(error) for words in _OF_ALIASES):
+        is_piece = _OF_PIECES in str(error)
+        if not is_piece and _OF_ALIASES not in str(error):
             raise
         if _changed_in_parameter(raw, change):
             return tensor
+        if is_piece:
+            raise RuntimeError(
+                "Inside a gradient call, a part that 'split', 'chunk', 'unbind' or iteration has "
+                "made can't be changed in place. Change a copy of it (x.copy()), or its whole."
+            ) from None
         raise RuntimeError(
             "Inside a gradient call, a part of an input that the gradient is taken for can't be "
             "changed in place. Change the input itself (x[0, 1] = value instead of x[0][1] = "

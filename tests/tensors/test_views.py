@@ -177,3 +177,15 @@ def test_nothing_is_noted_outside_of_a_gradient_and_nothing_is_kept_by_it():
     with pytest.raises(ZeroDivisionError):
         ms.grad(lambda x: x / (1 // 0))(ms.Tensor(START))
     assert not views.running
+
+
+@pytest.mark.parametrize("pieces", [lambda y: ops.split(y, 2), lambda y: y.unbind(), list],
+                         ids=["split", "unbind", "iteration"])
+def test_pieces_of_a_computed_tensor_cant_be_written_to(pieces):
+    def f(x):
+        y = x * 2
+        pieces(y)[0][0] = 7
+        return y.sum()
+
+    with pytest.raises(RuntimeError, match=r"'split', 'chunk', 'unbind' or iteration has made"):
+        ms.grad(f)(ms.Tensor(START))
