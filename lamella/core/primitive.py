@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .errors import KERNEL_ERRORS, by_fallback, explain_construction, explained_in, op
 from .spreading import spreading
+
+
+class InputCountError(TypeError, ValueError):
+    """A Primitive was called with more or fewer inputs than it takes.
+
+    In MindSpore 2.10 that is a ValueError if the Primitive is checked in C++, and a TypeError if it
+    is a function in Python. A program that catches either catches this.
+    """
+
+
+_MISCOUNTED = re.compile(
+    r"\bpositional arguments?\b|multiple values for argument|there must be \d+ inputs")
 
 
 class Primitive:
@@ -217,12 +230,20 @@ def _explaining(call: Callable[..., Any]) -> Callable[..., Any]:
             if found.done:
                 return found.value
             error = found.error or error
-            explained = explained_in(self.name, type(self), call, (self, *args), kwargs, error)
+            explained = _counting(
+                explained_in(self.name, type(self), call, (self, *args), kwargs, error))
             if explained is error:
                 raise error
             raise explained from error
 
     return explaining
+
+
+def _counting(error: Exception) -> Exception:
+    """The error of a Primitive: one of its own kind if it is about the number of inputs."""
+    if type(error) is not TypeError or not _MISCOUNTED.search(str(error)):
+        return error
+    return InputCountError(str(error))
 
 
 def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
@@ -245,7 +266,13 @@ def primitive(name: str, function: Callable[..., Any]) -> type[Primitive]:
             super().__init__(name)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            return explained(*args, **kwargs)
+            try:
+                return explained(*args, **kwargs)
+            except TypeError as error:
+                counting = _counting(error)
+                if counting is error:
+                    raise
+                raise counting from None
 
     _Plain.__name__ = _Plain.__qualname__ = name
     _Plain.__module__ = function.__module__

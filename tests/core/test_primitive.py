@@ -10,6 +10,7 @@ import pytest
 import lamella as ms
 from lamella import ops
 from lamella.core.primitive import Primitive, examples_of, primitive
+from lamella.ops.primitives import gradients, gradients_layers
 
 
 def test_examples_of_primitives_run():
@@ -96,3 +97,21 @@ def test_attributes_of_rows_are_checked():
         ops.Roll()
     with pytest.raises(TypeError, match="For 'flip', 'input' must be a Tensor"):
         ops.ReverseV2(0)(3)
+
+
+@pytest.mark.parametrize("made", [
+    ops.ReLU(), ops.Tril(), ops.Heaviside(), ops.MatrixSolve(), ops.Hypot(),
+    gradients.PdistGrad(), gradients_layers.LRNGrad(),
+], ids=str)
+@pytest.mark.parametrize("count", [0, 9])
+def test_a_wrong_number_of_inputs_is_both_kinds_of_errors(made, count):
+    """MindSpore 2.10 raises a ValueError for most, and a TypeError for the rest."""
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match=r"positional arguments?|multiple values|there must be"):
+            made(*[ms.Tensor([1.0])] * count)
+
+
+def test_other_type_errors_of_primitives_keep_their_kind_and_cause():
+    with pytest.raises(TypeError) as caught:
+        ops.Sin()("text")
+    assert type(caught.value) is TypeError and caught.value.__cause__ is not None
