@@ -38,7 +38,7 @@ def faults(**environment: str) -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator is Linux's")
 def test_steps_touch_no_new_pages():
-    assert int(python("-c", PROGRAM).stdout) < 100
+    assert faults() < 100  # a process of its own: how a forked one's heap lies is chance
 
 
 @pytest.mark.long("without Lamella's setting the system's holds, which costs only time")
