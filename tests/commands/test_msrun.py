@@ -58,9 +58,9 @@ ops.AllReduce()(ms.Tensor([1.0]))  # the other process is gone
 """
 
 
-def msrun(folder, *arguments):
+def msrun(folder, *arguments, text=TRAINING):
     program = folder / "train.py"
-    program.write_text(TRAINING)
+    program.write_text(text)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI", "MS_"))}
     return python(
         "-W", "ignore", "-m", "lamella", "msrun", "--worker_num=2", "--local_worker_num", "2",
@@ -82,10 +82,7 @@ def on_the_whole_batch():
 
 @pytest.fixture(scope="module")
 def early(tmp_path_factory):
-    """Two processes that have trained, then one ends and the other waits for it.
-
-    What `msrun` does if all end well is on the page about processes (`tests/test_docs.py`).
-    """
+    """Two processes that have trained, then one ends and the other waits for it."""
     folder = tmp_path_factory.mktemp("early")
     return folder, msrun(folder, "early", "--its=own")
 
@@ -105,6 +102,14 @@ def test_a_process_that_ends_too_early_is_named(early):
     assert "lamella msrun: process 0 ended with status 1" in done.stderr
     assert "process 1 has ended its program" in done.stderr
     assert "gloo" not in done.stderr
+
+
+def test_processes_that_end_well_end_msrun_well(tmp_path):
+    done = msrun(tmp_path, text="from mindspore.communication import get_rank, init\n"
+                                "init()\nprint('rank', get_rank())\n")
+    assert done.returncode == 0, done.stderr
+    for rank in (0, 1):
+        assert f"rank {rank}\n" in (tmp_path / "logs" / f"worker_{rank}.log").read_text()
 
 
 def test_a_process_that_is_killed_ends_the_others(tmp_path):

@@ -15,6 +15,7 @@ import os
 import random
 import sys
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -180,22 +181,27 @@ def _same(found, wanted) -> bool:
     return bool(np.allclose(found.asnumpy(), wanted.asnumpy(), 2e-4, 1e-5, equal_nan=True))
 
 
-def main(count: int, first: int = 0, derive: int = 0) -> int:
-    """Check programs; returns how many differ."""
-    differ = graphs = replays = 0
-    for seed in range(first, first + count):
+def check_each(check: Callable[[int], Compiled], seeds: range) -> list[Compiled]:
+    """Check programs, print what differs, and return those that don't, compiled."""
+    good = []
+    for seed in seeds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                compiled = check(seed, bool(derive))
-                graphs += compiled.statistics.traces
-                replays += compiled.statistics.replays
+                good.append(check(seed))
             except Exception as error:  # noqa: BLE001
-                differ += 1
                 print(f"{seed}: {type(error).__name__}: {error}", flush=True)
-    print(f"{count} programs, {differ} differ; {graphs} graphs, {replays} replays; "
+    return good
+
+
+def main(count: int, first: int = 0, derive: int = 0) -> int:
+    """Check programs; returns how many differ."""
+    good = check_each(lambda seed: check(seed, bool(derive)), range(first, first + count))
+    graphs = sum(compiled.statistics.traces for compiled in good)
+    replays = sum(compiled.statistics.replays for compiled in good)
+    print(f"{count} programs, {count - len(good)} differ; {graphs} graphs, {replays} replays; "
           f"engine {plan.ENGINE}")
-    return differ
+    return count - len(good)
 
 
 if __name__ == "__main__":

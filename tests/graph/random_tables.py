@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 import sys
-import warnings
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from lamella import Parameter, Tensor, ops
 from lamella.graph.runtime import plan
 from lamella.graph.runtime.compiled import Compiled
 
-from .random_loops import Difference, compile_source
+from .random_loops import Difference, check_each, compile_source
 
 STEPS, WIDTH = 10, 3
 
@@ -163,7 +162,6 @@ def main(count: int, first: int = 0, derive: int = 0) -> int:
     """Check programs; returns how many differ."""
     from lamella.graph.xla.lowering import graph
 
-    differ = replays = eager = 0
     loops, rolled = [], graph.rolled
 
     def counted(*args):
@@ -172,19 +170,12 @@ def main(count: int, first: int = 0, derive: int = 0) -> int:
         return made
 
     graph.rolled = counted
-    for seed in range(first, first + count):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                compiled = check(seed, derive)
-                replays += compiled.statistics.replays
-                eager += not compiled.statistics.replays
-            except Exception as error:  # noqa: BLE001
-                differ += 1
-                print(f"{seed}: {type(error).__name__}: {error}", flush=True)
-    print(f"{count} programs, {differ} differ; {replays} replays, {eager} eager, {len(loops)} "
-          f"loops with {sum(loops)} steps; engine {plan.ENGINE}")
-    return differ
+    good = check_each(lambda seed: check(seed, derive), range(first, first + count))
+    replays = [compiled.statistics.replays for compiled in good]
+    print(f"{count} programs, {count - len(good)} differ; {sum(replays)} replays, "
+          f"{replays.count(0)} eager, {len(loops)} loops with {sum(loops)} steps; "
+          f"engine {plan.ENGINE}")
+    return count - len(good)
 
 
 if __name__ == "__main__":

@@ -155,6 +155,13 @@ def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     return set().union(*(bases[n] for n in _given(node, written)))
 
 
+def never_written(nodes: Sequence[Node]) -> set[Node]:
+    """The nodes whose memory no operation among them mutates, by its schema."""
+    bases = bases_of(nodes)
+    written = set().union(*(written_by(node, bases) for node in mutating(nodes)), ())
+    return {node for node in nodes if bases[node].isdisjoint(written)}
+
+
 def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
     """The nodes whose memory an operation mutates, also where its schema doesn't say so."""
     if node.op != "call_function":

@@ -13,7 +13,6 @@ import torch
 from torch.fx import Node
 
 from .metadata import meta_of
-from .operations import bases_of, mutating, written_by
 
 Range = tuple[int, int]  # the least and the greatest that an element may be
 
@@ -32,13 +31,11 @@ _WIDE = (torch.int32, torch.int64)
 _MOST = 2**31 - 1  # of what both types hold
 
 
-def ranges_of(nodes: list[Node]) -> dict[Node, Range]:
+def ranges_of(nodes: list[Node], unwritten: set[Node]) -> dict[Node, Range]:
     """The bounds of those values of a graph whose bounds are known, and that nothing writes."""
-    bases = bases_of(nodes)
-    written = set().union(*(written_by(node, bases) for node in mutating(nodes)), ())
     found: dict[Node, Range] = {}
     for node in nodes:
-        if node.op == "call_function" and bases[node].isdisjoint(written):
+        if node.op == "call_function" and node in unwritten:
             bounds = _bounds(node, found)
             if bounds is not None and all(type(end) is int and abs(end) <= _MOST for end in bounds):
                 found[node] = bounds

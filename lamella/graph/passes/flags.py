@@ -17,7 +17,7 @@ from ..ir.failures import Check, Unknown, argument, checks_of
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop, loop_of
 from ..ir.metadata import TensorMetadata
-from ..ir.operations import FAILS, bases_of, effects_of, is_random, mutating, written_by
+from ..ir.operations import FAILS, effects_of, is_random, never_written
 from ..ir.ranges import Range, ranges_of
 from .insert import inserted
 
@@ -52,7 +52,8 @@ def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Nod
     Each kernel adds its own flag to that of the kernels before: then a loop of Python's carries it.
     """
     nodes = list(module.graph.nodes)
-    fixed, ranges, found = _fixed(nodes), ranges_of(nodes), before
+    unwritten = never_written(nodes)
+    fixed, ranges, found = _fixed(nodes, unwritten), ranges_of(nodes, unwritten), before
     for node in nodes:
         if node.op != "call_function":
             continue
@@ -87,15 +88,14 @@ def _joined(module: GraphModule, place: Node, before: Node | None, flag: Node) -
     return both
 
 
-def _fixed(nodes: list[Node]) -> set[Node]:
+def _fixed(nodes: list[Node], unwritten: set[Node]) -> set[Node]:
     """The nodes that are computed of no input, and so have the same values in each run."""
-    bases, found = bases_of(nodes), set()
-    written = set().union(*(written_by(node, bases) for node in mutating(nodes)), ())
+    found: set[Node] = set()
     for node in nodes:
-        if node.op == "get_attr" or node.op == "call_function" and not is_random(node) and all(
-                n in found for n in node.all_input_nodes):
-            if bases[node].isdisjoint(written):
-                found.add(node)
+        if node in unwritten and (
+                node.op == "get_attr" or node.op == "call_function" and not is_random(node)
+                and found.issuperset(node.all_input_nodes)):
+            found.add(node)
     return found
 
 
