@@ -84,7 +84,8 @@ class Recompilations:
 
     Attributes:
         noted: the guards that have failed.
-        lines: where the program reads the Tensors whose values have failed as guards.
+        lines: where the program reads the Tensors whose values have failed as guards, or asks so
+            often in a loop that the loop should be an operation.
     """
 
     def __init__(self, fn: Any, name: str):

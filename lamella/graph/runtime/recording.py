@@ -217,6 +217,8 @@ class Recording:
             return None if self._is_rare(trace.refused.cause, varying) else trace.refused.what
         if trace.outside.warned:  # most warnings are issued only once
             return None if of.limits.may_be_last_warning() else "issues warnings"
+        if not of.fullgraph and self._has_steady_loops(trace, varying):
+            return None
         # kernels chosen by timing may round differently in the next process
         clock = not torch.are_deterministic_algorithms_enabled()
         try:
@@ -236,6 +238,16 @@ class Recording:
         elif covered and of.limits.left(args, kwargs):
             return "changes an argument that shares memory with what it uses"
         return None
+
+    def _has_steady_loops(self, trace: Trace, varying: ScalarProfile) -> bool:
+        """Whether the next call is recorded with loops as operations: this run was guarded by many
+        answers to them, or by what they have computed.
+        """
+        lines, new = self.of.recompilations.lines, trace.loops.steady
+        if lines.issuperset(new):
+            return bool(trace.counted) and not self.known and varying.may_count()
+        lines.update(new)
+        return True
 
     def _is_rare(self, cause: Cause, varying: ScalarProfile) -> bool:
         """Whether the next call is recorded, since it may do something else."""

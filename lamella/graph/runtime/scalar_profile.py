@@ -46,6 +46,7 @@ class ScalarProfile:
         self.waits_for: str | None = None
         self._numbers, self._contents = Profile(), Profile()
         self._reads_refused = False
+        self._counts = True
         self._drawn = 0  # runs that drew random numbers and had no graph
 
     def note(self, key: Any, given: Sequence[Any], reach: Reachable) -> bool:
@@ -81,6 +82,11 @@ class ScalarProfile:
             return False
         self.reads.places.update(i for i, number in enumerate(read) if type(number) is not bool)
         return bool(self.reads.places)
+
+    def may_count(self) -> bool:
+        """Whether the next graph may hold numbers that loops compute; true once at most."""
+        may, self._counts = self._counts, False
+        return may and not (self._reads_refused or self.refused)
 
     def may_hold_draws(self) -> bool:
         """Note a run that drew random numbers; returns whether a graph may hold the next one."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -29,6 +30,8 @@ from .scalars import SymbolicScalar
 from .source_loops import SourceLoop, loop_asked_by, made_of
 
 MOST_FAILURES = 2  # attempts at one loop: its first step may be unlike the others
+MOST_ASKED = 6  # questions of one loop that are guards; with more it should be an operation
+SMALL = 2**16  # elements of a value for whose kernels a question counts
 # the functions of ours between the program and the question what a Tensor is
 _BETWEEN = {Tensor.__bool__.__code__}
 _FILES = {module.__file__ for module in (scalars, read_scalars, loop_values, loop_choices)}
@@ -45,6 +48,8 @@ class ProgramLoops:
         has_numbers: whether the step that is recorded has numbers in tensors.
         is_asking: whether the test of a loop is computed, as in its steps.
         taken: whether the way of an `if` that is computed is taken, as a Tensor; None in none.
+        asked: how often each loop of small kernels that was recorded step by step has asked, by
+            the line that asks.
     """
 
     def __init__(self, trace: Any):
@@ -53,21 +58,24 @@ class ProgramLoops:
         self._failures: dict[int, int] = {}
         self.has_numbers = self.is_asking = False
         self.taken: torch.Tensor | None = None
+        self.asked: Counter[Line] = Counter()
 
     def answer(self) -> bool | None:
         """What the program is told that asks a Tensor just now, if its loop has been run."""
         trace: Any = self._trace()
         is_inner = type(trace.recorder) is BodyRecorder  # in a step of another loop
         everywhere = self.lines is None or is_inner
-        if not (everywhere or self.lines) or trace.refused is not None or (
-                self.is_asking and not is_inner):
+        if trace.refused is not None or self.is_asking and not is_inner:
             return None
         frame = _asking(sys._getframe(1))
         loop = None if frame is None else loop_asked_by(frame)
-        if frame is None or loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES or (
-                not everywhere and not any(
-                    line.file == frame.f_code.co_filename and line.number in loop.lines
-                    for line in self.lines or ())):
+        if frame is None or loop is None or self._failures.get(id(loop), 0) >= MOST_FAILURES:
+            return None
+        if not everywhere and not any(
+                line.file == frame.f_code.co_filename and line.number in loop.lines
+                for line in self.lines or ()):
+            if _is_small(loop, frame):
+                self.asked[Line(frame.f_code.co_filename, loop.statement[0], "forward")] += 1
             return None
         try:
             rolled = _Rolled(trace, loop, frame)
@@ -82,6 +90,11 @@ class ProgramLoops:
         self._failures[id(loop)] = 0
         rolled.leave()
         return loop.last
+
+    @property
+    def steady(self) -> list[Line]:
+        """Where loops have asked so often that each should be an operation."""
+        return [line for line, count in self.asked.items() if count > MOST_ASKED]
 
     @contextmanager
     def asking(self) -> Iterator[None]:
@@ -99,6 +112,13 @@ def _asking(frame: FrameType | None) -> FrameType | None:
     while frame is not None and (frame.f_code in _BETWEEN or frame.f_code.co_filename in _FILES):
         frame = frame.f_back
     return frame
+
+
+def _is_small(loop: SourceLoop, frame: FrameType) -> bool:
+    """Whether the Tensors that a loop names have few elements."""
+    known = frame.f_locals
+    return all(value._raw.numel() <= SMALL for name in (*loop.assigned, *loop.given)
+               for value in _tensors(known.get(name)))
 
 
 class _Rolled:
