@@ -84,13 +84,14 @@ class Mt19937:
         self._spare.append(float(x * factor))
         return float(y * factor * np.float32(deviation) + np.float32(mean))
 
-    def gamma(self, alpha: float) -> float:
-        """``std::gamma_distribution<float>(alpha, 1)``, made for one number.
+    def gamma(self, alpha: float, spare: list[float] | None = None) -> float:
+        """``std::gamma_distribution<float>(alpha, 1)`` (Marsaglia and Tsang 2000).
 
-        Marsaglia and Tsang 2000. What the normal distribution in it has to spare goes with it.
+        `spare` is what the normal distribution in it has made too many: a list that one
+        distribution keeps from draw to draw. Without it, the distribution is made for one number.
         """
         one, kept = np.float32(1), self._spare
-        self._spare = []
+        self._spare = [] if spare is None else spare
         d = np.float32(alpha + 1 if alpha < 1 else alpha) - one / np.float32(3)
         c = one / np.sqrt(np.float32(9) * d)
         while True:

@@ -17,7 +17,8 @@ from .image import ImageOperation, frames, is_image, pillow
 class _Enhanced(ImageOperation):
     """The base of operations with one factor."""
 
-    _argument, _channels, _high = "", (3,), None
+    _argument, _high = "", None
+    _channels: tuple[int, ...] | None = (3,)
     _enhance = ""
 
     def _set(self, value: Any) -> None:
@@ -85,7 +86,7 @@ class AdjustSharpness(_Enhanced):
         sharpness_factor: 0 is smoothed, 1 the image.
     """
 
-    _argument, _channels = "sharpness_factor", (1, 3)
+    _argument, _channels = "sharpness_factor", None  # any number of them
     _pillow: Any = None
     _changed = staticmethod(kernels.sharpened)
 
@@ -206,7 +207,7 @@ class Posterize(ImageOperation):
         self.bits = bits
 
     def _array(self, image: np.ndarray) -> np.ndarray:
-        return kernels.posterized(is_image("Posterize", image, [1, 3]), self.bits)
+        return kernels.posterized(is_image("Posterize", image), self.bits)
 
 
 class Solarize(ImageOperation):

@@ -14,6 +14,7 @@ from ..checks import number, numpy_type
 from ..errors import DataError
 from ..transforms.operation import PyTensorOperation, is_pillow
 from ..transforms.transforms import TypeCast
+from . import kernels
 from .enums import ConvertMode
 from .image import ImageOperation, cv, frames, is_image, pillow
 
@@ -120,14 +121,12 @@ class ToTensor(ImageOperation):
         if image.ndim not in (2, 3):
             raise RuntimeError(f"ToTensor: the image must have the shape <H,W> or <H,W,C>, but got "
                                f"{list(image.shape)}.")
-        image = image[:, :, None] if image.ndim == 2 else image
-        return self.block(image)
+        return self.block(image[None])[0]
 
     def block(self, image: np.ndarray) -> np.ndarray:
         """A stack of images as numbers in [0, 1], channels first."""
-        if image.ndim == 3 and image.shape[-1] > 4:
-            image = image[..., None]
-        out = np.ascontiguousarray(np.moveaxis(image, -1, -3))
+        stack = image[..., None] if image.ndim == 3 else image
+        out = np.ascontiguousarray(np.moveaxis(stack, -1, -3))
         return (out * np.float32(1 / 255)).astype(self._kind)
 
 
@@ -228,7 +227,7 @@ class Rescale(ImageOperation):
 
     def _array(self, image: np.ndarray) -> np.ndarray:
         out = image * float(np.float32(self.rescale)) + float(np.float32(self.shift))
-        return out.astype(np.float32)
+        return np.asarray(out, np.float32)
 
     block = _array
 
@@ -310,7 +309,8 @@ class ConvertColor(ImageOperation):
         needed = {"BGRA": 4, "RGBA": 4, "GRAY": 1}.get(
             self.convert_mode.name.removeprefix("COLOR_").split("2")[0], 3)
         is_image("ConvertColor", image, [needed])
-        return cv().cvtColor(np.ascontiguousarray(image), code)
+        out = cv().cvtColor(np.ascontiguousarray(kernels.numbers_of(image)), code)
+        return out.astype(bool) if image.dtype == bool else out
 
 
 class Grayscale(PyTensorOperation):

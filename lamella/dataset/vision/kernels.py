@@ -40,6 +40,8 @@ def resized(image: np.ndarray, height: int, width: int, interpolation: Inter) ->
     if height > image.shape[0] * 1000 or width > image.shape[1] * 1000:
         raise RuntimeError(f"Resize: the new size ({height}, {width}) must be at most 1000 times "
                            f"the old one, {image.shape[:2]}.")
+    if image.dtype == bool:
+        return resized(numbers_of(image), height, width, interpolation).astype(bool)
     if interpolation is Inter.PILCUBIC:
         if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
             raise RuntimeError(f"Resize: with PILCUBIC the image must be uint8 <H,W,3>, but got "
@@ -65,6 +67,7 @@ def cropped(image: np.ndarray, top: int, left: int, height: int, width: int) -> 
 def padded(image: np.ndarray, left: int, top: int, right: int, bottom: int,
            fill: tuple[int, ...], border: Border) -> np.ndarray:
     """Pad."""
+    image = numbers_of(image)
     if border in (Border.REFLECT, Border.SYMMETRIC):
         kind = "reflect" if border is Border.REFLECT else "symmetric"
         room = [(top, bottom), (left, right)] + [(0, 0)] * (image.ndim - 2)
@@ -94,9 +97,10 @@ def flipped(image: np.ndarray, horizontally: bool) -> np.ndarray:
 def _warped(image: np.ndarray, matrix: Any, size: tuple[int, int], interpolation: Inter,
             fill: tuple[int, int, int], inverse: bool = False) -> np.ndarray:
     flags = cv_filter(interpolation) | (cv().WARP_INVERSE_MAP if inverse else 0)
-    return like(image, cv().warpAffine(
-        np.ascontiguousarray(image), np.asarray(matrix, np.float64), size, flags=flags,
-        borderMode=cv().BORDER_CONSTANT, borderValue=fill))
+    out = cv().warpAffine(
+        np.ascontiguousarray(numbers_of(image)), np.asarray(matrix, np.float64), size, flags=flags,
+        borderMode=cv().BORDER_CONSTANT, borderValue=fill)
+    return like(image, out.astype(bool) if image.dtype == bool else out)
 
 
 def rotated(image: np.ndarray, degrees: float, interpolation: Inter, expand: bool,
@@ -108,7 +112,7 @@ def rotated(image: np.ndarray, degrees: float, interpolation: Inter, expand: boo
     matrix = cv().getRotationMatrix2D(middle, degrees, 1.0)
     if not expand:
         return _warped(image, matrix, (width, height), interpolation, fill)
-    box = _turned_size(width, height, degrees)
+    image, box = numbers_of(image), _turned_size(width, height, degrees)
     matrix[0, 2] += box[0] / 2 - width / 2
     matrix[1, 2] += box[1] / 2 - height / 2
     size = (int(math.floor(box[0] + 0.5)), int(math.floor(box[1] + 0.5)))
@@ -142,12 +146,13 @@ def in_perspective(image: np.ndarray, start: Any, end: Any, interpolation: Inter
     matrix = cv().getPerspectiveTransform(np.asarray(start, np.float32),
                                           np.asarray(end, np.float32))
     size = (image.shape[1], image.shape[0])
-    return like(image, cv().warpPerspective(np.ascontiguousarray(image), matrix, size,
+    return like(image, cv().warpPerspective(np.ascontiguousarray(numbers_of(image)), matrix, size,
                                             flags=cv_filter(interpolation)))
 
 
 def blurred(image: np.ndarray, kernel: tuple[int, int], sigma: tuple[float, float]) -> np.ndarray:
     """Blur by a Gaussian kernel; its size and sigma are (x, y)."""
+    image = numbers_of(image)
     with nullcontext() if image.dtype == np.uint8 else _OPTIMIZATION:
         out = cv().GaussianBlur(np.ascontiguousarray(image), kernel, sigmaX=sigma[0],
                                 sigmaY=sigma[1])

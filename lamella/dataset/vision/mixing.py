@@ -162,21 +162,29 @@ class CutMixBatch(RandomImageOperation):
         order = list(range(len(images)))
         generator.shuffle(order)
         out, mixed = images.copy(), labels.astype(np.float32)
+        spares: tuple[list[float], list[float]] = ([], [])
         for place, other in enumerate(order):
-            share = beta(generator, self.alpha)
+            share = beta(generator, self.alpha, spares)
             if generator.float64(0, 1) >= self.prob:
                 continue
             across = int(width * math.sqrt(1 - share))
             down = int(height * math.sqrt(1 - share))
             x, y = generator.integer(0, width), generator.integer(0, height)
-            x1, x2 = max(0, x - across // 2), min(width, x + across // 2)
-            y1, y2 = max(0, y - down // 2), min(height, y + down // 2)
+            x1, x2 = _side(x, across, width)
+            y1, y2 = _side(y, down, height)
             part = (slice(y1, y2), slice(x1, x2)) if last else (
                 slice(None), slice(y1, y2), slice(x1, x2))
             out[(place, *part)] = images[(other, *part)]
             kept = 1 - (x2 - x1) * (y2 - y1) / (width * height)
             mixed[place] = kept * labels[place] + (1 - kept) * labels[other]
         return out, mixed
+
+
+def _side(centre: int, length: int, size: int) -> tuple[int, int]:
+    """Where a part begins and ends: its last pixel is never the image's, but it has a pixel."""
+    begin = min(max(centre - length // 2, 0), size - 1)
+    end = min(max(centre + length // 2, 0), size - 1)
+    return begin, begin + min(max(end - begin, 1), max(size - 1, 1))
 
 
 class MixUpBatch(RandomImageOperation):
@@ -234,9 +242,10 @@ def _batch(name: str, values: Values) -> tuple[np.ndarray, np.ndarray]:
     return images, labels
 
 
-def beta(generator: Mt19937, alpha: float) -> float:
-    """A draw of the beta distribution, by two of the gamma distribution."""
-    first, second = generator.gamma(alpha), generator.gamma(alpha)
+def beta(generator: Mt19937, alpha: float,
+         spares: tuple[list[float] | None, list[float] | None] = (None, None)) -> float:
+    """A draw of the beta distribution, by two gamma distributions, which may keep spare numbers."""
+    first, second = (generator.gamma(alpha, spare) for spare in spares)
     return first / (first + second) if first + second else 0.5
 
 

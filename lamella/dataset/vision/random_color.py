@@ -21,6 +21,7 @@ class _Sometimes(RandomImageOperation):
     """The base of operations without random factors that are applied with a probability."""
 
     prob: float
+    _channels: tuple[int, ...] | None = (1, 3)
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> bool:
         """Whether to apply it."""
@@ -28,7 +29,8 @@ class _Sometimes(RandomImageOperation):
 
     def apply(self, image: np.ndarray, drawn: bool) -> np.ndarray:
         """The image, changed or as it was."""
-        return self._changed(is_image(type(self).__name__, image, [1, 3])) if drawn else image
+        name = type(self).__name__
+        return self._changed(is_image(name, image, self._channels)) if drawn else image
 
     def _changed(self, image: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -41,6 +43,8 @@ class RandomAdjustSharpness(_Sometimes):
         degree: the factor: 0 is smoothed, 1 the image, 2 sharper.
         prob: the probability.
     """
+
+    _channels = None  # any number of them
 
     def __init__(self, degree: float, prob: float = 0.5):
         self.degree = degree
@@ -199,7 +203,7 @@ class RandomSharpness(RandomImageOperation):
 
     def apply(self, image: np.ndarray, drawn: float) -> np.ndarray:
         """The new image."""
-        return kernels.sharpened(is_image("RandomSharpness", image, [1, 3]), drawn)
+        return kernels.sharpened(is_image("RandomSharpness", image), drawn)
 
     def _pillow(self, image: Any) -> Any:
         low, high = self.degrees
@@ -225,7 +229,7 @@ class RandomPosterize(RandomImageOperation):
 
     def apply(self, image: np.ndarray, drawn: int) -> np.ndarray:
         """The new image."""
-        return kernels.posterized(is_image("RandomPosterize", image, [1, 3]), drawn)
+        return kernels.posterized(is_image("RandomPosterize", image), drawn)
 
 
 class RandomSolarize(RandomImageOperation):

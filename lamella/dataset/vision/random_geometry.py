@@ -147,10 +147,9 @@ class RandomCrop(RandomImageOperation):
         place = iter(places)
 
         def change(frame: np.ndarray) -> np.ndarray:
-            if any(room):
-                left, top, right, bottom = room
-                frame = kernels.padded(frame, left, top, right, bottom, self._fill,
-                                       self.padding_mode)
+            left, top, right, bottom = room
+            frame = kernels.padded(frame, left, top, right, bottom, self._fill,
+                                   self.padding_mode) if any(room) else kernels.numbers_of(frame)
             x, y = next(place)
             return kernels.cropped(frame, y, x, *self._size)
         return frames(image, change)

@@ -110,6 +110,77 @@ def test_mixing_keeps_what_is_mixed():
     np.testing.assert_allclose(mixed.reshape(4, -1).mean(1), shares @ [0, 100, 200, 40], rtol=1e-5)
 
 
+# (alpha, prob): for each image the part as rows and columns, from which image, and its own share,
+# by MindSpore 2.10 after set_seed(0)
+CUTS = {
+    (1.0, 1.0): [((3, 21, 9, 23), 2, 0.6719), ((0, 20, 15, 23), 4, 0.7917),
+                 ((14, 31, 14, 23), 3, 0.8008), ((10, 31, 12, 23), 0, 0.6992),
+                 ((13, 31, 4, 22), 1, 0.5781), ((4, 22, 0, 8), 8, 0.8125),
+                 ((12, 18, 16, 20), 7, 0.9688), ((26, 31, 5, 13), 9, 0.9479),
+                 ((0, 16, 7, 23), 5, 0.6667), ((5, 17, 1, 9), 6, 0.875)],
+    (0.3, 0.8): [((0, 18, 4, 16), 2, 0.7188), ((11, 31, 8, 23), 4, 0.6094),
+                 ((16, 31, 9, 23), 3, 0.7266), ((10, 31, 10, 23), 0, 0.6445),
+                 ((0, 23, 0, 22), 1, 0.3411), ((17, 31, 0, 19), 9, 0.6536),
+                 ((23, 24, 22, 23), 7, 0.9987), ((12, 13, 15, 16), 5, 0.9987),
+                 None, ((0, 20, 4, 23), 6, 0.5052)]}
+
+
+@pytest.mark.parametrize("alpha, prob", CUTS)
+@pytest.mark.parametrize("last", [True, False])
+def test_cut_mix_draws_as_mindspore(alpha, prob, last):
+    images = np.broadcast_to(np.arange(10, dtype=np.uint8)[:, None, None, None], (10, 32, 24, 3))
+    if not last:
+        images = images.transpose(0, 3, 1, 2)
+    layout = vision.ImageBatchFormat.NHWC if last else vision.ImageBatchFormat.NCHW
+    before = ds.config.get_seed()
+    ds.config.set_seed(0)
+    try:
+        data = ds.NumpySlicesDataset((images, np.eye(10, dtype=np.float32)), ["image", "label"],
+                                     shuffle=False).batch(5)
+        data = data.map(vision.CutMixBatch(layout, alpha, prob), ["image", "label"],
+                        num_parallel_workers=1)
+        rows = list(data.create_tuple_iterator(output_numpy=True, num_epochs=1))
+    finally:
+        ds.config.set_seed(before)
+    mixed, shares = (np.concatenate(column) for column in zip(*rows, strict=True))
+    plane = mixed[..., 0] if last else mixed[:, 0]
+    for place, cut in enumerate(CUTS[alpha, prob]):
+        wanted, label = np.full((32, 24), place), np.eye(10)[place]
+        if cut is not None:
+            (top, bottom, left, right), other, share = cut
+            wanted[top:bottom, left:right] = other
+            label = share * label + (1 - share) * np.eye(10)[other]
+        np.testing.assert_array_equal(plane[place], wanted)
+        np.testing.assert_allclose(shares[place], label, atol=1e-4)
+
+
+def test_images_of_booleans():
+    """OpenCV doesn't take them; padding gives numbers, resizing and turning booleans."""
+    image = np.zeros((6, 8, 3), bool)
+    image[2:4, 3:6] = True
+    for operation in (vision.Pad(1), vision.PadToSize(10), vision.CenterCrop([4, 9]),
+                      vision.RandomCrop(5), vision.GaussianBlur(3), vision.SlicePatches(2, 2),
+                      vision.Rotate(90, expand=True)):
+        out = operation(image)
+        for found in out if isinstance(out, tuple) else [out]:
+            assert found.dtype == np.uint8 and found.max() <= 1
+    for operation in (vision.Resize([12, 16], vision.Inter.NEAREST), vision.Affine(
+            0, [0, 0], 2.0, [0, 0]), vision.ConvertColor(vision.ConvertMode.COLOR_RGB2GRAY)):
+        out = operation(image)
+        assert out.dtype == bool and out.any() and not out.all()
+
+
+def test_images_of_other_numbers_of_channels():
+    four = np.concatenate([IMAGE, IMAGE[..., :1]], 2)
+    for operation in (vision.AdjustSharpness(1.5), vision.RandomSharpness((1.5, 1.5)),
+                      vision.RandomAdjustSharpness(1.5, 1.0), vision.Posterize(3),
+                      vision.RandomPosterize((3, 3))):
+        np.testing.assert_array_equal(operation(four)[..., :3], operation(IMAGE))
+    many = np.zeros((3, 7, 8), np.uint8)  # rows, columns, channels, as for any image
+    assert vision.ToTensor()(many).shape == (8, 3, 7)
+    assert isinstance(vision.Rescale(0.5, 1.0)(np.array(3.0)), np.ndarray)
+
+
 def test_the_part_that_is_cut_has_the_share_that_is_drawn():
     """With a large alpha all shares are near one half: a part's sides are 0.71 of the picture's."""
     values = range(0, 250, 10)
