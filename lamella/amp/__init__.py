@@ -3,7 +3,14 @@
 from ..compat.missing import getattr_of as _getattr_of
 from .build import build_train_network
 from .loss_scale_manager import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
-from .loss_scaler import DynamicLossScaler, LossScaler, StaticLossScaler, all_finite
+from .loss_scaler import (
+    DynamicLossScaler,
+    LossScaler,
+    StaticLossScaler,
+    _grad_scale_map,
+    _grad_unscale_map,
+    all_finite,
+)
 from .mixed_precision import (
     auto_mixed_precision,
     custom_mixed_precision,

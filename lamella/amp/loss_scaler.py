@@ -62,6 +62,16 @@ def _times(scale: torch.Tensor, inputs: Any) -> Any:
     return map_tensors(lambda t: wrap(t._raw * scale.to(t._raw.dtype)), inputs)
 
 
+def _grad_scale_map(scale_value: Tensor, inputs: Any) -> Any:
+    """The inputs, a Tensor or a tuple of them, times a scale."""
+    return _times(scale_value._raw, inputs)
+
+
+def _grad_unscale_map(scale_value: Tensor, inputs: Any) -> Any:
+    """The inputs, a Tensor or a tuple of them, divided by a scale."""
+    return _times(scale_value._raw.reciprocal(), inputs)
+
+
 class _Scaler(LossScaler):
     """A loss scaler with the scale in a Parameter."""
 
@@ -75,11 +85,11 @@ class _Scaler(LossScaler):
 
     def scale(self, inputs: Any) -> Any:
         """The inputs, a Tensor or a tuple of them, times the scale."""
-        return _times(self.scale_value._raw, inputs)
+        return _grad_scale_map(self.scale_value, inputs)
 
     def unscale(self, inputs: Any) -> Any:
         """The inputs, a Tensor or a tuple of them, divided by the scale."""
-        return _times(self.scale_value._raw.reciprocal(), inputs)
+        return _grad_unscale_map(self.scale_value, inputs)
 
 
 class StaticLossScaler(_Scaler):

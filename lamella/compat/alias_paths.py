@@ -220,6 +220,7 @@ LATER = {"": ("train",), "nn": ("train.metrics",), **dict.fromkeys("""
                     (*_PRIMITIVES, "experimental.map_parameter")),
     "ops.auto_generate": ("mint.extended", *_PRIMITIVES, "ops.primitives.generator_state",
                           "mint.operators")}
+LATER["ops.auto_generate.gen_ops_def"] = LATER["ops.auto_generate"]  # which shows that file's names
 for _path in ("gen_ops_prim", "pyboost_inner_prim"):
     _path = f"ops.auto_generate.{_path}"
     LATER[_path] = (*LATER.get(_path, ()), "mint.operators")

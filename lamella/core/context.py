@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..device import kinds
-from .require import of_type
+from .require import of_type, positive_int
 from .settings import Settings
 
 GRAPH_MODE = 0
@@ -52,6 +52,19 @@ _INERT: dict[str, Any] = {
 }
 
 _settings = Settings("set_context", {**_OPTIONS, **_INERT})
+
+# The types of options: those of the defaults, but for these
+_TYPES: dict[str, Any] = {
+    **{name: type(default) for name, default in _settings.defaults.items() if default is not None},
+    **dict.fromkeys(("max_device_memory", "mempool_block_size", "memory_optimize_level"), str),
+    "save_graphs": (bool, int), "enable_compile_cache": bool, "jit_enable_inplace_ops": bool,
+}
+# and the values that some of them can have, or their least one
+_VALUES = {"deterministic": ("ON", "OFF"), "exec_order": ("bfs", "dfs"),
+           "memory_optimize_level": ("O0", "O1"), "aoe_tune_mode": ("online", "offline"),
+           "debug_level": (0, 1)}
+_LEAST = {"max_call_depth": 1, "runtime_num_threads": 0, "inter_op_parallel_num": 0,
+          "op_timeout": 0}
 K_CONTEXT = None  # MindSpore's object behind these functions, which programs import at the start
 
 # options that the program has set itself
@@ -112,6 +125,7 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
             launcher started it, else 0.
 
     Raises:
+        TypeError: if the target isn't a str, or the number isn't an int.
         ValueError: if the target is unknown, or the device is not there and the program wasn't
             started with ``lamella run``, which lets it run on the CPU.
 
@@ -122,6 +136,8 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
         'CPU'
     """
     global _device
+    for name, value in (("device_target", device_target), ("device_id", device_id)):
+        _check_option(name, value, "set_device")
     kind = kinds.kind_of(device_target) if isinstance(device_target, str) else None
     if kind is None:
         raise ValueError(f"For 'set_device', 'device_target' must be 'CPU', 'GPU' or 'Ascend', "
@@ -161,6 +177,7 @@ def set_context(**kwargs: Any) -> None:
         **kwargs: options that only the Ascend back end reads are kept and have no effect.
 
     Raises:
+        TypeError: for a value of another type than the option's.
         ValueError: for an unknown option or a value outside its range.
 
     Examples:
@@ -173,6 +190,8 @@ def set_context(**kwargs: Any) -> None:
         if key not in _settings:
             raise ValueError(f"For 'set_context', the option {key!r} is not known. Known options: "
                              f"{', '.join(sorted(_settings))}.")
+    for key, value in kwargs.items():
+        _check_option(key, value)
     if "mode" in kwargs and kwargs["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(f"For 'set_context', 'mode' must be GRAPH_MODE (0) or PYNATIVE_MODE (1), "
                          f"but got {kwargs['mode']!r}.")
@@ -188,6 +207,22 @@ def set_context(**kwargs: Any) -> None:
     if "mode" in kwargs:
         for listener in mode_listeners:
             listener(kwargs["mode"])
+
+
+def _check_option(name: str, value: Any, owner: str = "set_context") -> None:
+    """Check the type of an option, and its value where a table says what it can be."""
+    if value is None:
+        return
+    kind = _TYPES.get(name, object)
+    if name != "jit_config" and not isinstance(value, kind):
+        raise TypeError(f"The parameter '{name}' must be {kind}, but got {type(value)}. "
+                        f"For '{owner}', it was {value!r}.")
+    if value not in _VALUES.get(name, (value,)):
+        raise ValueError(f"For 'set_context', the argument '{name}' must be one of "
+                         f"{list(_VALUES[name])}, but got {value!r}.")
+    if name in _LEAST and value < _LEAST[name]:
+        raise ValueError(f"For 'set_context', the argument '{name}' must be {_LEAST[name]} or "
+                         f"more, but got {value}.")
 
 
 _LEVELS = ("", "O0", "O1", "O2")
@@ -216,14 +251,16 @@ def get_context(attr_key: str) -> Any:
         attr_key: the option's name, as `set_context` takes it.
 
     Raises:
-        ValueError: if the option is not known or was never set.
+        TypeError: if the name isn't a str.
+        ValueError: if the option is not known.
 
     Examples:
         >>> import lamella as ms
         >>> ms.get_context("mode") == ms.PYNATIVE_MODE
         True
     """
-    if isinstance(attr_key, str) and attr_key in _settings:
+    of_type(attr_key, str, "attr_key", "get_context")
+    if attr_key in _settings:
         return _settings[attr_key]
     raise ValueError(f"For 'get_context', the option {attr_key!r} is not known. Known options: "
                      f"{', '.join(sorted(_settings))}.")
@@ -247,9 +284,7 @@ def set_deterministic(deterministic: bool) -> None:
 
 def set_recursion_limit(recursion_limit: int = 1000) -> None:
     """Set the deepest nesting of calls while a function is traced; kept as ``max_call_depth``."""
-    if not isinstance(recursion_limit, int) or recursion_limit <= 0:
-        raise ValueError(f"For 'set_recursion_limit', the limit must be a positive int, "
-                         f"but got {recursion_limit!r}.")
+    positive_int(recursion_limit, "recursion_limit", "set_recursion_limit")
     _settings["max_call_depth"] = recursion_limit
 
 

@@ -299,6 +299,7 @@ def pytype_to_dtype(obj: Any) -> Type:
     """The data type for a Python or NumPy type.
 
     Raises:
+        TypeError: if it isn't a type.
         NotImplementedError: if there is none.
 
     Examples:
@@ -308,6 +309,9 @@ def pytype_to_dtype(obj: Any) -> Type:
     """
     if isinstance(obj, Type):
         return obj
+    if not isinstance(obj, (type, np.dtype)):
+        raise TypeError(f"For 'pytype_to_dtype', the argument 'obj' must be a python type object, "
+                        f"such as int, float, str, etc. But got type {type(obj)}.")
     if obj is builtins.float or obj is builtins.complex:
         return float64 if obj is builtins.float else complex128  # as wide as Python's own
     if obj in _PYTHON:

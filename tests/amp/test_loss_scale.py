@@ -33,6 +33,17 @@ def test_scale_and_unscale(scaler):
     assert b.asnumpy() == 0.5 and b.dtype == ms.float16
 
 
+def test_the_functions_of_loss_scalers():
+    """As `mindspore.amp`'s documentation writes a loss scaler of one's own."""
+    scale = ms.Parameter(ms.Tensor(4.0), name="scale")
+    inputs = (ms.Tensor([1.5, 2.0]), ms.Tensor([3.0], ms.float16))
+    scaled = amp._grad_scale_map(scale, inputs)
+    assert [t.asnumpy().tolist() for t in scaled] == [[6.0, 8.0], [12.0]]
+    assert scaled[1].dtype == ms.float16
+    back = amp._grad_unscale_map(scale, scaled)
+    assert [t.asnumpy().tolist() for t in back] == [[1.5, 2.0], [3.0]]
+
+
 def test_static_scaler_stays():
     assert amp.StaticLossScaler(8).adjust(ms.Tensor(False)) is False
 

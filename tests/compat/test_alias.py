@@ -67,6 +67,7 @@ def test_versions(mindspore):
     ("train.summary.summary_record", "_get_summary_tensor_data"), ("mint", "functional"),
     ("ops.function.nn_func", "linear"), ("ops.function.nn_func", "_interploate_ext_make_tuple"),
     ("dataset.vision.py_transforms_util", "is_numpy"), ("_checkparam", "twice_sequence"),
+    ("ops.auto_generate.gen_ops_def", "ACosGrad"), ("ops.auto_generate.gen_ops_def", "ScalarAdd"),
 ])
 def test_paths_of_mindspore(mindspore, path, name):
     module = importlib.import_module(f"mindspore.{path}")

@@ -59,8 +59,21 @@ def test_determinism_and_recursion():
     (lambda: ms.set_device("CPU", -1), ValueError, "must be an int of 0 or more, but got -1"),
     (lambda: ms.set_device("GPU", 10_000), ValueError, "GPU 10000 was asked for, but this machine"),
     (lambda: ms.set_deterministic(1), TypeError, "must be a bool, but got 1"),
-    (lambda: ms.set_context(deterministic="MAYBE"), TypeError, "must be a bool, but got 'MAYBE'"),
-    (lambda: ms.set_recursion_limit(0), ValueError, "must be a positive int, but got 0"),
+    (lambda: ms.set_deterministic("MAYBE"), TypeError, "must be a bool, but got 'MAYBE'"),
+    (lambda: ms.set_recursion_limit(0), ValueError, "must be an int above 0, but got 0"),
+    (lambda: ms.set_recursion_limit("9"), TypeError, "must be an int, but got '9' of type str"),
+    (lambda: ms.get_context(1), TypeError, "'attr_key' must be a str, but got 1"),
+    (lambda: ms.set_context(mode="a"), TypeError, "The parameter 'mode' must be <class 'int'>, but "
+                                                  "got <class 'str'>"),
+    (lambda: ms.set_context(save_graphs=[1]), TypeError, "'save_graphs' must be .<class 'bool'>, "
+                                                         "<class 'int'>., but got <class 'list'>"),
+    (lambda: ms.set_context(max_device_memory=8), TypeError, "'max_device_memory' must be"),
+    (lambda: ms.set_context(check_bprop=1), TypeError, "'check_bprop' must be <class 'bool'>"),
+    (lambda: ms.set_context(ascend_config=1), TypeError, "'ascend_config' must be <class 'dict'>"),
+    (lambda: ms.set_context(deterministic="a"), ValueError, r"one of \['ON', 'OFF'\], but got 'a'"),
+    (lambda: ms.set_context(memory_optimize_level="O2"), ValueError, r"one of \['O0', 'O1'\]"),
+    (lambda: ms.set_context(max_call_depth=0), ValueError, "must be 1 or more, but got 0"),
+    (lambda: ms.set_device("CPU", 1.5), TypeError, "'device_id' must be <class 'int'>, but got"),
 ])
 def test_errors_say_what_was_wrong(call, error, message):
     before = dict(context._settings)

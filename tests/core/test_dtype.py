@@ -54,7 +54,8 @@ def test_python_types():
     (lambda: dtype.to_raw(None), TypeError, "but got None of type NoneType"),
     (lambda: dtype.to_raw(ms.string), TypeError, "one that a tensor can hold"),
     (lambda: ms.dtype_to_nptype(3), TypeError, "'type_' must be a data type of tensors, but got 3"),
-    (lambda: ms.pytype_to_dtype(object()), NotImplementedError, "No data type stands for"),
+    (lambda: ms.pytype_to_dtype(object), NotImplementedError, "No data type stands for"),
+    (lambda: ms.pytype_to_dtype(object()), TypeError, "must be a python type object"),
     (lambda: ms.string.itemsize, TypeError, "The type String has no elements"),
 ])
 def test_errors(call, kind, message):
