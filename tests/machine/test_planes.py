@@ -49,10 +49,10 @@ def test_second_derivatives():
     assert torch.equal(*seconds)
 
 
-def test_small_planes_and_other_layouts_are_left_to_pytorch():
-    small, last = given(shape=(2, 16, 8, 8)), given().contiguous(
-        memory_format=torch.channels_last)
-    for x in (small, last):
+def test_small_planes_few_channels_and_other_layouts_are_left_to_pytorch():
+    small, few = given(shape=(2, 16, 8, 8)), given(shape=(8, 8, 48, 48))
+    last = given().contiguous(memory_format=torch.channels_last)
+    for x in (small, few, last):
         out = planes.max_pool2d(x.requires_grad_(), 2)
         assert type(out.grad_fn).__name__ == "MaxPool2DWithIndicesBackward0"
 
