@@ -130,6 +130,23 @@ def test_strategies_of_stages_are_joined(tmp_path, form):
         np.testing.assert_array_equal(found[name].asnumpy(), whole)
 
 
+def test_wholes_are_cut_for_the_processes_of_all_stages(folder, tmp_path):
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
+    of_stage = [{"a": LAYOUTS["a"]}, {"b": LAYOUTS["b"], "c": LAYOUTS["c"]}]
+    for stage, layouts in enumerate(of_stage):
+        write_strategy(f"{tmp_path}/stages/{stage}.json", layouts, stage)
+    merge_pipeline_strategys(f"{tmp_path}/stages", f"{tmp_path}/merged.json")
+    load_distributed_checkpoint(None, predict_strategy=f"{tmp_path}/merged.json",
+                                unified_safetensors_dir=f"{tmp_path}/wholes",
+                                dst_safetensors_dir=f"{tmp_path}/cut")
+    assert sorted(os.listdir(tmp_path / "cut")) == [f"rank_{rank}" for rank in range(4)]
+    for rank in range(4):
+        found = read(f"{tmp_path}/cut/rank_{rank}/net.safetensors")
+        assert list(found) == [*of_stage[rank // 2], "epoch"] and found.pop("epoch") == 3
+        for name, value in found.items():
+            np.testing.assert_array_equal(value, slice_of(name, LAYOUTS[name], rank))
+
+
 def test_what_is_no_folder_of_strategies_is_refused(folder, tmp_path):
     with pytest.raises(NotADirectoryError, match="is not a directory"):
         merge_pipeline_strategys(f"{folder}/strategy.ckpt", f"{tmp_path}/merged.ckpt")
