@@ -42,6 +42,15 @@ class Congruential:
             if self.word - 1 < count * scale:
                 return (self.word - 1) // scale
 
+    def between(self) -> float:
+        """`std::uniform_real_distribution<double>(0, 1)`."""
+        found, scale = 0.0, 1.0
+        for _ in range(2):
+            self.word = self.word * _FACTOR % _MODULUS
+            found += (self.word - 1) * scale
+            scale *= _RANGE
+        return min(found / scale, float(np.nextafter(1.0, 0.0)))
+
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below `count`, in the order that `std::shuffle` gives them."""
         order = list(range(count))

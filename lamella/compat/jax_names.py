@@ -118,7 +118,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("jax.random.normal", "ops.randn", "use ops.randn(2, 3)"),
     ("jax.random.bernoulli", "ops.bernoulli", "use ops.bernoulli(x, p)"),
     ("jax.random.categorical", "ops.multinomial", "use ops.multinomial(weights, count)"),
-    ("jax.random.permutation", "ops.randperm", "use ops.randperm(n)"),
+    ("jax.random.permutation", "mint.randperm", "use mint.randperm(n)"),
     ("jax.tree", "nn.Cell.trainable_params",
      "gradients are tuples in the order of the parameters: use a comprehension"),
     ("jax.tree_map", "nn.Cell.trainable_params",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Mt19937x64
+from ..common.mersenne_twister import Mt19937x64
 
 Row = tuple[Any, ...]  # of NumPy arrays, and of dicts
 CHUNK = 1024  # row numbers handed on at once

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..common.mersenne_twister import Mt19937, exponential, weighted
 from . import config
 from .checks import rows_at_most
 from .errors import in_pipeline
-from .numbers import Mt19937, exponential, weighted
 
 
 class Shuffle(str, Enum):

@@ -10,7 +10,6 @@ import torch
 from ..common.congruential import Congruential, seed_of
 from ..core.errors import op
 from ..core.state import state
-from ..tensors.random import seeded
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, raw_of
 from .operands import flag
@@ -77,8 +76,15 @@ def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_s
                                   ) -> Sampled:
     """Classes drawn from ``[0, range_max)`` by the chance log((c + 2)/(c + 1))/log(range_max + 1).
 
+    Args:
+        true_classes, num_true, num_sampled, unique, range_max: as `uniform_candidate_sampler`'s.
+        seed: each call with the same one, 0 too, gives the same.
+
     Returns:
         The classes, the expected counts of the true classes, and those of the drawn ones.
+
+    Raises:
+        ValueError: if a number is out of range, or `true_classes` has another shape.
 
     Examples:
         >>> import lamella as ms
@@ -86,10 +92,34 @@ def log_uniform_candidate_sampler(true_classes: Tensor, num_true: int = 1, num_s
         >>> [x.shape for x in ms.ops.log_uniform_candidate_sampler(classes, 2, 3, True, 5)]
         [(3,), (2, 2), (3,)]
     """
-    whole = math.log(range_max + 1.0)
+    return log_uniform_candidates(true_classes, num_true, num_sampled, unique, range_max,
+                                  log_uniform_engine(seed))
+
+
+def log_uniform_engine(seed: int) -> Congruential:
+    """The generator of `log_uniform_candidate_sampler` for a seed.
+
+    Raises:
+        ValueError: if the seed is negative.
+    """
+    if as_int(seed, "log_uniform_candidate_sampler", "seed") < 0:
+        raise ValueError(f"For 'log_uniform_candidate_sampler', 'seed' must be 0 or more, but got "
+                         f"{seed}.")
+    return Congruential(seed_of(seed))
+
+
+def log_uniform_candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,
+                           range_max: int, engine: Congruential) -> Sampled:
+    """`log_uniform_candidate_sampler` from a generator, which goes on."""
+    whole = math.log(range_max + 1.0) if range_max > 0 else math.nan
+
+    def draws() -> Iterator[int]:
+        while True:
+            yield min(int(math.expm1(engine.between() * whole)), range_max - 1)
+
     return _candidates(true_classes, num_true, num_sampled, unique, range_max,
                        lambda c: ((c + 2) / (c + 1)).log() / whole,
-                       "log_uniform_candidate_sampler", source=seeded(seed))
+                       "log_uniform_candidate_sampler", draws())
 
 
 def _candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,

@@ -1,6 +1,7 @@
 """Random events, positions, classes and orders: the discrete distributions.
 
-Seeds work as in `lamella.ops.random`.
+Seeds work as in `lamella.ops.random`, but for those of `bernoulli`, `randperm`,
+`multinomial_with_replacement` and `random_categorical`: each call with one gives the same again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 
 from ..common.congruential import draws_between, seed_of, state_of
+from ..common.mersenne_twister import Mt19937
 from ..core import dtype as mstype
 from ..core.context import current_device
 from ..core.dtype import to_raw
@@ -28,28 +30,31 @@ __all__ = [
 
 @op
 def randperm(n: Any, seed: int = 0, offset: int = 0, dtype: Any = mstype.int64) -> Tensor:
-    """The numbers from 0 to n - 1 in random order.
+    """The numbers from 0 to n - 1 in random order, which is MindSpore's for a seed.
 
     Args:
         n: an int or a Tensor of one.
-        seed, offset: op-level seeds.
+        seed, offset: their sum is the seed of this call, so a call with the same ones gives the
+            same order again. With the seed -1 and no offset the order is another in each call.
         dtype: an int type; default: int64.
 
     Raises:
-        ValueError: if `n` is negative.
+        ValueError: if `n` or `offset` is negative, or `seed` less than -1.
 
     Examples:
         >>> import lamella as ms
-        >>> print(ms.ops.randperm(4).sort()[0])
-        [0 1 2 3]
+        >>> print(ms.ops.randperm(4), ms.ops.randperm(4), ms.ops.randperm(4, 1))
+        [0 2 1 3] [0 2 1 3] [1 0 2 3]
     """
-    count = as_int(n, "randperm", "n")
-    if count < 0:
-        raise ValueError(f"For 'randperm', 'n' must be 0 or more, but got {n}.")
-    # the seed -1 means none
-    source = seeded(max(seed, 0), max(offset, 0)) if seed > 0 else None
-    return wrap(torch.randperm(count, generator=source, device=current_device()).to(
-        to_raw(dtype, "randperm")))
+    count, start = as_int(n, "randperm", "n"), as_int(seed, "randperm", "seed")
+    more, kind = as_int(offset, "randperm", "offset"), to_raw(dtype, "randperm")
+    for name, value, least in (("n", count, 0), ("seed", start, -1), ("offset", more, 0)):
+        if value < least:
+            raise ValueError(f"For 'randperm', '{name}' must be {least} or more, but got {value}.")
+    if start < 0 and not more:
+        return wrap(torch.randperm(count, device=current_device()).to(kind))
+    order = Mt19937(max(start, 0) + more).permutation(count)
+    return wrap(torch.from_numpy(order).to(current_device(), kind))
 
 
 @op
@@ -109,7 +114,7 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     Args:
         input: gives shape and type.
         p: a number, or a Tensor of the shape of `input` or with one element, in [0, 1].
-        seed: an op-level seed.
+        seed: each call with the same one gives the same; None or -1: from the default generator.
 
     Raises:
         ValueError: if `p` is out of range or has another shape.
@@ -128,7 +133,10 @@ def bernoulli(input: Tensor, p: Any = 0.5, seed: int | None = None) -> Tensor:
     if isinstance(p, Tensor):
         require_values(((chance >= 0) & (chance <= 1)).all(),
                        "For 'bernoulli', the numbers in 'p' must be in [0, 1].")
-    out = draw("rand", tuple(raw.shape), torch.float32, seeded(seed))
+    if seed is None or seed < 0:
+        out = draw("rand", tuple(raw.shape), torch.float32, None)
+    else:
+        out = _evenly(raw.numel(), seed).reshape(raw.shape)
     return wrap((out < chance.reshape(raw.shape if chance.numel() == raw.numel() else ())).to(
         raw.dtype))
 
@@ -173,9 +181,14 @@ def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: 
 
     Args:
         x: weights of 0 or more, of rank 1 or 2.
-        seed, offset: op-level seeds.
+        seed, offset: each call with the same ones gives the same, and both choose it; 0 for both:
+            from the default generator.
         numsamples: how many positions to draw of each row.
         replacement: whether a position may be drawn again.
+
+    Raises:
+        ValueError: if weights are negative or not finite, all of a row are 0, or more positions
+            are asked for than there are, without replacement.
 
     Examples:
         >>> import lamella as ms
@@ -184,8 +197,39 @@ def multinomial_with_replacement(x: Tensor, seed: int, offset: int, numsamples: 
     """
     raw = raw_of(x, "multinomial_with_replacement", "x")
     weights = raw if raw.is_floating_point() else raw.float()
-    return wrap(torch.multinomial(weights, numsamples, bool(replacement),
-                                  generator=seeded(seed, offset)))
+    if seed == offset == 0:
+        return wrap(torch.multinomial(weights, numsamples, bool(replacement)))
+    if numsamples < 1:
+        raise ValueError(f"For 'multinomial_with_replacement', the number of samples must be 1 or "
+                         f"more, but got {numsamples}.")
+    return wrap(_by_weight(weights, numsamples, replacement, seed, offset))
+
+
+def _by_weight(weights: torch.Tensor, count: int, again: bool, seed: int,
+               offset: int) -> torch.Tensor:
+    """Positions drawn by weight, the same for the same seeds.
+
+    Without repetition these are the smallest keys ``-log(u) / weight``: Efraimidis and Spirakis,
+    "Weighted random sampling with a reservoir", 2006.
+    """
+    name = "multinomial_with_replacement"
+    rows, wide = weights.shape[:-1], weights.double()
+    require_values((wide.isfinite() & (wide >= 0)).all() & (wide.sum(-1) > 0).all(),
+                   f"For '{name}', 'x' must hold weights of 0 or more, not all 0 in a row.")
+    if again:
+        drawn = _evenly(rows.numel() * count, seed, offset).reshape(*rows, count)
+        sums = wide.cumsum(-1)
+        return torch.searchsorted(sums, drawn * sums[..., -1:], right=True)
+    if count > weights.shape[-1]:
+        raise ValueError(f"For '{name}', 'numsamples' must be at most {weights.shape[-1]} without "
+                         f"'replacement', but got {count}.")
+    keys = -torch.log1p(-_evenly(weights.numel(), seed, offset)).reshape(weights.shape) / wide
+    return keys.topk(count, largest=False)[1]
+
+
+def _evenly(count: int, seed: int, offset: int = 0) -> torch.Tensor:
+    """Numbers in [0, 1), the same for the same seeds."""
+    return draws_between(state_of(seed_of(seed, offset), current_device()), count)
 
 
 @op

@@ -112,7 +112,7 @@ DRAWS = {
     "randn": lambda x: x + ops.randn(32),
     "uniform": lambda x: x + ops.uniform((32,), Tensor(0.0), Tensor(1.0), seed=3),
     "bernoulli": lambda x: ops.bernoulli(x * 0.5),
-    "shuffle": lambda x: ops.arange(32)[ops.randperm(32)] + x,
+    "shuffle": lambda x: ops.arange(32)[ops.randperm(32, -1)] + x,
     "rrelu": lambda x: ops.rrelu(-x),
     "scaled": lambda x: ops.alpha_dropout(x) if hasattr(ops, "alpha_dropout") else ops.dropout(x),
 }

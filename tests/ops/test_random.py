@@ -108,6 +108,72 @@ def test_permutations() -> None:
     assert ops.Randperm(5, pad=-1)(Tensor([3], ms.int32)).tolist()[3:] == [-1, -1]
 
 
+def test_permutations_with_a_seed_are_mindspores() -> None:
+    """Recorded from MindSpore 2.10."""
+    for given, order in (((), [0, 2, 1, 5, 9, 11, 4, 7, 6, 10, 3, 8]),
+                         ((5,), [11, 8, 5, 2, 10, 6, 7, 1, 9, 0, 4, 3]),
+                         ((0, 5), [11, 8, 5, 2, 10, 6, 7, 1, 9, 0, 4, 3])):
+        for _ in range(2):
+            assert ops.randperm(12, *given).tolist() == order
+    assert ops.randperm(5, -1, 3).tolist() == [3, 4, 0, 2, 1]
+    assert ops.randperm(99, -1).tolist() != ops.randperm(99, -1).tolist()
+    for given, what in (((-1,), "'n' must be 0"), ((3, -2), "'seed' must be -1"),
+                        ((3, 1, -1), "'offset' must be 0")):
+        with pytest.raises(ValueError, match=what):
+            ops.randperm(*given)
+
+
+WEIGHTS = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
+SEEDED = {
+    "bernoulli": lambda n, *seed: ops.bernoulli(ops.zeros(n), 0.3, *seed),
+    "with replacement": lambda n, *seed: ops.multinomial_with_replacement(
+        Tensor(WEIGHTS), *seed or (0,), 0, n, True),
+    "without": lambda n, *seed: ops.multinomial_with_replacement(
+        ops.ones(n), *seed or (0,), 0, n // 2),
+    "log-uniform": lambda n, *seed: ops.log_uniform_candidate_sampler(
+        Tensor([[1]]), 1, n, False, 500, *seed or (0,))[0],
+}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_each_call_with_a_seed_gives_the_same_again(name):
+    draw = SEEDED[name]
+    ms.set_seed(1)
+    first = draw(40, 3).tolist()
+    ms.set_seed(2)
+    compiled = draw if name == "log-uniform" else ms.jit(draw)  # which runs eagerly, and warns
+    assert draw(40, 3).tolist() == first == compiled(40, 3).tolist() != draw(40, 4).tolist()
+    assert (draw(40).tolist() == draw(40).tolist()) is (name == "log-uniform")
+
+
+def test_draws_with_a_seed_follow_their_distributions():
+    counts = np.bincount(SEEDED["with replacement"](4000, 3).asnumpy(), minlength=4)
+    np.testing.assert_allclose(counts / 4000, WEIGHTS, atol=0.03)
+    rows = ops.multinomial_with_replacement(Tensor([[0.0, 1.0], [1.0, 0.0]]), 3, 1, 2, True)
+    assert rows.tolist() == [[1, 1], [0, 0]]
+    firsts = np.array([ops.multinomial_with_replacement(Tensor(WEIGHTS), seed, 1, 2).asnumpy()
+                       for seed in range(600)])
+    np.testing.assert_allclose(np.bincount(firsts[:, 0], minlength=4) / 600, WEIGHTS, atol=0.08)
+    assert (firsts[:, 0] != firsts[:, 1]).all()
+    drawn = ops.log_uniform_candidate_sampler(Tensor([[1]]), 1, 4000, False, 10)[0].asnumpy()
+    classes = np.arange(10)
+    np.testing.assert_allclose(np.bincount(drawn, minlength=10) / 4000,
+                               np.log((classes + 2) / (classes + 1)) / np.log(11), atol=0.03)
+    for bad in ([-1.0, 2.0], [0.0, 0.0], [np.nan, 1.0]):
+        with pytest.raises(ValueError, match="weights of 0 or more"):
+            ops.multinomial_with_replacement(Tensor(bad), 1, 0, 1, True)
+    with pytest.raises(ValueError, match="'numsamples' must be at most 2"):
+        ops.multinomial_with_replacement(Tensor([1.0, 2.0]), 1, 0, 3)
+
+
+def test_a_sampler_with_a_seed_goes_on_and_begins_anew() -> None:
+    first, second = (ops.LogUniformCandidateSampler(1, 9, True, 99) for _ in range(2))
+    one, two = (first(Tensor([[1]]))[0].tolist() for _ in range(2))
+    assert one != two and second(Tensor([[1]]))[0].tolist() == one
+    with pytest.raises(ValueError, match="'seed' must be 0 or more"):
+        ops.LogUniformCandidateSampler(1, 9, True, 99, -1)
+
+
 def test_without_replacement_draws_each_once() -> None:
     assert sorted(ops.multinomial(ops.ones(6), 6, replacement=False).tolist()) == list(range(6))
 

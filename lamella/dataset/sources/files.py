@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from ..errors import DataError, in_pipeline, taken_apart
-from ..numbers import Mt19937
 from ..order import Buffer, Row, Table, rows_from
 from ..rows import as_row
 from ..samplers import Shuffle

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from .. import config
 from ..arguments import bound, check_arguments
 from ..described import Described
-from ..numbers import Mt19937
 from ..rows import as_array
 
 Values = tuple[Any, ...]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from ..checks import number, of_type
-from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
 from .enums import AutoAugmentPolicy, Inter

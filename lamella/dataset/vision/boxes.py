@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers import Mt19937
+from ...common.mersenne_twister import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
 from .enums import Inter

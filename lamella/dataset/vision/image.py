@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from ..checks import LARGEST, in_interval, of_type
 from ..errors import needs
 from ..inputs import check_input
-from ..numbers import Mt19937
 from ..transforms.operation import Streams, TensorOperation, Values, is_pillow
 from .enums import Border, Inter
 

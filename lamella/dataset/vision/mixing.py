@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers import Mt19937
+from ...common.mersenne_twister import Mt19937
 from ..transforms.operation import PyTensorOperation, Streams, Values
 from .enums import ImageBatchFormat
 from .image import ImageOperation, RandomImageOperation, is_image

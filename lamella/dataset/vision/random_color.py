@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from ..checks import number, pair
 from ..inputs import check_input
-from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation
 from . import kernels
 from .color import AdjustBrightness, AdjustContrast, AdjustHue, AdjustSaturation

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...common.mersenne_twister import Mt19937
 from ..checks import choice, integer, number, pair
-from ..numbers import Mt19937
 from ..transforms.operation import PyTensorOperation, is_pillow
 from . import kernels
 from .conversion import decoded

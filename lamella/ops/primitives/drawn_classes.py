@@ -15,18 +15,41 @@ from ...core.context import current_device
 from ...core.state import state
 from ...tensors.tensor import Tensor
 from ..arguments import as_int
-from ..candidates import Sampled, log_uniform_candidate_sampler, uniform_candidates
+from ..candidates import (
+    Sampled,
+    log_uniform_candidates,
+    log_uniform_engine,
+    uniform_candidates,
+)
 from ..composite import prim_attr_register
 from ..primitive import Primitive
 from ..sampling import categories, choice_with_mask, places_of_mask
-from .attributes import with_attributes
 
 __all__ = ["LogUniformCandidateSampler", "RandomCategorical", "RandomChoiceWithMask",
            "UniformCandidateSampler"]
 
-LogUniformCandidateSampler = with_attributes(
-    "LogUniformCandidateSampler", log_uniform_candidate_sampler, num_true=1, num_sampled=5,
-    unique=True, range_max=5, seed=0)
+class LogUniformCandidateSampler(Primitive):
+    """`ops.log_uniform_candidate_sampler` with all but the true classes as attributes.
+
+    Args:
+        num_true, num_sampled, unique, range_max: as the function's.
+        seed: of the draws of this object, which go on from call to call; 0 is one, too.
+
+    Examples:
+        >>> import lamella as ms
+        >>> sample = ms.ops.LogUniformCandidateSampler(1, 3, True, 20)
+        >>> (sample(ms.Tensor([[1]]))[0] == sample(ms.Tensor([[1]]))[0]).all().item()
+        False
+    """
+
+    @prim_attr_register
+    def __init__(self, num_true: int = 1, num_sampled: int = 5, unique: bool = True,
+                 range_max: int = 5, seed: int = 0):
+        self.__dict__["_engine"] = log_uniform_engine(seed)
+
+    def __call__(self, true_classes: Tensor) -> Sampled:
+        return log_uniform_candidates(true_classes, self.num_true, self.num_sampled, self.unique,
+                                      self.range_max, self.__dict__["_engine"])
 
 
 class RandomCategorical(Primitive):

@@ -205,8 +205,8 @@ class Bernoulli(Primitive):
     """`ops.bernoulli` with the seeds as attributes.
 
     Args:
-        seed: -1 for the default generator, else an op-level seed.
-        offset: moves on to another stream of the seed.
+        seed: -1 for the default generator, else each call gives the same.
+        offset: is added to the seed.
 
     Examples:
         >>> import lamella as ms

@@ -12,8 +12,8 @@ from PIL import Image
 import lamella as ms
 import lamella.dataset as ds
 import lamella.dataset.vision as vision
+from lamella.common.mersenne_twister import Mt19937
 from lamella.dataset import transforms
-from lamella.dataset.numbers import Mt19937
 from lamella.dataset.vision import kernels
 from lamella.dataset.vision.geometry import perspective_coefficients
 

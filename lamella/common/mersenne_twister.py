@@ -1,4 +1,4 @@
-"""Random numbers as the C++ standard library draws them, so that orders are MindSpore's.
+"""The Mersenne Twister with what libstdc++ draws from it, so that orders are MindSpore's.
 
 MindSpore 2.10 is built with a libstdc++ whose `uniform_int_distribution` divides by the largest
 whole scale and rejects the rest; newer ones multiply, which gives other numbers.
@@ -14,7 +14,7 @@ _MAX = 0xFFFFFFFF
 
 
 class Mt19937:
-    """``std::mt19937(seed)`` with the distributions that data pipelines draw from.
+    """``std::mt19937(seed)`` with the distributions that data pipelines and operators draw from.
 
     Examples:
         >>> Mt19937(5489).word()  # the generator's first number, by its definition

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamella.dataset as ds
-from lamella.dataset.numbers import Mt19937, Mt19937x64
+from lamella.common.mersenne_twister import Mt19937, Mt19937x64
 from lamella.dataset.transforms.operation import TensorOperation
 
 RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data/dataset_orders.json").read_text())
