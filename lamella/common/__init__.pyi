@@ -5,6 +5,7 @@ from lamella.common import drawing as drawing
 from lamella.common import dtype as dtype
 from lamella.common import filling as filling
 from lamella.common import initializer as initializer
+from lamella.common import mersenne_twister as mersenne_twister
 from lamella.common import parameter as parameter
 from lamella.common import philox as philox
 from lamella.common import tensor as tensor

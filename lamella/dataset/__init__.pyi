@@ -24,7 +24,6 @@ from lamella.dataset import mindrecord as mindrecord
 from lamella.dataset import mindspore_json as mindspore_json
 from lamella.dataset import moving as moving
 from lamella.dataset import node as node
-from lamella.dataset import numbers as numbers
 from lamella.dataset import offload as offload
 from lamella.dataset import offloaded_operations as offloaded_operations
 from lamella.dataset import order as order
