@@ -47,7 +47,7 @@ PASSES: dict[str, tuple[str, ...]] = {
     "cross_entropies": ("fuse_cross_entropies",), "batch_norms": ("fuse_batch_norms",),
     "layer_norms": ("fuse_layer_norms",), "activations": ("fuse_activations",),
     "halves": ("halves",), "channels_last": ("channels last",),
-    "convolutions": ("products",), "winograd": ("winograd",), "windows": ("windows",)}
+    "convolutions": ("products",), "winograd": ("winograd", "tiles"), "windows": ("windows",)}
 UNTRIED = "pools, before trials"
 
 

@@ -32,12 +32,14 @@ from lamella.machine import (
     kinks,
     layer_norm,
     memory,
+    winograd,
 )
 
 EXTENSIONS = (identity.extension, outside.extension, program.extension, memory.allocator,
               few_rows.extension, attention.extension, batch_norm.extension,
               cross_entropy.extension, int8_rows.extension, layer_norm.extension,
               activation.extension, kinks.extension, few_queries.extension,
+              winograd.extension,
               *([client.extension] if client.available() else []))
 GROUPS = {kind: [one for one in EXTENSIONS if one.for_this_processor == (kind == "kernels")]
           for kind in ("kernels", "others")}

@@ -15,11 +15,13 @@ import torch
 import torch.nn.functional as F
 from torch.fx import GraphModule, Node
 
+from ...machine import winograd as tiles
 from ...machine.measured import Key, Measured
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
 from ..ir.lazy_module import copied
 from ..ir.metadata import TensorMetadata, meta_of
 from . import winograd
+from .casts import NARROW, is_cast
 from .insert import inserted
 from .memory import Memory
 from .trial import NotYet
@@ -101,8 +103,13 @@ def _direct_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
     return (found[1], found[0]) if c.of_input else (found[1],)
 
 
+def _is_in_float32(c: Convolution) -> bool:
+    return c.x.dtype is torch.float32
+
+
 def _is_small_window(c: Convolution) -> bool:
-    return c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and min(c.weight.shape[:2]) >= 16
+    return (c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and min(c.weight.shape[:2]) >= 16
+            and _is_in_float32(c))
 
 
 def _transformed(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> Tensors:
@@ -119,7 +126,26 @@ def _winograd_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor,
     return winograd.backward(gradient, seen, weights, c.x.shape, c.padding, c.of_input)
 
 
+def _has_full_vectors(c: Convolution) -> bool:
+    return (c.weight.shape[2:] == (3, 3) and c.stride == (1, 1) and max(c.padding) <= 2
+            and not any(n % tiles.MULTIPLE for n in c.weight.shape[:2])
+            and tiles.extension.load() is not None)
+
+
+def _tiles(c: Convolution, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return tiles.by_tiles(x, weight, *c.padding, False)
+
+
+def _tiles_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor
+                    ) -> Tensors:
+    of_weight = tiles.by_tiles_weights(gradient, x, *c.padding)
+    return (of_weight, tiles.by_tiles(gradient, weight, *c.padding, True)) if c.of_input else (
+        of_weight,)
+
+
 def _has_few_windows(c: Convolution) -> bool:
+    if not _is_in_float32(c):
+        return False
     _, channels, height, width = c.weight.shape
     n, _, rows, columns = c.y.shape
     return channels <= 16 and n * rows * columns * channels * height * width <= LARGEST
@@ -152,11 +178,12 @@ def _written_out_backward(c: Convolution, gradient: torch.Tensor, x: torch.Tenso
 
 WAYS: dict[str, Way] = {
     "torch": Way(lambda c: True, _nothing, _direct, _direct_backward),
+    "tiles": Way(_has_full_vectors, _nothing, _tiles, _tiles_backward, True),
     "winograd": Way(_is_small_window, _transformed, _winograd, _winograd_backward, True),
     "windows": Way(_has_few_windows, _windows, _written_out, _written_out_backward),
 }
 
-known = Measured("convolutions-4", WAYS)
+known = Measured("convolutions-5", WAYS)
 
 
 def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
@@ -180,37 +207,77 @@ def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphMo
 
     names = [known.find(_key(c), lambda _, c=c: timed(c)) for c, *_ in pairs]
     changed = False
-    for (convolution, source, before, after), name in zip(pairs, names, strict=True):
+    for (convolution, sources, before, after), name in zip(pairs, names, strict=True):
         if name is not None and name != "torch":
             way = WAYS[name]
-            weight = source if way.any_layout else before.args[1]
-            _replace(module, convolution, weight, before, after, way)  # type: ignore[arg-type]
+            weights = sources if way.any_layout else (before.args[1], after.args[2])
+            _replace(module, convolution, weights, before, after, way)
             changed = True
     module.meta["verified"] = True  # each algorithm, when it was timed
     return module if changed else None
 
 
+def await_kernels(module: GraphModule) -> None:
+    """Have the kernel in C++ built for a graph that it suits, before anything is tried."""
+    for node in module.graph.nodes:
+        if node.target is aten.convolution_backward.default:
+            weight = meta_of(node.args[2])
+            if weight is not None and weight.device.type == "cpu" and (
+                    weight.shape[2:] == (3, 3) and weight.shape[0] % tiles.MULTIPLE == 0):
+                tiles.extension.request()
+                return
+
+
 def _pairs(module: GraphModule, memory: Memory) -> Any:
-    """The convolutions that other algorithms can compute, each with its gradient."""
+    """The convolutions that other algorithms can compute, each with its gradient.
+
+    The gradient may read another cast or copy of the same input or weights.
+    """
     forward: dict[Any, Node] = {}
     for node in module.graph.nodes:
         if node.target is aten.convolution.default:
-            forward.setdefault((*node.args[:2], *map(str, node.args[3:])), node)
+            key = (*map(_origin, node.args[:2]), *map(str, node.args[3:]))
+            forward.setdefault(key, node)
         if node.target is not aten.convolution_backward.default:
             continue
         gradient, x, weight, _, *how, wanted = node.args
-        before = forward.pop((x, weight, *map(str, how)), None)
-        if before is None or not wanted[1] or memory.version(
-                (x, weight), memory.place[before]) != memory.version(
-                (x, weight), memory.place[node]):
+        before = forward.pop((_origin(x), _origin(weight), *map(str, how)), None)
+        if before is None or not wanted[1] or not all(
+                _are_equal(a, before, b, node, memory)
+                for a, b in zip(before.args[:2], (x, weight), strict=True)):
             continue
-        source = _uncopied(weight, memory, node)
-        found = _described(before, source, gradient, how, bool(wanted[0]))
+        sources = [_uncopied(n.args[place], memory, n) for n, place in ((before, 1), (node, 2))]
+        found = _described(before, node, sources, how, bool(wanted[0]))
         if found is not None:
-            yield found, source, before, node
+            yield found, sources, before, node
 
 
-def _uncopied(weight: Node, memory: Memory, last: Node) -> Node:
+def _origin(node: Any) -> Any:
+    """What a value is a copy of, or its cast to bfloat16."""
+    while node.target is aten.clone.default or is_cast(node, NARROW):
+        node = node.args[0]
+    return node
+
+
+def _are_equal(value: Any, reader: Node, other: Any, its_reader: Node, memory: Memory) -> bool:
+    """Whether two copies of one value are equal where they are read."""
+    if value is other:
+        return memory.version((value,), memory.place[reader]) == memory.version(
+            (value,), memory.place[its_reader])
+    origin, places = _origin(value), []
+    for node in (value, other):
+        places.append(memory.place[node])
+        while node is not origin:
+            if memory.writes(node):
+                return False
+            places.append(memory.place[node])
+            node = node.args[0]
+    if origin in (value, other):
+        places += [memory.place[reader], memory.place[its_reader]]
+    return len({memory.version((origin,), place) for place in places}) == 1
+
+
+def _uncopied(weight: Any, memory: Memory, last: Node) -> Node:
     """The stored weights of which these are a copy, if nothing mutates them before `last`."""
     source = weight.args[0] if weight.target is aten.clone.default else None
     if isinstance(source, Node) and memory.version(
@@ -219,13 +286,17 @@ def _uncopied(weight: Node, memory: Memory, last: Node) -> Node:
     return weight
 
 
-def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_input: bool
+def _described(node: Node, after: Node, sources: Sequence[Node], how: Sequence[Any], of_input: bool
                ) -> Convolution | None:
     stride, padding, dilation, transposed, _, groups = how
-    metas = [meta_of(n) for n in (*node.args[:2], source, node, gradient)]
-    if transposed or groups != 1 or any(
-            f is None or len(f.shape) != 4 or f.dtype is not torch.float32
-            or f.device.type != "cpu" for f in metas) or any(d != 1 for d in dilation):
+    metas = [meta_of(n) for n in (*node.args[:2], sources[0], node, after.args[0])]
+    again = [meta_of(n) for n in (*after.args[1:3], sources[1])]
+    types = {f.dtype for f in metas if f is not None}
+    if transposed or groups != 1 or types not in ({torch.float32}, {torch.bfloat16}) or any(
+            f is None or len(f.shape) != 4 or f.device.type != "cpu" for f in metas) or any(
+            d != 1 for d in dilation):
+        return None
+    if any(a != b for a, b in zip(metas, again, strict=False)):
         return None
     x, weight, kept, y, _ = metas
     assert x is not None and weight is not None and kept is not None and y is not None
@@ -237,7 +308,8 @@ def _described(node: Node, source: Node, gradient: Any, how: Sequence[Any], of_i
 
 def _key(c: Convolution) -> Key:
     return (*c.x.shape, *c.weight.shape, *c.stride, *c.padding, c.x.stride[1] == 1,
-            c.weight.stride[1] == 1, c.kept.stride[1] == 1, c.of_input, torch.get_num_threads())
+            c.weight.stride[1] == 1, c.kept.stride[1] == 1, c.of_input, str(c.x.dtype),
+            torch.get_num_threads())
 
 
 def fastest(c: Convolution) -> str:
@@ -285,13 +357,13 @@ def _as_meta(value: torch.Tensor, meta: TensorMetadata) -> torch.Tensor:
     return value.clone(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
-def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, after: Node, way: Way
-             ) -> None:
+def _replace(module: GraphModule, c: Convolution, weights: Sequence[Any], before: Node, after: Node,
+             way: Way) -> None:
     x, _, bias = before.args[:3]
-    gradient, wanted = after.args[0], after.args[-1]
+    gradient, its_x, wanted = *after.args[:2], after.args[-1]
     metas: dict[Any, Any] = {user.args[1]: meta_of(user) for user in after.users
                              if wanted[user.args[1]]}  # type: ignore[index]
-    values = [x, weight] if bias is None else [x, weight, bias]
+    values = [x, weights[0]] if bias is None else [x, weights[0], bias]
 
     def forward(x: torch.Tensor, weight: torch.Tensor, *bias: torch.Tensor) -> Tensors:
         y = way.forward(c, x, weight, *way.prepare(c, x, weight))
@@ -307,7 +379,7 @@ def _replace(module: GraphModule, c: Convolution, weight: Node, before: Node, af
 
     (y,) = inserted(module, before, forward, values)  # type: ignore[arg-type]
     found = inserted(module, after, backward,
-                     [gradient, x, weight], again=True)  # type: ignore[list-item]
+                     [gradient, its_x, weights[1]], again=True)  # type: ignore[list-item]
     graph = module.graph
     places = dict(zip(metas, found, strict=True))
     for user in list(after.users):

@@ -27,7 +27,7 @@ from .batch_norms import fuse_batch_norms
 from .channels_last import channels_last
 from .common_subexpressions import eliminate_common_subexpressions
 from .constants import fold
-from .convolutions import convolutions
+from .convolutions import await_kernels, convolutions
 from .cross_entropies import fuse_cross_entropies
 from .embeddings import add_rows
 from .halves import halves
@@ -43,7 +43,7 @@ from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-FORMAT = 14  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 15  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that.
@@ -106,6 +106,7 @@ def improve(graph: GraphModule, inputs: Sequence[torch.Tensor], measure: bool = 
     if join_parts(better):
         sweep(better.graph)
     recompute_casts(better.graph)
+    await_kernels(better)
     if measure:
         better.recompile()
         better = _settled(graph, better, inputs)

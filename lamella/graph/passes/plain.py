@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from ...machine import activation, batch_norm, cross_entropy, few_queries, int8_rows, layer_norm
+from ...machine import (
+    activation,
+    batch_norm,
+    cross_entropy,
+    few_queries,
+    int8_rows,
+    layer_norm,
+    winograd,
+)
 from .insert import inserted
 
 # for each kernel, what computes the same from the same arguments
@@ -23,6 +31,8 @@ WAYS: dict[str, Callable[..., Any]] = {
     "lamella.int8_rows.default": int8_rows.by_torch,
     "lamella.layer_norm.default": layer_norm.by_torch,
     "lamella.layer_norm_backward.default": layer_norm.by_torch_backward,
+    "lamella.winograd.default": winograd.by_torch,
+    "lamella.winograd_weights.default": winograd.by_torch_weights,
 }
 
 

@@ -19,6 +19,7 @@ from ...machine import (
     few_queries,
     few_rows,
     layer_norm,
+    winograd,
 )
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, release
@@ -203,7 +204,7 @@ class Execution:
             return False
         if any(kernel.extension.is_awaited
                for kernel in (few_rows, few_queries, attention, batch_norm, cross_entropy,
-                              layer_norm, activation)):
+                              layer_norm, activation, winograd)):
             return False  # kernels that belong into the trial
         if share >= 1.0:  # jobs of the background take whole cores, and a trial is timed
             return not background.is_busy()

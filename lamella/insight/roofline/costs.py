@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -73,7 +74,8 @@ _FREE = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty",
 
 # the first one of which a word is in the kernel's name counts
 _BY_WORD = (("attention", "attention"), ("rnn", "recurrent"), ("lstm", "recurrent"),
-            ("gru", "recurrent"), ("convolution", "convolution"), ("_conv", "convolution"),
+            ("gru", "recurrent"), ("winograd", "convolution"),
+            ("convolution", "convolution"), ("_conv", "convolution"),
             ("batch_norm", "normalization"), ("layer_norm", "normalization"),
             ("group_norm", "normalization"), ("rms_norm", "normalization"), ("pool", "reduction"),
             ("softmax", "reduction"), ("nll_loss", "reduction"), ("_fused_sgd", "optimizer"),
@@ -167,6 +169,14 @@ def _rnn_layer(args: tuple, kwargs: dict) -> float:
     return 2.0 * sequence.shape[:-1].numel() * sum(w.numel() for w in weights)
 
 
+def _winograd(x: torch.Tensor, outputs: int, inputs: int, above: int, left: int,
+              backward: bool = False) -> float:
+    """The products that are really done: sixteen for each tile of 2 x 2 results."""
+    sizes = [n + 2 * (2 - p if backward else p) - 2
+             for n, p in zip(x.shape[2:], (above, left), strict=True)]
+    return 32.0 * x.shape[0] * outputs * inputs * math.prod(-(-n // 2) for n in sizes)
+
+
 _FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
     "few_rows": lambda args, _: 2.0 * args[0].numel() * args[1].shape[0],
     "_linear_pointwise": lambda args, _: 2.0 * args[0].numel() * args[1].shape[0],
@@ -182,6 +192,9 @@ _FORMULAS: dict[str, Callable[[tuple, dict], float]] = {
     "attention": _attention,
     "few_queries_attention": _attention,
     "attention_backward": lambda args, kwargs: 2.5 * _attention(args, kwargs, shift=1),
+    "winograd": lambda args, _: _winograd(args[0], *args[1].shape[:2], *args[2:]),
+    "winograd_weights": lambda args, _: _winograd(
+        args[1], args[0].shape[1], args[1].shape[1], *args[2:]),
     "mkldnn_rnn_layer": _rnn_layer,
     "mkldnn_rnn_layer_backward": lambda args, kwargs: 2 * _rnn_layer(args, kwargs),
 }

@@ -66,7 +66,7 @@ def inputs():
             [(2, 3, 9, 9), (16, 3, 5, 5), (16,), (16, 16, 3, 3), (8, 16, 3, 3)]]
 
 
-def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_format):
+def rewritten(function, inputs, monkeypatch, names, tolerance=1e-3):
     """The graph with the first of these ways that suits each convolution."""
     monkeypatch.setattr(module, "SMALLEST", 0)
     monkeypatch.setattr(module.known, "find", lambda key, measure: measure(key))
@@ -79,7 +79,7 @@ def rewritten(function, inputs, monkeypatch, names, layout=torch.contiguous_form
     if found is not None:
         simplify(found)
         found.recompile()
-        check_same(graph, found, inputs, 1e-3)
+        check_same(graph, found, inputs, tolerance)
     return graph, found
 
 
@@ -103,14 +103,18 @@ def test_with_channels_last(inputs, monkeypatch):
     assert not any("clone" in str(n.target) for n in starts[3].users)
 
 
-@pytest.mark.parametrize("name", ["winograd", "windows"])
+@pytest.mark.parametrize("name", ["winograd", "windows", "tiles"])
 @pytest.mark.parametrize("last", [(True, False), (False, True)])
-def test_gradients_keep_their_strides(name, last, monkeypatch):
+def test_gradients_keep_their_strides(name, last, monkeypatch, request):
+    channels = 16
+    if name == "tiles":
+        request.getfixturevalue("tiles")
+        channels = 32
     def function(*given):
         given = [x.detach().requires_grad_() for x in given]
         return torch.autograd.grad(F.conv2d(*given).square().sum(), given)
 
-    inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
+    inputs = [torch.randn(2, channels, 9, 9), torch.randn(channels, channels, 3, 3)]
     inputs = [x.contiguous(memory_format=torch.channels_last) if is_last else x
               for x, is_last in zip(inputs, last, strict=True)]
     assert rewritten(function, inputs, monkeypatch, [name])[1] is not None
@@ -127,6 +131,54 @@ def test_gradients_keep_their_strides(name, last, monkeypatch):
 def test_other_convolutions_stay(function, monkeypatch):
     inputs = [torch.randn(2, 16, 9, 9), torch.randn(16, 16, 3, 3)]
     assert rewritten(function, inputs, monkeypatch, ["windows"])[1] is None
+
+
+@pytest.fixture
+def tiles():
+    if module.tiles.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_mixed_precision_by_tiles(tiles, monkeypatch, bias):
+    """The gradient reads other casts and copies of the same values."""
+    def function(x, w, *bias):
+        narrow = [v.bfloat16() for v in (x, w, *bias)]
+        y = torch.ops.aten.convolution(*narrow, *[None][:1 - len(bias)], *how)
+        again = x.bfloat16(), w.bfloat16().clone(memory_format=torch.channels_last)
+        return y, *torch.ops.aten.convolution_backward(
+            y, *again, [32], *how, (True, True, bool(bias)))[:2 + len(bias)]
+
+    how = (1, 1), (1, 1), (1, 1), False, (0, 0), 1
+    torch.manual_seed(0)
+    inputs = [torch.randn(2, 32, 9, 9).contiguous(memory_format=torch.channels_last),
+              torch.randn(32, 32, 3, 3).mul_(0.05).contiguous(memory_format=torch.channels_last),
+              *[torch.randn(32)][:bias]]
+    _, found = rewritten(function, inputs, monkeypatch, ["tiles"], tolerance=0.3)
+    assert found is not None and count(found, "winograd", "winograd_weights") == 3
+    assert count(found, "convolution", "convolution_backward") == 0
+
+
+def test_casts_of_what_is_written_in_between_are_others(tiles, monkeypatch):
+    def function(x, w):
+        y = torch.ops.aten.convolution(x.bfloat16(), w.bfloat16(), None, *how)
+        w.mul_(2)
+        return y, *torch.ops.aten.convolution_backward(
+            y, x.bfloat16(), w.bfloat16(), None, *how, (True, True, False))[:2]
+
+    how = (1, 1), (1, 1), (1, 1), False, (0, 0), 1
+    inputs = [torch.randn(2, 32, 9, 9), torch.randn(32, 32, 3, 3)]
+    assert rewritten(function, inputs, monkeypatch, ["tiles"])[1] is None
+
+
+def test_the_kernel_is_awaited_where_it_suits(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module.tiles.extension, "request", lambda: asked.append(1))
+    for channels in (16, 32):
+        graph = recorded(lambda x, w: _gradient(F.conv2d, x, w), torch.randn(1, channels, 5, 5),
+                         torch.randn(channels, channels, 3, 3))
+        order.improve(graph, [])
+        assert len(asked) == channels // 32
 
 
 def _gradient(convolution, x, w, **how):

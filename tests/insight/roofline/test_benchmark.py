@@ -66,7 +66,7 @@ def test_passes_are_left_out_for_a_while():
     with tool.left_out("route", "channels last", "windows"):
         assert order.route(None, True) == 0
         assert not any("channels last" in name for name in order.ATTEMPTS)
-        assert set(convolutions.WAYS) == {"torch", "winograd"}
+        assert set(convolutions.WAYS) == {"torch", "tiles", "winograd"}
     assert (order.ATTEMPTS, order.route, convolutions.WAYS) == before
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from lamella.insight.roofline.costs import cost_of, is_free, kind_of
+from lamella.machine import winograd
 
 aten = torch.ops.aten
 F32 = 4
@@ -39,6 +40,20 @@ def test_convolution_and_its_gradient():
     backward = cost(aten.convolution_backward.default, torch.ones(2, 4, 8, 8), x, w, [0], [1, 1],
                     [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
     assert backward.flops == 2 * forward.flops
+
+
+def test_products_of_winograds_algorithm():
+    """Sixteen multiplications for each tile of 2 x 2 results, those beyond the edge included."""
+    x, w, g = torch.ones(2, 32, 7, 9), torch.ones(64, 32, 3, 3), torch.ones(2, 64, 7, 9)
+    products = 2 * 16 * (2 * 4 * 5) * 32 * 64
+    if winograd.extension.module is None:
+        pytest.skip("no C++ compiler that can build it")
+    kernels = torch.ops.lamella
+    for kernel, *given in ((kernels.winograd.default, x, w, 1, 1, False),
+                           (kernels.winograd.default, g, w, 1, 1, True),
+                           (kernels.winograd_weights.default, g, x, 1, 1)):
+        found = cost(kernel, *given)
+        assert (found.kind, found.flops) == ("convolution", products)
 
 
 def test_attention_under_a_causal_mask_looks_at_what_is_before():
