@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -57,6 +58,31 @@ def _by_products(raw: torch.Tensor, kernels: torch.Tensor, bias: Tensor | None, 
     found = kernels.reshape(groups, outs // groups, -1) @ columns
     found = found.reshape(count, outs, *lengths)
     return found if bias is None else found + bias._raw.reshape(-1, *[1] * len(lengths))
+
+
+def _transposed_by_products(raw: torch.Tensor, kernels: torch.Tensor, bias: Tensor | None,
+                            stride: Any, before: Sequence[int], extra: Sequence[int],
+                            dilation: Any, groups: int) -> torch.Tensor:
+    """A convolution's transpose as a convolution of its input with zeros between the elements.
+
+    Args:
+        extra: how much longer the output is than without.
+    """
+    for axis, s in enumerate(stride, 2):
+        if s > 1:
+            places = torch.arange((raw.shape[axis] - 1) * s + 1, device=raw.device)
+            raw = raw[(slice(None),) * axis + (places // s,)]
+            shape = [-1 if i == axis else 1 for i in range(raw.dim())]
+            raw = torch.where((places % s == 0).reshape(shape), raw, 0.0)
+    for axis in range(2, kernels.dim()):  # by indices, as in `taken_apart`
+        places = torch.arange(kernels.shape[axis] - 1, -1, -1, device=raw.device)
+        kernels = kernels[(slice(None),) * axis + (places,)]
+    ins, outs, *sizes = kernels.shape
+    turned = kernels.reshape(groups, ins // groups, outs, *sizes).transpose(1, 2)
+    pairs = [(d * (k - 1) - p, d * (k - 1) - p + e)
+             for d, k, p, e in zip(dilation, sizes, before, extra, strict=True)]
+    return _by_products(raw, turned.reshape(groups * outs, ins // groups, *sizes), bias,
+                        (1,) * len(sizes), pairs, dilation, groups)
 
 
 def _check_rank(name: str, input: Tensor, weight: Tensor, rank: int) -> None:
@@ -171,8 +197,11 @@ def convolve_transposed(name: str, input: Tensor, weight: Tensor, bias: Tensor |
     rest = [want - ((n - 1) * s - 2 * p + d * (k - 1) + 1) for want, n, k, s, d, p in
             zip(lengths, raw.shape[2:], sizes, stride, dilation, before, strict=True)]
     extra = [min(max(r, 0), max(s, d) - 1) for r, s, d in zip(rest, stride, dilation, strict=True)]
-    out = _TRANSPOSED[rank](raw, kernels, None if bias is None else bias._raw, stride, before,
-                            extra, groups, dilation)
+    if number_is_open():
+        out = _transposed_by_products(raw, kernels, bias, stride, before, extra, dilation, groups)
+    else:
+        out = _TRANSPOSED[rank](raw, kernels, None if bias is None else bias._raw, stride, before,
+                                extra, groups, dilation)
     if rest != extra:
         out = F.pad(out, [n for r, e in zip(reversed(rest), reversed(extra), strict=True)
                           for n in (0, r - e)])
@@ -226,6 +255,12 @@ def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
         >>> ms.ops.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1).shape
         (1, 8, 10, 10)
     """
+    if number_is_open() and input._raw.dim() == weight._raw.dim() == 4:
+        steps, gaps, pads, extra = (each("conv_transpose2d", what, value, 2, least) for (
+            what, value, least) in (("stride", stride, 1), ("dilation", dilation, 1),
+                                    ("padding", padding, 0), ("output_padding", output_padding, 0)))
+        return wrap(_transposed_by_products(input._raw, weight._raw, bias, steps, pads, extra, gaps,
+                                            groups))
     return wrap(convolutions.conv_transpose2d(
         input._raw, weight._raw, None if bias is None else bias._raw, stride, padding,
         output_padding, groups, dilation))

@@ -8,10 +8,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from ..autodiff.level import batching
 from ..core.dtype import is_integer
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
 from .arguments import as_int, indices_of, kernel_checks
+from .windows import number_is_open
 
 __all__ = ["embedding", "one_hot", "intopk"]
 
@@ -52,12 +54,24 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None,
                                                        "padding_idx") < rows:
         raise ValueError(f"For 'embedding', 'padding_idx' must be in [{-rows}, {rows}), "
                          f"but got {padding_idx}.")
+    if number_is_open() and not scale_grad_by_freq and raw.dim() == 2:
+        return wrap(_selected(raw, input._raw, padding_idx))
     try:
         return wrap(F.embedding(input._raw, raw, padding_idx, None, norm_type, scale_grad_by_freq))
     except IndexError as error:
-        far = input._raw[(input._raw < 0) | (input._raw >= rows)]
+        found: Any = "others for some examples"
+        if not batching():
+            found = input._raw[(input._raw < 0) | (input._raw >= rows)].tolist()[:8]
         raise RuntimeError(f"For 'embedding', the rows in 'input' must be in [0, {rows}), "
-                           f"but got {far.tolist()[:8]}.") from error
+                           f"but got {found}.") from error
+
+
+def _selected(raw: torch.Tensor, rows: torch.Tensor, padding_idx: int | None) -> torch.Tensor:
+    """The rows of a table by a kernel whose gradient doesn't ask for the number of examples."""
+    found = raw[rows.masked_fill(rows < 0, raw.shape[0])]  # it would count these from the end
+    if padding_idx is None:
+        return found
+    return torch.where((rows == padding_idx % raw.shape[0]).unsqueeze(-1), found.detach(), found)
 
 
 def _shortened(weight: Tensor, rows: torch.Tensor, max_norm: float,

@@ -1,10 +1,11 @@
-"""Deformable convolutions beside the convolutions that they are without offsets."""
+"""Deformable convolutions without offsets, and transposed ones by products, beside the kernels."""
 
 import numpy as np
 import pytest
 import torch
 
 from lamella import Tensor, ops
+from lamella.ops.convolution import _transposed_by_products
 
 RNG = np.random.default_rng(2)
 
@@ -19,3 +20,18 @@ def test_without_offsets_it_is_a_convolution(channels, out, groups):
                                   modulated=False)
     want = torch.nn.functional.conv2d(*map(torch.from_numpy, (x, weight, bias)), groups=groups)
     np.testing.assert_allclose(found.asnumpy(), want.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel, stride, padding, extra, dilation, groups", [
+    ((3, 2), (2, 1), (1, 0), (1, 0), (1, 1), 1), ((2, 2), (3, 3), (0, 0), (0, 2), (1, 2), 2),
+    ((1, 3), (1, 2), (0, 2), (0, 1), (1, 1), 1), ((3, 3), (1, 1), (2, 2), (0, 0), (2, 1), 2)])
+def test_transposed_convolution_by_products_is_the_kernel(kernel, stride, padding, extra, dilation,
+                                                          groups):
+    x = torch.from_numpy(RNG.standard_normal((2, 4, 5, 4)).astype(np.float32))
+    weight = torch.from_numpy(RNG.standard_normal((4, 3, *kernel)).astype(np.float32))
+    bias = torch.from_numpy(RNG.standard_normal(3 * groups).astype(np.float32))
+    found = _transposed_by_products(x, weight, Tensor(bias.numpy()), stride, padding, extra,
+                                    dilation, groups)
+    want = torch.nn.functional.conv_transpose2d(x, weight, bias, stride, padding, extra, groups,
+                                                dilation)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)

@@ -108,6 +108,8 @@ def _square(x):
     return 0.1 * x[2:].reshape(2, 2) + Tensor([[3.0, 0.0], [1.0, 2.0]])
 
 
+_TRANSPOSED = nn.Conv2dTranspose(1, 2, (1, 2), (1, 2), "same", has_bias=True, bias_init="ones")
+
 PARTS = {
     "slices": lambda x: [x[1:3], x[-3:], x[1::2], x[1] * x[4], x.reshape(2, 3)[..., 1:],
                          ops.narrow(x, 0, 1, 3)],
@@ -126,6 +128,10 @@ PARTS = {
     "windows": lambda x: [ops.unfold(x.reshape(1, 1, 2, 3), 2),
                           ops.pad(x.reshape(1, 1, 2, 3), (1, 1, 1, 1), "reflect"),
                           ops.pad(x.reshape(1, 2, 3), (1, 1), "replicate")],
+    "transposed windows": lambda x: [
+        _TRANSPOSED(x.reshape(1, 1, 2, 3)),
+        ops.conv_transpose2d(Tensor([[[[1.0, 2.0]]]]), x[:2].reshape(1, 1, 1, 2))],
+    "rows": lambda x: [ops.embedding(Tensor([[0, 2], [1, 1]]), x.reshape(3, 2), 1)],
     "folds": lambda x: ms.mint.nn.functional.fold(x.reshape(1, 2, 3), (1, 4), (1, 2)),
     "spectra": lambda x: [ops.rfft(x).abs(), ops.irfft(ops.rfft(x))],
     "solvers": lambda x: [ms.scipy.linalg.solve_triangular(_square(x), x[:2], lower=True),
@@ -150,6 +156,20 @@ def test_parts_of_what_is_differentiated(name):
     """The rules for their gradients ask for the number of examples; 6 is a length, too."""
     each = ms.vmap(ms.grad(lambda x: sum((part ** 2).sum() for part in PARTS[name](x))))
     check(each, [(x,) for x, _ in batches()[:4]])
+
+
+def test_rows_of_a_table():
+    draw = np.random.default_rng(7)
+    table = Tensor(draw.standard_normal((9, 2)).astype("float32"))
+    each = ms.vmap(ms.grad(lambda t, i: (ops.embedding(i, t, 4) ** 3).sum()), (None, 0))
+    calls = [(table, Tensor(draw.integers(0, 9, (n, 5)).astype("int32"))) for n in SIZES]
+    check(each, calls)
+    compiled = ms.jit(each)
+    for args in calls:
+        compiled(*args)
+    for wrong in (-1, 9):
+        with pytest.raises(RuntimeError, match="rows in 'input' must be in"):
+            compiled(table, calls[3][1] * 0 + wrong)
 
 
 def test_parts_of_examples_along_another_axis():
