@@ -5,7 +5,7 @@ import torch
 
 import lamella as ms
 from lamella import device_context, hal, runtime
-from lamella.device.device_context.ascend import op_precision
+from lamella.device.device_context.ascend import op_precision, op_tuning
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +84,15 @@ def test_threads_and_cores():
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_settings_of_ascends_compiler_have_no_effect():
+    for setting, values in ((op_tuning.op_compile, (True, False)),
+                            (op_tuning.aoe_tune_mode, ("online", "offline")),
+                            (op_tuning.aoe_job_type, ("1", "2"))):
+        assert [setting(value) for value in values] == [None, None]
+        with pytest.raises(ValueError, match="must be one of"):
+            setting("3")
 
 
 def test_devices():

@@ -67,6 +67,14 @@ def test_gradient_of_losses():
              (np.array([0.2, 0.7, 0.4]),))
 
 
+def test_tangents_of_the_cross_entropy_with_logits():
+    x, y = ms.Tensor(normal(2, 3)), ms.Tensor(np.array([[0.2, 0.3, 0.5], [1, 0, 0]]))
+    along = ms.Tensor(normal(2, 3)), ms.Tensor(normal(2, 3))
+    _, found = ms.jvp(lambda x, y: ops.SoftmaxCrossEntropyWithLogits()(x, y)[0], (x, y), along)
+    _, wanted = ms.jvp(lambda x, y: -(ops.log_softmax(x) * y).sum(-1), (x, y), along)
+    np.testing.assert_allclose(found.asnumpy(), wanted.asnumpy(), rtol=1e-4, atol=1e-6)
+
+
 def test_ties():
     def slope(function, at):
         return ms.grad(function)(ms.Tensor([float(at)])).item()

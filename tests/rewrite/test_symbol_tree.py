@@ -99,6 +99,20 @@ def test_compiled_and_differentiated():
             np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-5)
 
 
+def test_a_cell_that_is_inserted_takes_no_name_of_another():
+    network = Net()
+    network.spare = nn.Tanh()  # which `construct` doesn't call
+    tree = tree_of(network)
+    for cell in (nn.Sigmoid(), nn.ReLU()):
+        tree.insert(tree.after("relu"), Node.create_call_cell(cell, ["x"], ["x"], name="spare"))
+    found = tree.get_network()
+    assert isinstance(found.spare, nn.Tanh)
+    y = ops.sigmoid(ops.relu(network.relu(-network.dense(X)))) + 2
+    z = ops.exp(y)
+    np.testing.assert_allclose(found(X).asnumpy(),
+                               (network.relu(z[:, 1:]) - z[:, :1] * 3).asnumpy(), rtol=1e-6)
+
+
 def test_insert_erase_and_replace():
     network = Net()
     tree = tree_of(network)

@@ -309,6 +309,11 @@ def test_numpy_print_options_are_heard():
         assert str(Tensor([1e-5, 1.0])) == "[0.00001 1.     ]"
 
 
+def test_exponents_are_printed_beyond_a_thousand():
+    for values in ([1000.0, 1.0], [1000.5, 1.0], [0.5, 500.25]):
+        assert str(Tensor(values)) == str(np.float32(values))
+
+
 def test_the_user_can_format_one_number():
     assert f"{Tensor(1.0)}" == "1.0"
     assert f"{Tensor(3.14159):.2f}" == "3.14"

@@ -154,6 +154,13 @@ def test_cut_mix_draws_as_mindspore(alpha, prob, last):
         np.testing.assert_allclose(shares[place], label, atol=1e-4)
 
 
+@pytest.mark.parametrize("offset", [[5, 1], [1, 5]])
+def test_an_image_that_would_lie_outside_of_its_padding(offset):
+    with pytest.raises(RuntimeError, match="the sum of offset and original image size"):
+        vision.PadToSize(10, offset)(np.zeros((6, 6, 3), np.uint8))
+    assert vision.PadToSize(11, offset)(np.ones((6, 6, 3), np.uint8)).sum() == 6 * 6 * 3
+
+
 def test_images_of_booleans():
     """OpenCV doesn't take them; padding gives numbers, resizing and turning booleans."""
     image = np.zeros((6, 8, 3), bool)

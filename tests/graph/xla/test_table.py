@@ -72,6 +72,14 @@ def test_numbers_of_any_size_stay_finite():
     assert not samples.check(calls)
 
 
+def test_remainders_take_the_sign_of_the_divisor():
+    x = torch.tensor([[-2.5, -2, -0.5, -0.0], [0, 0.5, 2, 2.5]])
+    given = [(func, (x, y)) for func in (torch.ops.aten.remainder.Scalar,
+                                         torch.ops.aten.floor_divide.Scalar,
+                                         torch.ops.aten.fmod.Scalar) for y in (2, -2, 0.75)]
+    assert not samples.check([(func, args, {}, func(*args)) for func, args in given])
+
+
 def test_ranges_by_their_end_alone_their_ends_and_with_a_step():
     aten = torch.ops.aten
     given = [(aten.arange.default, (5,)), (aten.arange.default, (2.5,)),

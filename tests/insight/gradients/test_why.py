@@ -396,3 +396,8 @@ def test_names_may_be_short_and_wrong_ones_are_reported():
         report.why("bias")
     with pytest.raises(TypeError, match="'name' must be a str or a Parameter, but got None"):
         report.gradient(None)
+
+
+def test_a_part_without_elements():
+    text = why(lambda x, w: ops.matmul(w.reshape(3, 1), ops.zeros((1, 0))).sum())
+    assert re.search(r"the result of 'matmul' in .*:[0-9]+ has no elements", text)
