@@ -163,6 +163,11 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     of = _names((root / change.path).read_text("utf-8"), change.line) or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
     hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
+    for record in sorted((root / "tests").rglob("*.json")):  # counts for the tests that read it
+        count = len(words.findall(record.read_text("utf-8")))
+        for path in files if count else ():
+            if path.parent == record.parent and record.name in path.read_text("utf-8"):
+                hits[path] += count
     near = sorted((path for path in files if hits[path] and path not in named),
                   key=lambda path: (room not in path.parents, -hits[path]))
     places = [root / "tests" / place for place in inner.parents[:-1]]
