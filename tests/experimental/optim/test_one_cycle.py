@@ -43,7 +43,8 @@ def made(**settings):
 
 @pytest.mark.parametrize(("settings", "message"), [
     ({}, "'total_steps' must be given"), ({"epochs": 3}, "'total_steps' must be given"),
-    ({"steps_per_epoch": 3}, "'total_steps' must be given"), ({"total_steps": 0}, "above 0, but got 0"),
+    ({"steps_per_epoch": 3}, "'total_steps' must be given"),
+    ({"total_steps": 0}, "above 0, but got 0"),
     ({"total_steps": 5, "pct_start": 2}, "'pct_start' must be 0 to 1, but got 2"),
     ({"total_steps": 5}, "'cycle_momentum' must be False"),
     ({"total_steps": 5, "anneal_strategy": "up"}, "'anneal_strategy' must be"),
