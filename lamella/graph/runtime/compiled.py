@@ -26,6 +26,7 @@ from .audit import audited
 from .binding import Bindable
 from .cache import Cache, Found
 from .cache_entry import CacheEntry
+from .declared import check_call
 from .direct import REST, Direct
 from .doubts import Doubts
 from .keys import key_of, raws_of, settings
@@ -131,6 +132,7 @@ class Compiled(Bindable, Reporting):
             if entered:
                 compiled_calls.leave()
         if ran is None:
+            check_call(self.fn, self.dynamic, args, kwargs)
             with started_over(), self.meaning():
                 return Recording(self, Call(key, inputs, args, kwargs), known, found).value()
         replay, results = ran

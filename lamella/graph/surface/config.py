@@ -9,6 +9,7 @@ from typing import Any
 from ...core import context
 from ...core.require import one_of
 from ...tensors.tensor import Tensor
+from ..runtime.declared import Dimensions, Signatures
 
 AUTOMATIC = "O1"  # the level where none is given
 LEVELS = ("O0", "O1", "O2")
@@ -101,7 +102,7 @@ def declared(given: Any) -> Any:
         A tuple of dimensions, a list of such signatures, or None.
     """
     if isinstance(given, Tensor):
-        return given.__dict__.get("sizes", tuple(given.shape))
+        return Dimensions.of(given)
     if isinstance(given, (tuple, list)):
         return [declared(inner) for inner in given]
     return None
@@ -115,13 +116,14 @@ def declared_arguments(fn: Callable[..., Any], inputs: tuple, named: dict[str, A
         ValueError: if `named` has a name that is no argument.
     """
     if not named:
-        return [declared(given) for given in inputs]
+        return Signatures([declared(given) for given in inputs], name, all_given=True)
     known = list(inspect.signature(fn).parameters)
     for argument in named:
         if argument not in known:
             raise ValueError(f"For '{name}', there is no argument '{argument}'; "
                              f"there are {', '.join(known)}.")
-    return [declared(named.get(argument)) for argument in known]
+    return Signatures([declared(named.get(argument)) for argument in known], name,
+                      all_given=False)
 
 
 def varies(signature: Any) -> bool:

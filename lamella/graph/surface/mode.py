@@ -124,7 +124,9 @@ def _choices_of(fn: Any) -> dict[str, Any]:
 
 
 def _declared_of(fn: Any) -> list[Any] | None:
-    return fn.declared_inputs() if isinstance(fn, Cell) else None
+    """What varies among a Cell's inputs; the gradient's calls aren't checked by it, as in 2.10."""
+    found = fn.declared_inputs() if isinstance(fn, Cell) else None
+    return None if found is None else list(found)
 
 
 def _name_of(fn: Any) -> str:
