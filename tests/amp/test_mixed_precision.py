@@ -199,6 +199,28 @@ def test_built_steps_train(level, options, kind):
     np.testing.assert_allclose(net.weight.asnumpy(), wanted, rtol=2e-3)
 
 
+@pytest.mark.parametrize("level, seen", [
+    ("O0", ms.float16), ("O1", ms.float16), ("O2", ms.float32), ("O3", ms.float32)])
+def test_the_loss_of_a_network_that_is_mixed_already(level, seen):
+    class Mixed(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Dense(4, 1)
+
+        def construct(self, x):
+            return self.dense(x).astype(ms.float16)
+
+    class Loss(nn.Cell):
+        def construct(self, out, label):
+            kinds.append(out.dtype)
+            return (out - label).abs().mean()
+
+    kinds: list = []
+    net = amp.auto_mixed_precision(Mixed(), level)
+    amp.build_train_network(net, nn.SGD(net.trainable_params(), 0.1), Loss())(X, Y)
+    assert kinds == [seen]
+
+
 def test_a_fixed_scale_that_the_optimizer_divides_by():
     net = nn.Dense(4, 1)
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9, loss_scale=8.0)
