@@ -59,9 +59,9 @@ def overwrites_a_constant_that_was_used(s, x):
 
 def overwrites_a_part_of_the_input(s, x):
     k = x * x
-    x = x.reshape(1, 3)
-    x[0][1] = k[0]
-    return x[0] * k
+    x = x.reshape(1, -1)
+    x[0][1] = k.sum()
+    return x[0] * k.reshape(-1)
 
 
 STATEMENTS = [scales_each_part, overwrites_what_a_product_needs, overwrites_through_a_kept_row,
