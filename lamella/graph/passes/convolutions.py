@@ -208,8 +208,8 @@ def convolutions(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphMo
     names = [known.find(_key(c), lambda _, c=c: timed(c)) for c, *_ in pairs]
     changed = False
     for (convolution, sources, before, after), name in zip(pairs, names, strict=True):
-        if name is not None and name != "torch":
-            way = WAYS[name]
+        # what an earlier process has chosen may lack its kernel in this one
+        if name is not None and name != "torch" and (way := WAYS[name]).suits(convolution):
             weights = sources if way.any_layout else (before.args[1], after.args[2])
             _replace(module, convolution, weights, before, after, way)
             changed = True

@@ -171,6 +171,15 @@ def test_casts_of_what_is_written_in_between_are_others(tiles, monkeypatch):
     assert rewritten(function, inputs, monkeypatch, ["tiles"])[1] is None
 
 
+def test_a_choice_on_disk_whose_kernel_is_not_there_is_left_out(monkeypatch):
+    monkeypatch.setattr(module, "SMALLEST", 0)
+    monkeypatch.setattr(module.tiles.extension, "load", lambda: None)
+    monkeypatch.setattr(module.known, "find", lambda key, measure: "tiles")
+    inputs = [torch.randn(2, 32, 9, 9), torch.randn(32, 32, 3, 3)]
+    graph = recorded(lambda x, w: _gradient(F.conv2d, x, w), *inputs)
+    assert module.convolutions(graph, inputs) is None
+
+
 def test_the_kernel_is_awaited_where_it_suits(monkeypatch):
     asked = []
     monkeypatch.setattr(module.tiles.extension, "request", lambda: asked.append(1))
