@@ -56,6 +56,8 @@ PIPELINES = {
         [Noise()], 0.5)).repeat(5).batch(2),
     "random choices, repeated": lambda: numbers(4).map(transforms.RandomChoice(
         [Noise(), lambda n: n])).repeat(5),
+    "python function, in buckets": lambda: numbers().map(noisy).bucket_batch_by_length(
+        ["n"], [2, 3], [2, 3, 1], lambda n: 1 + int(n) % 3),
     "processes": lambda: numbers().map(noisy, num_parallel_workers=2,
                                        python_multiprocessing=True).batch(4),
     "source in processes": lambda: ds.GeneratorDataset(

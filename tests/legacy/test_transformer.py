@@ -160,6 +160,7 @@ def test_input_checks_name_the_layer():
     check = layers._LayerInputCheck
     assert check.check_shape_equal((2, 3), "x", "Layer", [[1, 3], [2, 3]])
     assert check.check_shape_length((2, 3), "x", "Layer", [2, 3])
+    assert check.check_shape_value_on_axis((2, 3), 1, "x", "Layer", 3)
     for wrong in (lambda: check.check_shape_equal((2, 3), "x", "Layer", [2, 2]),
                   lambda: check.check_shape_length((2, 3), "x", "Layer", 3),
                   lambda: check.check_shape_value_on_axis((2, 3), 1, "x", "Layer", 4)):

@@ -122,6 +122,12 @@ def test_wrong_calls(call, kind, text):
         eval(call, {**CLASSES, "R": R, "T": T})  # noqa: S307
 
 
+def test_elements_between_limits_that_others_follow():
+    values, limits = T([9, 13, 7], ms.int32), T([0, 2, 5, 6], ms.int32)
+    found = [CLASSES["PadAndShift"]()(values, limits, shift).tolist() for shift in range(3)]
+    assert found == [[9, 13, -1, -1, -1, -1], [-1, -1, 9, 13, 7, -1], [-1, -1, -1, -1, -1, 9]]
+
+
 def test_pulled_back_takes_a_loss_of_one_element():
     assert pulled_back(ops.ReduceSum(), T([2.0]), R(3))[0].asnumpy().tolist() == [2.0, 2.0, 2.0]
 

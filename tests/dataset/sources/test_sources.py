@@ -72,6 +72,21 @@ def test_cifar(tmp_path):
         rows(ds.Cifar10Dataset(str(tmp_path), "train"))
 
 
+def test_food101(tmp_path):
+    for part, names in (("train", ["cake/1", "soup/2"]), ("test", ["cake/3"])):
+        (tmp_path / "meta").mkdir(exist_ok=True)
+        (tmp_path / "meta" / f"{part}.txt").write_text("\n".join(names) + "\n")
+        for name in names:
+            image(tmp_path / "images" / f"{name}.jpg", 40 * int(name[-1]))
+    for usage, shades, dishes in (("train", [40, 80], ["cake", "soup"]), ("test", [120], ["cake"]),
+                                  ("all", [40, 80, 120], ["cake", "soup", "cake"])):
+        found = rows(ds.Food101Dataset(str(tmp_path), usage, decode=True, shuffle=False))
+        assert [str(row["label"]) for row in found] == dishes
+        np.testing.assert_allclose([row["image"][0, 0, 0] for row in found], shades, atol=1)
+    with pytest.raises(ValueError, match="'usage' must be one of|usage"):
+        ds.Food101Dataset(str(tmp_path), "none")
+
+
 def test_folders_of_images(tmp_path):
     for number, name in enumerate(["cat", "dog"]):
         for i in range(3):

@@ -161,6 +161,13 @@ def test_an_image_that_would_lie_outside_of_its_padding(offset):
     assert vision.PadToSize(11, offset)(np.ones((6, 6, 3), np.uint8)).sum() == 6 * 6 * 3
 
 
+def test_random_erasing_by_noise():
+    erased = vision.RandomErasing(1.0, scale=(0.9, 0.9), ratio=(1, 1), value="random")(
+        np.full((3, 200, 200), 99.0))
+    noise = erased[erased != 99.0]
+    assert noise.size > 90_000 and abs(noise.mean()) < 0.02 and abs(noise.std() - 1) < 0.02
+
+
 def test_images_of_booleans():
     """OpenCV doesn't take them; padding gives numbers, resizing and turning booleans."""
     image = np.zeros((6, 8, 3), bool)

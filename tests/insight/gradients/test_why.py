@@ -328,6 +328,8 @@ def test_vanishing_and_exploding():
     report = inspect_gradients(net, Tensor(np.ones((2, 8)), ms.float32))
     assert report.mark("0.weight") == "vanishing" and "vanishes" in report.why("0.weight")
     assert report.mark("22.weight") in ("", "exploding")
+    report = inspect_gradients(One(lambda x, w: x * w * 300.0), X)  # large for its Parameter only
+    assert report.mark("w") == ""
     report = inspect_gradients(One(lambda x, w: x * w * 1e9), X)
     assert report.mark("w") == "exploding" and "explodes" in report.why("w")
 

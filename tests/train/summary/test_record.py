@@ -1,7 +1,10 @@
 """Event files, read back by TensorBoard's own reader."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.util.tensor_util import make_ndarray
 
@@ -42,6 +45,16 @@ def test_values_of_each_kind(tmp_path):
     matrix = found.Tensors("matrix")[0].tensor_proto
     np.testing.assert_array_equal(make_ndarray(matrix), [[1.0, 2.0]])
     assert "Dense" in str(found.Tensors("network/text_summary")[0].tensor_proto)
+
+
+def test_images_out_of_range_are_stretched(tmp_path):
+    image = np.linspace(-2, 8, 3 * 4 * 5, dtype=np.float32).reshape(1, 3, 4, 5)
+    with SummaryRecord(str(tmp_path)) as record:
+        record.add_value("image", "wide", Tensor(image))
+        record.record(1)
+    written = read(tmp_path).Images("wide")[0].encoded_image_string
+    found = np.asarray(Image.open(io.BytesIO(written)))
+    np.testing.assert_allclose(found, (image[0].transpose(1, 2, 0) + 2) * 25.5, atol=1)
 
 
 def test_operators_in_a_network_feed_it(tmp_path):
