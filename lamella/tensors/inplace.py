@@ -90,11 +90,9 @@ def _changed_in_copy(tensor: Any, change: Callable[[torch.Tensor], Any]) -> bool
         return True
     whole = whole_of(tensor)
     assigned = _is_assigned(whole)
-    own = base if whole is None else whole._raw
-    if own is not base and (own._base is not base or assigned or is_part(own)) or (
-            assigned and level.outer is not None):
+    if whole is not None and whole._raw is not base or assigned and level.outer is not None:
         return False
-    new = base.detach().clone() if assigned else own.clone()
+    new = base.detach().clone() if assigned else base.clone()
     change(raw._view_func_unsafe(new))  # type: ignore[attr-defined]
     if whole is not None and assigned:
         whole.assign_raw(new)

@@ -19,7 +19,7 @@ import numpy as np
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 
-from . import random_parts, random_rarer, random_rules
+from . import random_rarer, random_rules
 
 SCALE = 1.0  # a global that programs read, and some change
 
@@ -157,7 +157,7 @@ def listed(value):
     return value
 
 
-STATEMENTS = [*random_rarer.STATEMENTS, *random_rules.STATEMENTS, *random_parts.STATEMENTS]
+STATEMENTS = [*random_rarer.STATEMENTS, *random_rules.STATEMENTS]
 
 
 def statement(fn):
