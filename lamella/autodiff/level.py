@@ -26,8 +26,8 @@ class Level:
         kind: what it does itself: "reverse", "forward", "transposing", or "other".
         overlay: the alias of each Parameter the gradient is taken for, over the outer ones.
         assigned: by id of such a Parameter, what the function assigned to it: its further aliases.
-        changed: weak references to Tensors that the function changed in place; they are cut from
-            the record when the outermost call ends.
+        changed: Tensors that the function changed in place; they are cut from the record when the
+            outermost call ends.
         constants: by id of an alias, the plain number that a rule gave as its whole gradient.
         reverse: whether a reverse-mode derivative is being recorded, here or further out.
         forward: whether a forward-mode derivative is being computed, here or further out.
@@ -39,7 +39,7 @@ class Level:
             is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a batched False.
         hooks: how many hooks were registered, here and further in.
-        views: by id, the Tensors that are views or have some, see `tensors.views`.
+        views: weak references to the views that were made, see `tensors.views`.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
@@ -58,7 +58,7 @@ class Level:
         self.hooks = 0
         if outer is None:
             self.changed: list[Any] = []
-            self.views: dict[int, Any] = {}
+            self.views: list[Any] = []
             self.journal: list[tuple[Any, torch.Tensor]] | None = None
             self.marks: list[torch.Tensor] = []
             self.reverse, self.forward, self.transposing = reverse, forward, transposing

@@ -439,12 +439,9 @@ def detached(tensor: Tensor) -> Tensor:
     return wrap(raw.detach()) if raw.requires_grad else tensor
 
 
-def cut(changed: list[Any]) -> None:
-    """Cut Tensors that a transformation changed in place from its record, as far as they live."""
-    for reference in changed:
-        tensor = reference()
-        if tensor is None:
-            continue
+def cut(changed: list[Tensor]) -> None:
+    """Cut Tensors that a transformation changed in place from its record."""
+    for tensor in changed:
         raw = tensor._raw
         while functorch.is_functorch_wrapped_tensor(raw) and not functorch.is_batchedtensor(raw):
             raw = functorch.get_unwrapped(raw)

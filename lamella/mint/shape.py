@@ -127,7 +127,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     >>> print(ms.mint.select(ms.Tensor([[1, 2], [3, 4]]), 1, 0))
     [1 3]
     """
-    return wrap_view(torch.select(input._raw, dim, index), input)
+    return wrap_view(torch.select(input._raw, dim, index))
 
 
 @op

@@ -31,7 +31,7 @@ def real(input: Tensor) -> Tensor:
         [1.]
     """
     raw = input._raw
-    return wrap_view(raw.real if raw.is_complex() else raw, input)
+    return wrap_view(raw.real if raw.is_complex() else raw)
 
 
 @documented_like(real)
@@ -45,7 +45,7 @@ def imag(input: Tensor) -> Tensor:
         [2.]
     """
     raw = input._raw
-    return wrap_view(raw.imag if raw.is_complex() else torch.zeros_like(raw), input)
+    return wrap_view(raw.imag if raw.is_complex() else torch.zeros_like(raw))
 
 
 @documented_like(real)
@@ -116,7 +116,7 @@ def view_as_real(input: Tensor) -> Tensor:
     """
     if not input._raw.is_complex():
         raise TypeError(f"For 'view_as_real', 'input' must be complex, but got {input.dtype}.")
-    return wrap_view(torch.view_as_real(input._raw.resolve_conj()), input)
+    return wrap_view(torch.view_as_real(input._raw.resolve_conj()))
 
 
 tensor_methods(real=real, imag=imag, conj=conj, angle=angle)

@@ -68,7 +68,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         [1 4]
     """
     return wrap_view(raw_of(input, "diagonal").diagonal(
-        offset, *_plane(input, dim1, dim2, "diagonal")), input)
+        offset, *_plane(input, dim1, dim2, "diagonal")))
 
 
 def _plane(input: Tensor, dim1: int, dim2: int, where: str) -> tuple[int, int]:

@@ -24,11 +24,11 @@ def _permuted(input: Any, dims: Any, where: str) -> Tensor:
     raw = raw_of(input, where)
     order = as_ints(dims, where, "dims")
     with contextlib.suppress(IndexError, RuntimeError):
-        return wrap_view(raw.permute(order), input)
+        return wrap_view(raw.permute(order))
     if sorted(axis_in(d, raw.dim(), where, "dims") for d in order) != list(range(raw.dim())):
         raise ValueError(f"For '{where}', 'dims' must name each of the {raw.dim()} dimensions of "
                          f"'input' once, but got {order}.")
-    return wrap_view(raw.permute(order), input)  # which fails for another reason
+    return wrap_view(raw.permute(order))  # which fails for another reason
 
 
 @op
@@ -76,7 +76,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """
     raw = raw_of(input, "swapaxes")
     return wrap_view(raw.transpose(axis_in(axis0, raw.dim(), "swapaxes", "axis0"),
-                              axis_in(axis1, raw.dim(), "swapaxes", "axis1")), input)
+                              axis_in(axis1, raw.dim(), "swapaxes", "axis1")))
 
 
 @op
@@ -114,7 +114,7 @@ def movedim(x: Tensor, source: Any, destination: Any) -> Tensor:
     if len(out) != len(to) or len(set(out)) != len(out) or len(set(to)) != len(to):
         raise ValueError(f"For 'movedim', 'source' and 'destination' must name as many dimensions, "
                          f"each once, but got {source} and {destination}.")
-    return wrap_view(raw.movedim(out, to), x)
+    return wrap_view(raw.movedim(out, to))
 
 
 moveaxis = movedim
@@ -130,7 +130,7 @@ def t(input: Tensor) -> Tensor:
         (3, 2)
     """
     raw = raw_of(input, "t")
-    return wrap_view(raw.t() if raw.dim() == 2 else raw, input)
+    return wrap_view(raw.t() if raw.dim() == 2 else raw)
 
 
 @op

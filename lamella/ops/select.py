@@ -193,7 +193,7 @@ def _tensor_select(self: Tensor, *args: Any, **named: Any) -> Tensor:
     first, second = args + tuple(named[k] for k in ("condition", "dim", "y", "index") if k in named)
     if isinstance(first, Tensor) and first._raw.dtype is torch.bool:
         return select(first, self, second)
-    return wrap_view(self._raw.select(int(first), int(second)), self)
+    return wrap_view(self._raw.select(int(first), int(second)))
 
 
 def _choose(self: Tensor, choices: Any, mode: str = "clip") -> Tensor:

@@ -38,7 +38,7 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
          [3 4]
          [5 6]]
     """
-    return wrap_view(input._raw.reshape(as_ints(shape, "reshape")), input)
+    return wrap_view(input._raw.reshape(as_ints(shape, "reshape")))
 
 
 reshape_ = reshape
@@ -54,7 +54,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
         [[0 1]
          [2 3]]
     """
-    return wrap_view(input._raw.reshape(other._raw.shape), input)
+    return wrap_view(input._raw.reshape(other._raw.shape))
 
 
 @op
@@ -83,13 +83,13 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
     if order == "F":
         raw = raw.permute(*range(raw.dim() - 1, -1, -1))
     if raw.dim() < 2:
-        return wrap_view(raw.reshape(-1), input)
+        return wrap_view(raw.reshape(-1))
     first = axis_in(start_dim, raw.dim(), "flatten", "start_dim")
     last = axis_in(end_dim, raw.dim(), "flatten", "end_dim")
     if first > last:
         raise ValueError(f"For 'flatten', 'start_dim' must not come after 'end_dim', "
                          f"but got {start_dim} and {end_dim}.")
-    return wrap_view(raw.flatten(first, last), input)
+    return wrap_view(raw.flatten(first, last))
 
 
 @op
@@ -101,7 +101,7 @@ def ravel(input: Tensor) -> Tensor:
         >>> print(ms.ops.ravel(ms.Tensor([[1, 2], [3, 4]])))
         [1 2 3 4]
     """
-    return wrap_view(input._raw.reshape(-1), input)
+    return wrap_view(input._raw.reshape(-1))
 
 
 @op
@@ -122,10 +122,10 @@ def squeeze(input: Tensor, axis: Any = None) -> Tensor:
     """
     raw = raw_of(input, "squeeze")
     if axis is None or axis == ():
-        return wrap_view(raw.squeeze(), input)
+        return wrap_view(raw.squeeze())
     axes = as_ints(axis, "squeeze", "axis")
     rank = raw.dim() or 1  # a number has one axis, as in PyTorch
-    return wrap_view(raw.squeeze(tuple(axis_in(a, rank, "squeeze") for a in axes)), input)
+    return wrap_view(raw.squeeze(tuple(axis_in(a, rank, "squeeze") for a in axes)))
 
 
 @op
@@ -145,7 +145,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
         (2, 1)
     """
     raw = raw_of(input, "unsqueeze")
-    return wrap_view(raw.unsqueeze(axis_in(dim, raw.dim() + 1, "unsqueeze", "dim")), input)
+    return wrap_view(raw.unsqueeze(axis_in(dim, raw.dim() + 1, "unsqueeze", "dim")))
 
 
 @op
@@ -158,7 +158,7 @@ def expand_dims(input_x: Tensor, axis: int) -> Tensor:
         (1, 2)
     """
     raw = raw_of(input_x, "expand_dims", "input_x")
-    return wrap_view(raw.unsqueeze(axis_in(axis, raw.dim() + 1, "expand_dims")), input_x)
+    return wrap_view(raw.unsqueeze(axis_in(axis, raw.dim() + 1, "expand_dims")))
 
 
 @op
@@ -178,7 +178,7 @@ def broadcast_to(input: Tensor, shape: Any) -> Tensor:
         [[1 2]
          [1 2]]
     """
-    return wrap_view(input._raw.expand(as_ints(shape, "broadcast_to")), input)
+    return wrap_view(input._raw.expand(as_ints(shape, "broadcast_to")))
 
 
 @op
@@ -190,7 +190,7 @@ def expand(input_x: Tensor, size: Any) -> Tensor:
         >>> ms.ops.expand(ms.Tensor([[1], [2]]), (2, 3)).shape
         (2, 3)
     """
-    return wrap_view(input_x._raw.expand(as_ints(size, "expand", "size")), input_x)
+    return wrap_view(input_x._raw.expand(as_ints(size, "expand", "size")))
 
 
 @op
@@ -202,7 +202,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
         >>> ms.ops.expand_as(ms.Tensor([1, 2]), ms.ops.ones((3, 2))).shape
         (3, 2)
     """
-    return wrap_view(input._raw.expand(other._raw.shape), input)
+    return wrap_view(input._raw.expand(other._raw.shape))
 
 
 @op
@@ -332,7 +332,7 @@ def _tensor_reshape(self: Tensor, *ints: Any, shape: Any = None) -> Tensor:
 def _tensor_view(self: Tensor, *ints: Any, shape: Any = None, dtype: Any = None) -> Tensor:
     """`ops.reshape`, or, given a data type, the same bytes read as that type."""
     if dtype is not None or (len(ints) == 1 and isinstance(ints[0], (Type, torch.dtype))):
-        return wrap_view(self._raw.view(to_raw(dtype or ints[0], "Tensor.view")), self)
+        return wrap_view(self._raw.view(to_raw(dtype or ints[0], "Tensor.view")))
     return reshape(self, varargs(ints, "Tensor.view", named=shape))
 
 
@@ -375,13 +375,13 @@ def _resize(self: Tensor, *new_shape: Any) -> Tensor:
         raise ValueError(f"For 'Tensor.resize', the lengths must be 0 or more, but got {lengths}.")
     if count > flat.numel():
         flat = torch.cat((flat, flat.new_zeros(count - flat.numel())))
-    return wrap_view(flat[:count].reshape(lengths), self)
+    return wrap_view(flat[:count].reshape(lengths))
 
 
 def _tensor_unflatten(self: Tensor, axis: int, unflattened_size: Any) -> Tensor:
     """Dimension `axis` as several, of the lengths `unflattened_size`."""
     axis = axis_in(as_int(axis, "Tensor.unflatten"), self._raw.dim(), "Tensor.unflatten")
-    return wrap_view(self._raw.unflatten(axis, as_ints(unflattened_size, "Tensor.unflatten")), self)
+    return wrap_view(self._raw.unflatten(axis, as_ints(unflattened_size, "Tensor.unflatten")))
 
 
 tensor_methods(reshape=_tensor_reshape, view=_tensor_view, view_as=view_as, reshape_as=view_as,

@@ -39,7 +39,7 @@ def narrow(input: Tensor, axis: int, start: int, length: int) -> Tensor:
     if not (0 <= first <= have and 0 <= length <= have - first):
         raise ValueError(f"For 'narrow', 'start' and 'length' must stay within the {have} elements "
                          f"along axis {axis}, but got start={start}, length={length}.")
-    return wrap_view(raw.narrow(axis, first, length), input)
+    return wrap_view(raw.narrow(axis, first, length))
 
 
 @op
@@ -72,7 +72,7 @@ def slice(input_x: Tensor, begin: Any, size: Any) -> Tensor:  # noqa: A001
             raise ValueError(f"For 'slice', 'begin' and 'size' must stay within the {have} "
                              f"elements along axis {axis}, but got begin={first}, size={count}.")
         raw = raw.narrow(axis, b, n)
-    return wrap_view(raw, input_x)
+    return wrap_view(raw)
 
 
 tensor_slice = slice
@@ -128,7 +128,7 @@ def strided_slice(input_x: Tensor, begin: Any, end: Any, strides: Any, begin_mas
             part = builtins.slice(None if begin_mask >> i & 1 else b[i],
                                   None if end_mask >> i & 1 else e[i], s[i])
             raw, axis = _along(raw, axis, part), axis + 1
-    return wrap_view(raw, input_x)
+    return wrap_view(raw)
 
 
 def _along(raw: torch.Tensor, axis: int, part: builtins.slice) -> torch.Tensor:
@@ -212,7 +212,7 @@ def batch_to_space_nd(input_x: Tensor, block_shape: Any, crops: Any) -> Tensor:
     raw = raw.reshape(*raw.shape[:lead], *lengths)
     for i, (before, after) in enumerate(cuts):
         raw = raw.narrow(lead + i, before, lengths[i] - before - after)
-    return wrap_view(raw, input_x)
+    return wrap_view(raw)
 
 
 @op

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from ..core.errors import op
-from ..tensors.tensor import Tensor, tensor_methods, wrap_views
+from ..tensors.tensor import Tensor, tensor_methods, wrap_view
 from .arguments import as_int, as_ints, axis_in, raw_of
 
 __all__ = ["chunk", "dsplit", "hsplit", "split", "tensor_split", "unbind", "unstack", "vsplit"]
@@ -44,7 +46,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, axis: int = 0) -> tuple[T
         if sizes <= 0:
             raise ValueError(f"For 'split', 'split_size_or_sections' must be more than 0, "
                              f"but got {sizes}.")
-    return tuple(wrap_views(raw.split(sizes, axis), tensor))
+    return tuple([wrap_view(piece) for piece in raw.split(sizes, axis)])
 
 
 @op
@@ -63,8 +65,7 @@ def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     count = as_int(chunks, "chunk", "chunks")
     if count <= 0:
         raise ValueError(f"For 'chunk', 'chunks' must be more than 0, but got {chunks}.")
-    pieces = raw.chunk(count, axis_in(axis, raw.dim(), "chunk"))
-    return tuple(wrap_views(pieces, input))
+    return tuple([wrap_view(p) for p in raw.chunk(count, axis_in(axis, raw.dim(), "chunk"))])
 
 
 @op
@@ -81,8 +82,7 @@ def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
         [1 2] [3 4]
     """
     raw = raw_of(input_x, "unstack", "input_x")
-    pieces = raw.unbind(axis_in(axis, raw.dim(), "unstack"))
-    return tuple(wrap_views(pieces, input_x))
+    return tuple([wrap_view(part) for part in raw.unbind(axis_in(axis, raw.dim(), "unstack"))])
 
 
 @op
@@ -97,8 +97,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return unstack(input, dim)
 
 
-def _sections(input: Any, given: Any, axis: int, where: str) -> tuple[Tensor, ...]:
-    raw = raw_of(input, where)
+def _sections(raw: torch.Tensor, given: Any, axis: int, where: str) -> tuple[Tensor, ...]:
     axis = axis_in(axis, raw.dim(), where)
     if isinstance(given, (tuple, list)):
         pieces = raw.tensor_split(list(as_ints(given, where, "indices_or_sections")), axis)
@@ -108,7 +107,7 @@ def _sections(input: Any, given: Any, axis: int, where: str) -> tuple[Tensor, ..
             raise ValueError(f"For '{where}', 'indices_or_sections' must be more than 0, "
                              f"but got {given}.")
         pieces = raw.tensor_split(count, axis)
-    return tuple(wrap_views(pieces, input))
+    return tuple([wrap_view(piece) for piece in pieces])
 
 
 @op
@@ -130,7 +129,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, axis: int = 0) -> tupl
         >>> [piece.shape for piece in ms.ops.tensor_split(ms.ops.arange(6), (1, 4))]
         [(1,), (3,), (2,)]
     """
-    return _sections(input, indices_or_sections, axis, "tensor_split")
+    return _sections(raw_of(input, "tensor_split"), indices_or_sections, axis, "tensor_split")
 
 
 @op
@@ -143,7 +142,7 @@ def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         [(2, 2), (2, 2)]
     """
     raw = raw_of(input, "hsplit")
-    return _sections(input, indices_or_sections, min(raw.dim() - 1, 1), "hsplit")
+    return _sections(raw, indices_or_sections, min(raw.dim() - 1, 1), "hsplit")
 
 
 @op
@@ -155,7 +154,7 @@ def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         >>> [piece.shape for piece in ms.ops.vsplit(ms.ops.ones((4, 2)), 2)]
         [(2, 2), (2, 2)]
     """
-    return _sections(input, indices_or_sections, 0, "vsplit")
+    return _sections(raw_of(input, "vsplit"), indices_or_sections, 0, "vsplit")
 
 
 @op
@@ -167,7 +166,7 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         >>> [piece.shape for piece in ms.ops.dsplit(ms.ops.ones((1, 2, 4)), 2)]
         [(1, 2, 2), (1, 2, 2)]
     """
-    return _sections(input, indices_or_sections, 2, "dsplit")
+    return _sections(raw_of(input, "dsplit"), indices_or_sections, 2, "dsplit")
 
 
 def _tensor_split_method(self: Tensor, split_size_or_sections: Any = None, axis: int = 0, *,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
 import torch
 
 from ..core import cuts
 from ..core.state import state
-from .views import counts, follow, is_needed, whole_of
+from .views import follow
 
 # what PyTorch says of parts of what a gradient is taken for, and of parts that one call has made
 _OF_ALIASES, _OF_PIECES = "view of a leaf", "returns multiple views"
@@ -30,13 +29,13 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
 
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
     record may need the value as it was, and the alias that a gradient is taken for must keep it.
-    Views follow it there if the change is `seen` by them. A part of a tensor (``y = x[0]``) is
-    changed where it lies, so that the whole sees it, or in a copy of the whole if a derivative may
-    need the old values. A Parameter is assigned its new value: no gradient flows to what was
-    written, as in MindSpore 2.10. Nor does one to what is written into a part of a Parameter.
+    Views follow it there if the change is `seen` by them. A
+    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. A Parameter
+    is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10. Nor does
+    one to what is written into a part of a Parameter, which is changed where it lies.
     """
     if state.level is not None:
-        state.level.changed.append(ref(tensor))
+        state.level.changed.append(tensor)
     raw = tensor._raw
     recorded = (raw.requires_grad and torch.is_grad_enabled()
                 or state.level is not None and state.level.forward)
@@ -50,8 +49,6 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
         if seen:
             follow(raw, tensor._raw)
         return tensor
-    if torch.is_grad_enabled() and is_needed(tensor) and _changed_in_copy(tensor, change):
-        return tensor
     try:
         after = _changed(raw, change)
         if after is not raw:
@@ -60,7 +57,7 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
         is_piece = _OF_PIECES in str(error)
         if not is_piece and _OF_ALIASES not in str(error):
             raise
-        if _changed_in_parameter(raw, change) or _changed_in_copy(tensor, change):
+        if _changed_in_parameter(raw, change):
             return tensor
         if is_piece:
             raise RuntimeError(
@@ -72,36 +69,6 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
             "changed in place. Change the input itself (x[0, 1] = value instead of x[0][1] = "
             "value), or a copy of it (x.copy()).") from None
     return tensor
-
-
-def _changed_in_copy(tensor: Any, change: Callable[[torch.Tensor], Any]) -> bool:
-    """Give a Tensor, or the whole that a noted view is a part of, new memory and change it there.
-
-    Returns:
-        Whether it could be done.
-    """
-    level, raw, base = state.level, tensor._raw, tensor._raw._base
-    if not counts(raw):
-        return False
-    if base is None:
-        tensor._raw = raw.clone()
-        change(tensor._raw)
-        follow(raw, tensor._raw)
-        return True
-    whole = whole_of(tensor)
-    assigned = _is_assigned(whole)
-    if whole is not None and whole._raw is not base or assigned and level.outer is not None:
-        return False
-    new = base.detach().clone() if assigned else base.clone()
-    change(raw._view_func_unsafe(new))  # type: ignore[attr-defined]
-    if whole is not None and assigned:
-        whole.assign_raw(new)
-        new = whole._raw
-    elif whole is not None:
-        whole._raw = new
-        level.changed.append(ref(whole))
-    follow(base, new)
-    return True
 
 
 def _changed_in_parameter(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:

@@ -41,7 +41,7 @@ from .indexed_copies import copies, note_copy, write_back
 from .indexing import get_item, set_item
 from .overloads import overloaded
 from .tensor_forms import FORMS
-from .views import note, note_all, running
+from .views import note, running
 
 if TYPE_CHECKING:
     # what families of operators add: a stub, without a module
@@ -177,7 +177,7 @@ class Tensor(TensorMethods):
     @property
     def T(self) -> Tensor:  # noqa: N802
         """The tensor with its dimensions reversed."""
-        return wrap_view(self._raw.permute(tuple(range(self._raw.dim() - 1, -1, -1))), self)
+        return wrap_view(self._raw.permute(tuple(range(self._raw.dim() - 1, -1, -1))))
 
     @property
     def mT(self) -> Tensor:  # noqa: N802
@@ -185,7 +185,7 @@ class Tensor(TensorMethods):
         if self._raw.dim() < 2:
             raise ValueError(f"For 'Tensor.mT', the tensor must have 2 dimensions or more, "
                              f"but got shape {self.shape}.")
-        return wrap_view(self._raw.mT, self)
+        return wrap_view(self._raw.mT)
 
     @property
     def H(self) -> Tensor:  # noqa: N802
@@ -193,7 +193,7 @@ class Tensor(TensorMethods):
         if self._raw.dim() != 2:
             raise ValueError(f"For 'Tensor.H', the tensor must be a matrix, "
                              f"but got shape {self.shape}.")
-        return wrap_view(self._raw.mH.resolve_conj(), self)
+        return wrap_view(self._raw.mH.resolve_conj())
 
     @property
     def mH(self) -> Tensor:  # noqa: N802
@@ -201,7 +201,7 @@ class Tensor(TensorMethods):
         if self._raw.dim() < 2:
             raise ValueError(f"For 'Tensor.mH', the tensor must have 2 dimensions or more, "
                              f"but got shape {self.shape}.")
-        return wrap_view(self._raw.mH.resolve_conj(), self)
+        return wrap_view(self._raw.mH.resolve_conj())
 
     # -- data to and from elsewhere --------------------------------------------------------------
 
@@ -384,18 +384,19 @@ class Tensor(TensorMethods):
     def __iter__(self) -> Iterator[Tensor]:
         if self._raw.dim() == 0:
             raise TypeError("A Tensor of rank 0 can't be iterated over.")
-        return iter(wrap_views(self._raw.unbind(0), self))
+        return iter([wrap_view(raw) for raw in self._raw.unbind(0)])
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, (Tensor, *NUMBERS, np.generic)):
             return False
-        return bool((self == value)._raw.any())  # type: ignore[attr-defined]
+        equal: Any = self == value
+        return bool(equal._raw.any())
 
     __hash__ = object.__hash__
 
     def __getitem__(self, index: Any) -> Tensor:
         raw, is_copy = get_item(self._raw, index)
-        out = wrap_view(raw, self)
+        out = wrap_view(raw)
         if is_copy or id(self) in copies:
             note_copy(out, self, index)
         return out
@@ -414,18 +415,13 @@ def wrap(raw: torch.Tensor) -> Tensor:
     return out
 
 
-def wrap_view(raw: torch.Tensor, of: Any) -> Tensor:
-    """A Tensor around a raw one that may be a view of `of`, which is noted inside of a gradient."""
+def wrap_view(raw: torch.Tensor) -> Tensor:
+    """A Tensor around a raw one that may be a view, which is noted inside of a gradient."""
     out = _new(Tensor)
     out._raw = raw
     if running and raw._is_view():
-        note(out, of)
+        note(out)
     return out
-
-
-def wrap_views(raws: Any, of: Any) -> list[Tensor]:
-    """Tensors around the views of `of` that one call has made, as `wrap_view` makes them."""
-    return note_all([wrap(raw) for raw in raws], of)
 
 
 class _Unsized(Tensor):

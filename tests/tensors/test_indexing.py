@@ -326,16 +326,13 @@ def test_part_of_an_intermediate_value_may_be_written_through():
     assert ms.grad(fn)(Tensor([1.0, -2.0, 3.0])).tolist() in ([0, -16, 24], [8, -16, 24])
 
 
-def test_a_part_of_the_input_itself_may_be_written_to_as_the_input_may():
+def test_part_of_the_input_itself_is_refused():
     def fn(x):
         x[0][1] = 5.0
-        return (x * x).sum()
+        return x.sum()
 
-    x = Tensor([[1.0, 2.0]])
-    value, gradient = ms.value_and_grad(fn)(x)
-    assert value.item() == 26.0
-    assert gradient.tolist() == [[2.0, 0.0]]
-    assert x.tolist() == [[1.0, 2.0]]
+    with pytest.raises(RuntimeError, match=r"Change the input itself \(x\[0, 1\] = value"):
+        ms.grad(fn)(Tensor([[1.0, 2.0]]))
 
 
 def test_a_parameter_may_be_written_inside_a_gradient():
@@ -415,10 +412,8 @@ def test_a_part_of_a_parameter_whose_value_a_derivative_needs():
         p[0][1] = 5.0
         return before + p.sum()
 
-    value, gradient = ms.value_and_grad(fn, None, p)()
-    assert value.item() == 11.0
-    assert gradient.tolist() == [[3.0, 5.0]]  # of the old values and of the new ones, as in 2.10
-    assert p.tolist() == [[1.0, 5.0]]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        ms.grad(fn, None, p)()
 
 
 def test_a_part_of_a_parameter_in_a_further_derivative_is_refused():
