@@ -22,6 +22,7 @@ from ..tensors.inplace import repeats_elements
 from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
+_OVERWRITTEN = "modified by an inplace operation"  # what PyTorch says
 
 
 def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inputs: Raws,
@@ -52,8 +53,18 @@ def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, aga
     with in_this_thread():
         if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
             return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)
-        return Variable._execution_engine.run_backward(
-            tuple(raws), tuple(starts), again, nested, tuple(inputs), True, accumulate_grad=False)
+        try:
+            return Variable._execution_engine.run_backward(
+                tuple(raws), tuple(starts), again, nested, tuple(inputs), True,
+                accumulate_grad=False)
+        except RuntimeError as error:
+            if _OVERWRITTEN not in str(error):
+                raise
+            what = str(error).partition(_OVERWRITTEN)[2].partition(" is at")[0].strip(": ")
+            raise RuntimeError(
+                f"A derivative needs values that were {_OVERWRITTEN} through a part of their "
+                f"Tensor ({what}). Write m[0, 1] = m[0, 1] * a instead of m[0][1] *= a, or change "
+                f"a copy (x.copy()).") from None
 
 
 class in_this_thread:  # noqa: N801  (a block, entered for each gradient: faster than a generator)
