@@ -60,7 +60,7 @@ def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, aga
         except RuntimeError as error:
             if _OVERWRITTEN not in str(error):
                 raise
-            what = str(error).partition(_OVERWRITTEN)[2].partition(" is at")[0].strip(": ")
+            what = str(error).partition(_OVERWRITTEN)[2].partition(", which")[0].strip(": ")
             raise RuntimeError(
                 f"A derivative needs values that were {_OVERWRITTEN} through a part of their "
                 f"Tensor ({what}). Write m[0, 1] = m[0, 1] * a instead of m[0][1] *= a, or change "
