@@ -120,6 +120,7 @@ class Snapshot:
             if is_a(thing, (dict, list, set, deque, types.CellType))]
         self._caches = {id(attributes_of(thing)): caches_of(type(thing)) for thing in (
             *reach.objects.cells, *reach.objects.others, *reach.tensors.parameters)}
+        self.dicts = [(thing, attributes_of(thing)) for thing, _ in reach.objects.dicts]
         self.spaces = [(owner, space, _names_in(owner, space, names))
                        for owner, space, names in reach.names.spaces.values()]
         self.slots = [(thing, name, slot_of(thing, name, ABSENT))
@@ -184,6 +185,9 @@ class Snapshot:
 
         Only what differs is touched: other threads may use the rest meanwhile.
         """
+        for thing, own in self.dicts:
+            if attributes_of(thing) is not own:  # replaced as a whole
+                assign(thing, "__dict__", own)
         for thing, _, before in self.containers:
             for key, _ in list(self._differences(thing, before)):
                 if key is GROWN:

@@ -280,3 +280,25 @@ def test_hooks_and_attributes_of_arguments():
     with pytest.warns(UserWarning, match="an attribute or a hook of a Tensor that it was given"):
         kept(other)
     assert other.double.asnumpy().tolist() == [2.0, 4.0]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+def test_a_dict_of_attributes_that_is_replaced_is_put_back_after_a_dry_run():
+    thing = Plain()
+
+    def fn(x, number):
+        thing.__dict__ = {"count": thing.count + 1}
+        return x * number
+
+    for inside in (False, True):
+        thing.__dict__ = {"count": 0}
+        compiled = jit(fn)
+        call = compiled
+        if inside:
+            def call(x, number, compiled=compiled):
+                return ms.grad(lambda x: compiled(x, number).sum())(x)
+        found = []
+        for number in (1, 2, 0, 1, 2):
+            call(x(1.0, 2.0), number)
+            found.append(thing.count)
+        assert found == [1, 2, 3, 4, 5]
