@@ -124,8 +124,8 @@ def log_uniform_candidates(true_classes: Tensor, num_true: int, num_sampled: int
 
 def _candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: bool,
                 range_max: int, chance: Chance, where: str, draws: Iterator[int] | None = None,
-                source: torch.Generator | None = None, hits: Container[int] = ()) -> Sampled:
-    """Candidates from an iterator of draws, or by their chances from a generator of PyTorch's."""
+                hits: Container[int] = ()) -> Sampled:
+    """Candidates from an iterator of draws, or by their chances from the default generator."""
     raw = raw_of(true_classes, where, "true_classes")
     flag(unique, where, "unique")
     for name, value in (("num_true", num_true), ("num_sampled", num_sampled),
@@ -141,12 +141,12 @@ def _candidates(true_classes: Tensor, num_true: int, num_sampled: int, unique: b
     weights = chance(torch.arange(range_max, dtype=torch.float64, device=raw.device))
     tries = num_sampled
     if draws is None and not unique:
-        drawn = torch.multinomial(weights, num_sampled, True, generator=source)
+        drawn = torch.multinomial(weights, num_sampled, True)
     else:
         if state.trace is not None:
             state.trace.refuse("draws random numbers one after the other")
         if draws is None:
-            draws = _by_chance(weights, 4 * num_sampled, source)
+            draws = _by_chance(weights, 4 * num_sampled)
         found, tries = _taken(draws, num_sampled, unique, hits)
         drawn = torch.tensor(found, device=raw.device)
 
@@ -175,7 +175,6 @@ def _even(engine: Congruential, count: int) -> Iterator[int]:
         yield engine.below(count)
 
 
-def _by_chance(weights: torch.Tensor, at_once: int, source: torch.Generator | None,
-               ) -> Iterator[int]:
+def _by_chance(weights: torch.Tensor, at_once: int) -> Iterator[int]:
     while True:
-        yield from torch.multinomial(weights, at_once, True, generator=source).tolist()
+        yield from torch.multinomial(weights, at_once, True).tolist()

@@ -28,6 +28,7 @@ from ..sampling import categories, choice_with_mask, places_of_mask
 __all__ = ["LogUniformCandidateSampler", "RandomCategorical", "RandomChoiceWithMask",
            "UniformCandidateSampler"]
 
+
 class LogUniformCandidateSampler(Primitive):
     """`ops.log_uniform_candidate_sampler` with all but the true classes as attributes.
 
