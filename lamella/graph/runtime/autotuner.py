@@ -19,17 +19,17 @@ MOST = 44  # rounds, where the answer isn't sure before
 class Autotuner:
     """Called like one of its candidates; each call runs the next of them, and is timed.
 
-    Of brief candidates each runs twice, and the second call is timed. After some rounds, `decided`
-    is called with the name of the fastest candidate: the first one, unless another is clearly
-    faster. While other programs disturb the times too much to tell, there are more rounds; in the
-    end `is_sure` says whether the answer may be kept for later processes.
+    A brief candidate runs twice in a row, and the second call is timed. After some rounds,
+    `decided` is called with the name of the fastest candidate: the first one, unless another is
+    clearly faster. While other programs disturb the times too much to tell, there are more rounds;
+    in the end `is_sure` says whether the answer may be kept for later processes.
     """
 
     def __init__(self, candidates: Mapping[str, Run], decided: Callable[[str], Any]):
         self.candidates = candidates
         self.rounds = Rounds(candidates, warm=1)
         self.decided = decided
-        self._until = ROUNDS  # when it is decided
+        self._until = ROUNDS  # the round after which it decides
         self._deciding = Lock()
         self._is_decided = False
         self.last = ""  # the candidate of the call before

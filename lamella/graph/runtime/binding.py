@@ -39,7 +39,7 @@ class Bindable(FunctionWrapper):
         return self._of(self.fn)
 
     def __reduce__(self) -> Any:
-        """Pickled are the function and the settings, or the name of what is in a module."""
+        """Pickles the function and the settings; only its name if it is a name of a module."""
         found: Any = sys.modules.get(self.__module__)
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):

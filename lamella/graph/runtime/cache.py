@@ -17,7 +17,7 @@ from .keys import CallKey, key_of, key_without_numbers, tensor_meta_of_any_size
 from .scalar_profile import ScalarProfile
 from .size_profile import SizeProfile
 
-MOST_LINES = 1024  # beyond that, those that no recording has used for longest are dropped
+MOST_LINES = 1024  # beyond that, the lines that were recorded longest ago are dropped
 
 
 class CacheLine:
@@ -28,8 +28,8 @@ class CacheLine:
             other threads may be using it.
         eager: why such calls run eagerly; None if they don't.
         waits: whether they run eagerly until symbols can be used.
-        sizes: of the key without sizes: those that the arguments have had.
-        scalars: of the key without numbers: those that have differed.
+        sizes: the sizes that the arguments have had, if this is a key without sizes.
+        scalars: the numbers that have differed, if this is a key without numbers.
     """
 
     __slots__ = ("eager", "entries", "scalars", "sizes", "waits")
@@ -74,7 +74,7 @@ class Cache:
         self._changing = Lock()
 
     def find(self, key: CallKey, args: tuple, kwargs: dict) -> Found:
-        """The graphs for a call for whose own key there are none."""
+        """The graphs for a call whose own key has none."""
         if key.aliases and not self.compares_identities:  # which are the same doesn't matter
             plain = key._replace(aliases=())
             line = self.lines.get(plain)
@@ -146,7 +146,7 @@ class Cache:
         line.eager, line.entries = reason, []
 
     def refuses_all(self, kinds: int) -> bool:
-        """Whether no call can be replayed, and those of so many keys run eagerly."""
+        """Whether no call can be replayed, and calls of at least so many keys run eagerly."""
         return len(self.reasons()) >= kinds and next(self.all_entries(), None) is None
 
     def all_entries(self) -> Iterator[CacheEntry]:

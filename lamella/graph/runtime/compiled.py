@@ -39,7 +39,7 @@ from .reporting import Reporting, Statistics
 from .scope import Scope
 
 MOST_REASONS = 256  # warnings that a function runs eagerly
-_NO_KEY = "arguments that can't be compared"  # the key of the reason why their calls run eagerly
+_NO_KEY = "arguments that can't be compared"  # in the cache, for the reason why they run eagerly
 _making = Lock()
 taped: Any = None  # the class of the graphs for calls inside of gradient calls, `taped.Taped`
 
@@ -47,7 +47,7 @@ taped: Any = None  # the class of the graphs for calls inside of gradient calls,
 class Compiled(Bindable, Reporting):
     """A function with its recorded graphs.
 
-    It computes what the function computes eagerly: see `CompiledAsAsked` for the program's own.
+    Operations mean what they mean eagerly; in a `CompiledAsAsked` what they mean in graphs.
     Each kind of arguments (structure, shapes, types, plain values) has its own graphs, one for
     each way that Python's control flow on tensors has taken.
 
@@ -59,7 +59,7 @@ class Compiled(Bindable, Reporting):
         scope: how far the objects that it can reach are looked for.
         statistics: how its calls have been run.
         limits: how often it may be recorded.
-        doubts: what is known of other threads that ran meanwhile.
+        doubts: what is known of other threads that ran during recordings.
         recompilations: why it was recorded again.
         recording: held by the thread that records.
     """
@@ -78,8 +78,8 @@ class Compiled(Bindable, Reporting):
         self.recompilations = Recompilations(fn, self.name)
         self.recording = Lock()
         self.taped: Any = None  # the graphs for calls inside of gradient calls
-        self._direct: Direct | None = None  # for the next call, if it is like the last
-        self._returns_at = 0  # the number of replays from which on that isn't used
+        self._direct: Direct | None = None  # the short path, for a call like the last one
+        self._returns_at = 0  # the number of replays at which the long path is taken again
         self._said: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -24,7 +24,7 @@ def is_dense(target: Any) -> bool:
 
 
 def dense_share(module: GraphModule, values: list[torch.Tensor]) -> float:
-    """The share of the time of a run that dense operations take; 0 on other devices than the CPU.
+    """The share of a run's time that dense operations take; 0 on other devices than the CPU.
 
     Args:
         module: a graph that changes nothing.

@@ -1,8 +1,8 @@
-"""Whether a recording says what the function does, although other threads of the program ran.
+"""Decides whether a graph is kept although other threads of the program ran while it was recorded.
 
 Another thread may change a value between the time at which a guard looks at it and the time at
 which the run reads it, and put it back. What it assigns meanwhile looks like an assignment of the
-run. A graph that was wrong about this would stay wrong.
+run. A graph recorded that way would stay wrong.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ class Doubts:
         """Why such calls run eagerly from now on; None if they don't."""
         if self._number < MOST_DOUBTS:
             return None
-        return (f"another thread of the program, '{beside.ran()}', changes what it uses, or may "
-                f"change what it changes")
+        return (f"uses or changes what another thread of the program, '{beside.ran()}', may change "
+                f"at the same time")
 
 
 def _of_others(trace: Trace) -> Iterator[Change | int]:
-    """The assignments in a run whose values it hasn't computed: others may have made them."""
+    """The assignments in a run whose values it hasn't computed: other threads may have made them.
+    """
     outcome: Any = trace.outcome
     results = outcome.graph.graph.output_node().args[0]
     first = len(trace.guards)

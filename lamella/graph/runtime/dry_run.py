@@ -26,7 +26,7 @@ from .scalar_profile import ScalarProfile, input_kind
 
 
 class DryRun:
-    """What a run gave that had stand-ins for the numbers that vary, and that was undone.
+    """The outcome of a run that had stand-ins for the numbers that vary, and that was undone.
 
     Args:
         numbers: these numbers.
@@ -39,7 +39,7 @@ class DryRun:
         self.numbers, self.trace, self.found, self.ended = numbers, trace, found, ended
 
     def agrees(self, real: Trace) -> bool:
-        """Whether its results, what the tape knows of them, and its changes are the real run's."""
+        """Whether the real run has the same results, on the tape or not, and the same changes."""
         tails = [list(source.get())[-len(grown.items):] if grown.items else []
                  for source, grown in self.numbers.lists]
         if self.ended.differ():

@@ -39,11 +39,12 @@ from .program import extension
 
 HOT = 0.5  # seconds that a graph must have run before it is worth compiling
 WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small
-LEAST = 5e-5  # seconds of a run that such a compiler may shorten
-LEAST_OF_LOOPS = 1e-5  # the same with a loop, of which it makes one kernel
+LEAST = 5e-5  # seconds of the shortest run that such a compiler may make faster
+LEAST_OF_LOOPS = 1e-5  # the same for a graph with a loop, which becomes one kernel
 SMALL = 3e-5  # the most seconds of a small kernel, whose fixed cost counts
-FEWEST, MOST, PATIENCE = 9, 104, 1.0  # runs of a trial; seconds, unless the fewest take longer
-SOON = 64  # after so many runs, one shorter than that isn't compiled
+FEWEST, MOST = 9, 104  # runs of a trial
+PATIENCE = 1.0  # seconds of a trial, unless the fewest runs take longer
+SOON = 64  # after so many runs, a graph whose runs are shorter than `LEAST` is left as it is
 PAUSE = 1e-3  # seconds of runs between two looks at what there is to do
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
@@ -61,9 +62,9 @@ class Execution:
         nodes: how many operations were recorded.
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
-        spent: seconds of all runs so far, of which there were `runs`; `least` of the shortest.
-        settled: whether the choice how it is run is final.
-        is_final: whether the choice by which executor is final, too.
+        spent, runs, least: the seconds of all runs so far, their number, the shortest one's.
+        settled: whether the backends of all stages are final.
+        is_final: whether the choice between Python's and C++'s executor is final, too.
         plan: how it is run now; None before the first run.
     """
 
@@ -182,7 +183,7 @@ class Execution:
         return self._least_of_all < self.least < SMALL * self._size
 
     def _lower(self, plan: Plan, hot: bool) -> None:
-        """Replay, and call XLA's code, by C++ once that is built, which a hot graph requests."""
+        """Change to the executors in C++, once they are built; a hot graph requests them."""
         calls = client.extension
         if hot:
             for wanted in (extension, identity.extension, allocator, outside.extension,

@@ -29,13 +29,13 @@ class Inputs:
 
     Attributes:
         arguments: how many inputs are arguments.
-        held: the Tensors it reads or mutates other than as arguments, of those that have to be the
-            same objects: first `parameters`, then `others`.
-        sources: those of the others.
+        held: Tensors that it reads or mutates, that are no arguments and have to be the same
+            objects in each call: first `parameters`, then `others`.
+        sources: where the Tensors are found that may be other objects in each call.
         constants: raw tensors.
 
     Raises:
-        CannotTrace: if the run changes memory that two inputs share, but for arguments alone.
+        CannotTrace: if the run changes memory that two inputs share that aren't both arguments.
     """
 
     def __init__(self, trace: Trace, outcome: Outcome, given: list[torch.Tensor],

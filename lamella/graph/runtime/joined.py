@@ -1,7 +1,7 @@
-"""The last stage that computes and the one that changes inputs, as one, where that saves memory.
+"""Joins the last stage that computes with the stage that changes inputs, where that saves memory.
 
-The results of a stage live until the end of the call. Those of the last one that computes are the
-gradients, all of them. Run as one with the updates, each gradient dies after its update.
+The results of a stage live until the end of the call. Those of the last stage that computes are
+all the gradients. If it runs as one with the updates, each gradient is freed after its update.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Joined:
             Whether it ran; if not, a kernel has failed before any input was changed.
 
         Raises:
-            Exception: if one fails afterwards.
+            Exception: if a kernel fails afterwards.
         """
         assert self._run is not None
         begun = torch.zeros(())

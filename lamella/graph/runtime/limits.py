@@ -60,7 +60,7 @@ class Limits:
                 f"and numbers, is recorded once")
 
     def without_key(self, args: tuple, kwargs: dict, error: Exception) -> str:
-        """Why a call can't be looked up whose arguments raised an error when they were compared."""
+        """Why a call can't be looked up: comparing its arguments raised this error."""
         names = self._names(args, kwargs)
         which = self._listed([name for name, value in zip(
             names, [*args, *kwargs.values()], strict=True) if not _has_key(value)] or names)
@@ -99,17 +99,17 @@ class Limits:
             self._raised.pop(outline_of(args, kwargs), None)
 
     def may_be_first_object(self) -> bool:
-        """Note that a run has made an object that stays; returns whether the next one may not."""
+        """Note that a run has made an object that stays; returns whether to record the next."""
         self._objects += 1
         return self._objects <= MOST_NEW
 
     def may_be_last_error(self) -> bool:
-        """Note that a run has caught an error of a kernel; returns whether the next one may not."""
+        """Note that a run has caught an error of a kernel; returns whether to record the next."""
         self._errors += 1
         return self._errors <= MOST_RAISED
 
     def may_be_last_warning(self) -> bool:
-        """Note that a run has issued a warning; returns whether the next one may not."""
+        """Note that a run has issued a warning; returns whether to record the next."""
         self._warnings += 1
         return self._warnings <= MOST_WARNINGS
 
@@ -126,7 +126,7 @@ def outline_of(args: tuple, kwargs: dict) -> Any:
 
 
 def classes_of(args: tuple, kwargs: dict) -> Any:
-    """The classes of the arguments, whatever they hold and however further ones are named."""
+    """The classes of the arguments, without their contents and without the names of named ones."""
     return tuple(map(type, args)), tuple(map(type, kwargs.values()))
 
 
@@ -139,7 +139,7 @@ def _has_key(value: Any) -> bool:
 
 
 def kinds_of(args: tuple, kwargs: dict) -> tuple[Any, ...]:
-    """The kinds of the arguments, each by itself, without numbers and sizes; with further names."""
+    """The kind of each argument without numbers and sizes; of a named one with its name."""
     plain = with_leaves([*args, *kwargs.values()],
                         lambda leaf: leaf if (kind := input_kind(leaf)) is None else kind)
     kinds = [key_of((value,), {}, tensor_meta_of_any_size) for value in plain]

@@ -11,7 +11,7 @@ class Freed(NamedTuple):
 
     Attributes:
         after: for each stage, those that nothing reads after it.
-        by_it: those of them that it takes, which it may free between two of its kernels.
+        by_it: those of `after` that the stage takes: it may free them between two of its kernels.
     """
 
     after: list[list[int]]
@@ -47,7 +47,7 @@ class Liveness:
                       if place >= inputs and place not in stays}
 
     def freed(self) -> Freed:
-        """What is freed now: what a stage may need soon, to compare engines, stays."""
+        """What is freed now. Values stay that a stage may soon need to compare backends."""
         kept = {place for stage, places in zip(self._stages, self.uses, strict=True)
                 if not (stage.settled or stage.waits or stage.is_timed) for place in places}
         after: list[list[int]] = [[] for _ in self._stages]

@@ -60,7 +60,7 @@ class Outputs:
         return (self.gives_one or self.build is not None) and self.pattern is None
 
     def hold_for(self, args: tuple, kwargs: dict, reach: Reachable) -> bool:
-        """Whether they are those for the objects among these arguments."""
+        """Whether these arguments hold the same objects in the same places as in the recording."""
         if self.pattern is None:
             return True
         things = list(things_of((args, kwargs)))

@@ -30,8 +30,8 @@ from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
 FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
-# "inductor" and "replay" leave out what comes before them; with those in `_FORCED`, for tests, what
-# that compiler can run is compiled at its first replay
+# "replay": no compiler; "inductor": not XLA; one of `_FORCED` (for tests): this compiler compiles
+# all that it can run, at its first replay
 ENGINE = os.environ.get("LAMELLA_ENGINE", "")
 _FORCED = {"xla": "xla", "inductor-forced": "inductor"}
 
@@ -61,7 +61,7 @@ class Plan:
         expected: the expected values of the guards.
         arguments: how many of its inputs are arguments; the others rarely move in memory.
         compile: whether stages may be compiled.
-        before: how it was run so far, by a graph of the same meaning.
+        before: the plan so far, of a graph with the same meaning.
 
     Attributes:
         failed: the number of the guard that failed last, and its value; None if none has.
@@ -193,7 +193,7 @@ class Plan:
         return True
 
     def lower(self) -> None:
-        """Run by what is built in C++, now that it is there."""
+        """Change to the executors in C++ that have been built."""
         for stage in self.stages:
             stage.lower()
         if self.joined is not None:
@@ -284,7 +284,7 @@ class Stage:
         return isinstance(self.run, Autotuner)
 
     def lower(self) -> None:
-        """Replay, and call XLA's code, by C++."""
+        """Replay, and call XLA's code, by C++ from now on, where that is built."""
         before = self.replay
         if is_in_python(before):
             self.replay = program(self.part)
@@ -351,7 +351,7 @@ class Stage:
             self.run, self.backend = way or self.replay, self._known or "replay"
 
     def _takes_over(self, before: Sequence[Stage]) -> bool:
-        """Go on where an earlier stage of the same operations stands, if there is one."""
+        """Take over the state of an earlier stage with the same operations, if there is one."""
         assert self.xla is not None
         for stage in before:
             its = stage.xla
@@ -376,7 +376,7 @@ class Stage:
 
     def _settle_native(self, values: list[torch.Tensor], results: list[torch.Tensor] | None
                        ) -> None:
-        """The same for Inductor, whose code takes a minute."""
+        """Take the next step with Inductor, which compiles for a minute."""
         assert self.native is not None
         if not self.native.requested and self._known not in self.native.backends:
             if self._dense(values):

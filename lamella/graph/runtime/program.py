@@ -103,7 +103,7 @@ def _identity(value: Any) -> Any:
 
 
 def in_cpp(part: Part, make: Callable[..., Run]) -> Run:
-    """The same, run by the C++ executor.
+    """A function that runs a part of a graph, by the executor in C++.
 
     Args:
         part: the part.

@@ -27,7 +27,7 @@ from .cache_entry import CacheEntry
 from .replay import Replay
 
 MOST_NOTED = 64  # the latest recompilations, which a report shows
-_QUOTES = ("'", '"')  # before a text, of which `limits` knows how many have been recorded
+_QUOTES = ("'", '"')  # a failed value that begins so is a text: `limits` counts those
 OFTEN = 16  # different values of one guard that failed, before a warning
 
 
@@ -84,15 +84,15 @@ class Recompilations:
 
     Attributes:
         noted: the guards that have failed.
-        lines: where the program reads the Tensors whose values have failed as guards, or asks so
-            often in a loop that the loop should be an operation.
+        lines: the lines of the program where the value of a Tensor has failed as a guard, or where
+            a loop asks so often that it should be an operation.
     """
 
     def __init__(self, fn: Any, name: str):
         self.fn, self.name = fn, name
         self.noted: deque[Failure] = deque(maxlen=MOST_NOTED)
         self.lines: set[Line] = set()
-        self._values: dict[str, set[str]] = {}  # for each guard those that made it fail
+        self._values: dict[str, set[str]] = {}  # for each guard the values that made it fail
         self._pending: Failure | None = None
         self._arguments: list[_Argument] = []  # of the last recorded call
         self._now: list[_Argument] = []

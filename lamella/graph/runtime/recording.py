@@ -1,7 +1,7 @@
 """Chooses how a call is recorded: as it is, or with its numbers or sizes as inputs.
 
-A call for which no graph holds runs the function. Each way to record it either gives what the call
-gave (`Ran`), or None, and then the next one is taken.
+A call for which no graph holds runs the function. Each way to record it returns the call's result
+(`Ran`), or None: then the next way is tried.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .compiled import Compiled
 
 MOST_GRAPHS = 8  # the recompilation limit: graphs for one kind of arguments
-_NEW = "arguments that differ each time"  # the key of the reason why their calls run eagerly
+_NEW = "arguments that differ each time"  # in the cache, for the reason why they run eagerly
 
 
 class Call(NamedTuple):
@@ -110,7 +110,7 @@ class Recording:
         ran = self._with_sizes()
         if ran is not None or self._waits or self._has_no_common_sizes():
             return ran
-        return self._as_it_is_or_not(is_new)
+        return self._as_it_is(is_new)
 
     def _is_over_the_limit(self) -> bool:
         """Whether there are too many graphs, or too many kinds without any."""
@@ -135,12 +135,12 @@ class Recording:
                       f"several ({sizes.refused})")
         return True
 
-    def _as_it_is_or_not(self, is_new: bool) -> Ran | None:
-        """Record the call as it is; note where that raises an error."""
+    def _as_it_is(self, is_new: bool) -> Ran | None:
+        """Record the call as it is; if that raises an error, note it."""
         of, args, kwargs = self.of, self.call.args, self.call.kwargs
         entered = compiled_calls.enter()
         try:
-            return self._as_it_is()
+            return self._run_and_keep()
         except BaseException:
             of.limits.raised(args, kwargs)
             if is_new:
@@ -151,7 +151,7 @@ class Recording:
             if entered:
                 compiled_calls.leave()
 
-    def _as_it_is(self) -> Ran | None:
+    def _run_and_keep(self) -> Ran | None:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         of, (key, inputs, args, kwargs) = self.of, self.call
         beside = Beside()
@@ -202,7 +202,7 @@ class Recording:
         """Note that another thread changes what the function uses."""
         reason = self.of.doubts.reason(beside)
         if reason is not None and not self.of.fullgraph:
-            self._give_up(reason)
+            self._give_up(f"it {reason}")
 
     def _keep(self, trace: Trace, guard: Guard, values: Any, varying: ScalarProfile, covered: bool
               ) -> str | None:
@@ -240,8 +240,8 @@ class Recording:
         return None
 
     def _has_steady_loops(self, trace: Trace, varying: ScalarProfile) -> bool:
-        """Whether the next call is recorded with loops as operations: this run was guarded by many
-        answers to them, or by what they have computed.
+        """Whether the next call is recorded with loops as operations, since the values that this
+        run's loops asked for, or computed, became guards.
         """
         lines, new = self.of.recompilations.lines, trace.loops.steady
         if lines.issuperset(new):
@@ -250,7 +250,7 @@ class Recording:
         return True
 
     def _is_rare(self, cause: Cause, varying: ScalarProfile) -> bool:
-        """Whether the next call is recorded, since it may do something else."""
+        """Whether the next call is recorded all the same, since it may do something else."""
         if cause is Cause.RARE or self.of.fullgraph:
             return cause is Cause.RARE
         if cause is Cause.ERROR:
@@ -301,7 +301,7 @@ class Recording:
         if trace.refused is not None:
             of.refuse(key, f"it {trace.refused}")
         elif not tried.agrees(trace):
-            varying.refuse("computes something else with stand-ins")
+            varying.refuse("a run with these numbers as inputs computes something else")
         else:
             of.note_recorded(tried.trace)
             if replay.inputs.applies_again:

@@ -32,8 +32,8 @@ class ScalarProfile:
         draws: whether runs draw random numbers of Python or NumPy.
         keys: those of the recorded calls.
         refused: why no graph can have such numbers as inputs; empty if none has failed.
+        refused_draws: `refused` as a message for runs that draw random numbers.
         waits_for: the thread of the program's that ran when a dry run was due; None if none did.
-        refused_draws: the same in words for the program's author, if runs draw random numbers.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,8 @@ class ScalarProfile:
             self.refused_draws = f"it draws random numbers that are not Lamella's, and {reason}"
 
     def refuse_for(self, error: BaseException, reads: list[Any]) -> None:
-        """Note the error by which a dry run failed; one of a run that draws may be its own.
+        """Note the error by which a dry run failed; not the program's own error if it draws random
+        numbers, since with others it may raise none.
 
         Args:
             reads: the numbers that the run has read off tensors, if it came to its end.
@@ -125,7 +126,8 @@ class ScalarProfile:
     def why_recorded(self) -> str:
         """Why there were too many recordings."""
         if self.refused or self.waits_for is None:
-            reason = f"decides by them what to compute {self.refused}".rstrip()
+            reason = "decides by them what to compute" + (
+                f" ({self.refused})" if self.refused else "")
         else:
             reason = (f"no graph can take them as inputs while the thread '{self.waits_for}' runs, "
                       f"whose changes would be undone")

@@ -15,7 +15,7 @@ class Scope:
 
     Attributes:
         opened: by identity, the large containers that it may read, which are looked into.
-        ran: the names of functions that ran, and were found by no name.
+        ran: the names of functions that ran though the search had not found them.
         by_name: whether Tensors in variables and globals are found by their names.
     """
 
@@ -30,7 +30,8 @@ class Scope:
                                    without=without, by_name=self.by_name)
 
     def covers(self, trace: Trace) -> bool:
-        """Whether all that a run may have read was inspected; if not, it is for the next one."""
+        """Whether all that a run may have read was inspected; if not, the next search inspects it.
+        """
         codes = trace.outside.codes
         read = was_read(trace.reach, codes)
         self.opened.update(read)  # the next recording looks into these containers

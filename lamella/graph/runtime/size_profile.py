@@ -172,7 +172,7 @@ def kind_of(observed: list[Any]) -> tuple[Any, ...]:
 def symbolic_replay(fn: Any, args: tuple, kwargs: dict, reach: Reachable,
                     inputs: list[torch.Tensor], symbolic: Symbolic,
                     kind: type[Replay] = Replay) -> Replay:
-    """A graph of a function for several sizes, of this class.
+    """A graph of a function for several sizes, as a replay of the class `kind`.
 
     Raises:
         CannotTrace: if there can't be one.

@@ -21,8 +21,8 @@ KEPT = 2**24  # bytes that compiled code may keep although the program computes 
 def is_worth_compiling(part: Part) -> bool:
     """Whether a part has more than a few operations that run a kernel, and few patches.
 
-    Not if the program has much computed again: a compiler may join that and the first run, and
-    keep the values that it was to free.
+    Not if `ms.recompute` computes much again: a compiler may join the second run with the first,
+    and keep the values that were to be freed.
     """
     if _computed_again(part) > KEPT:
         return False

@@ -1,12 +1,12 @@
 """Compiled functions that the program itself asked for, by `jit` or GRAPH_MODE.
 
-A few operations mean something else in MindSpore's graphs than they do eagerly (`state.in_graph`
-tells these). Which meaning holds is a matter of how compilation was asked for: in such functions
-that of graphs, recorded, replayed or run eagerly after all; in what Lamella compiles by its own
-choice (a `Compiled`, as in `train.Model`) that of eager mode.
+A few operations mean something else in MindSpore's graphs than they do eagerly (they ask
+`state.in_graph`). A function that the program compiles has the meaning of graphs, even where it
+runs eagerly after all. What Lamella compiles by its own choice (a `Compiled`, as in `train.Model`)
+keeps the eager meaning.
 
-A graph has no iterators and no views of a dict: what such a function returns of these comes as a
-tuple or list of their elements.
+A graph has no iterators and no views of a dict: such a function returns a tuple or a list of their
+elements instead.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class PyNativeExecutor:
         return torch.is_grad_enabled()
 
     def set_enable_grad(self, flag: bool) -> None:
-        """Say whether operations are recorded; programs of their own `no_grad` blocks call it."""
+        """Say whether operations are recorded; programs with their own `no_grad` blocks call it."""
         torch.set_grad_enabled(flag)
         torch._C._set_fwd_grad_enabled(flag)
 

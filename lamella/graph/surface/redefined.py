@@ -26,7 +26,7 @@ def redefined(request: Any, compile: Callable[[Any], Compiled]) -> Callable[...,
 
     Args:
         request: the gradient function.
-        compile: returns the compiled function for one that runs the request.
+        compile: compiles a function that runs the request.
 
     Returns:
         A callable; None for the first function with some code, and for a closure whose values
@@ -66,7 +66,9 @@ def _run(bare: Any, closed: tuple, defaults: Any, named: Any, args: tuple, kwarg
 
 
 def _may_be_passed_on(fn: types.FunctionType) -> bool:
-    """Whether a closure only reads its variables, and none is a function that may share them."""
+    """Whether a function only reads its closure's variables, and none of them holds a local
+    function, which may share them.
+    """
     return may_be_passed_on(fn) and not any(
         isinstance(cell.cell_contents, types.FunctionType)
         and "<locals>" in cell.cell_contents.__qualname__ for cell in fn.__closure__ or ())

@@ -162,7 +162,8 @@ def test_a_thread_that_disturbs_each_recording(other, monkeypatch):
         for _ in range(MOST_DOUBTS + 2):
             own.value = 1.0
             step(Tensor([1.0]))
-    assert any("'beside', changes what it uses" in str(warning.message) for warning in found)
+    assert any("eagerly: it uses or changes what another thread of the program, 'beside', may"
+               in str(warning.message) for warning in found)
     own.value = 1.0
     assert float(step(Tensor([1.0])).asnumpy()[0]) == own.value == 1.0
 
