@@ -1,11 +1,10 @@
 """Sizes that PyTorch's code in C++ asks for as plain numbers, in a run with symbolic sizes.
 
 Some of its rules (those of `vmap` for slices, for `gather`, for sorting; of forward mode) take
-the sizes of a tensor as numbers and pass them on to kernels. What they get here for a size that is
-a symbol is a large prime, by which it is known again where it comes as an argument of a kernel,
-also as a factor of a product. What else they may compute with it would stay in the graph as a
-number. So the run is made a second time with other primes: if both graphs say the same, no such
-number is in them.
+the sizes of a tensor as numbers and pass them on to kernels. For a symbolic size they get a large
+prime. Where that, or a product with it, comes as an argument of a kernel, the symbol is put back.
+Anything else that they compute with it would stay in the graph as a number. So the run is made a
+second time with other primes: if both graphs are the same, no such number is in them.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class AskedSizes:
 
 
 def told(graph: Graph) -> list[str]:
-    """What a graph says, for a comparison with another."""
+    """A graph as lines of text, to compare it with another."""
     return [*_told(graph)]
 
 

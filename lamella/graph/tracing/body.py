@@ -19,13 +19,13 @@ from .loop_rules import examples_of
 from .loop_watch import Watch
 from .recorder import Recorder
 
-# computes what a kernel gives, of values of any kind
+# applies a kernel to values of any kind
 Apply = Callable[[Any, tuple, dict], Any]
 
 
 def recorded_body(trace: Any, program: Callable[..., Any], call: Callable[[Raws], Raws],
                   inputs: Raws) -> Callable[[Sequence[Any], Apply], list[Any]] | None:
-    """What computes a function anew, from other inputs and by other kernels.
+    """A function that computes the same from other inputs, applying each kernel in another way.
 
     The function runs dry, outside of all transformations.
 
@@ -36,8 +36,8 @@ def recorded_body(trace: Any, program: Callable[..., Any], call: Callable[[Raws]
         inputs: what it takes.
 
     Returns:
-        A function of inputs and of what applies a kernel; None if the program does more than
-        computing, or its derivative isn't that of its kernels.
+        A function of the inputs and of an `Apply`; None if the program does more than computing,
+        or its derivative isn't that of its kernels.
     """
     if type(trace.recorder) not in (Recorder, BodyRecorder):
         return None

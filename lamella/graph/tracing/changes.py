@@ -216,7 +216,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
                   cause: Cause = Cause.ALWAYS, depth: int = 0) -> None:
     """Check that a replay can rebuild a value.
 
-    Its Tensors are in tuples, lists, dicts, and objects that only hold values.
+    Its Tensors must be in tuples, lists, dicts, or objects that only hold values.
 
     Args:
         knows: whether a replay finds an object.
@@ -256,7 +256,8 @@ def _is_settled(value: Any) -> bool:
 
 
 def _names_in(owner: Any, space: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The values of the names of a class or module: of the user's all, of others those used."""
+    """The values of names in a class or module: of all names if it is the user's, else of `names`.
+    """
     module = owner.__module__ if is_a(owner, type) else owner.get("__name__")
     every = {name: value for name, value in parts_of(space) if name[:2] != "__"} if is_users(
         module) else {}

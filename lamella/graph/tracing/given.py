@@ -25,7 +25,7 @@ class Given:
         arguments: those of the call.
 
     Attributes:
-        things: the objects that the next call may have others of, in order.
+        things: the objects in the arguments that may be other ones in the next call, in order.
         pattern: which of them are the same.
     """
 
@@ -64,7 +64,7 @@ class Given:
                     yield Change(GivenThing(number), key), value
 
     def found_elsewhere(self, reach: Reachable) -> list[tuple[int, Any]]:
-        """The things that the run also finds otherwise, with their numbers.
+        """The things that the run also reaches without the arguments, with their numbers.
 
         Raises:
             CannotTrace: if they aren't inspected there.

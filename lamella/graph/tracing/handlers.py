@@ -15,7 +15,7 @@ _HANDLERS = frozenset(("PUSH_EXC_INFO", "SETUP_FINALLY", "SETUP_WITH"))
 def may_be_caught(frame: FrameType | None, until: str) -> bool:
     """Whether an error raised in a frame may be caught by the program's code.
 
-    Lamella's own code catches errors, too, but knows without the values of Tensors which.
+    Lamella's own code catches errors, too, but none that depend on the values of Tensors.
 
     Args:
         frame: the innermost frame that the error leaves.

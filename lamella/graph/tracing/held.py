@@ -15,7 +15,8 @@ class HeldTensor:
     Attributes:
         source: where a later call finds it; None where that is always the same object.
         data: its data before the run.
-        begun: its data as the run began, maybe a stand-in, in this version.
+        begun: its data as the run began, maybe a stand-in.
+        version: the version of `begun` at that time.
     """
 
     __slots__ = ("begun", "data", "source", "tensor", "version")

@@ -20,8 +20,8 @@ class Batched(NamedTuple):
     Attributes:
         loop: the loop.
         values: what it is called with.
-        ends: for each result of the first loop, which of this one's it is, and the dimension of the
-            examples; None if it is the same for all.
+        ends: for each result of the loop of one example, its number among the results of this loop,
+            and the dimension of the examples; None if it is the same for all.
     """
 
     loop: Loop
@@ -54,7 +54,7 @@ class _Batch:
         many: for each input of a step whether it differs between the examples.
         by_count: whether the number of steps is given and differs.
         waits: whether the condition differs.
-        place: what is carried besides: the place in the stacks, or the steps of each example.
+        differs: for each result of a step whether it differs between the examples.
     """
 
     def __init__(self, trace: Any, loop: Loop, values: Sequence[torch.Tensor],

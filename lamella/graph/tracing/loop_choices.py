@@ -1,8 +1,8 @@
-"""An `if` in the step of a loop: both of its ways are computed, and one of them is taken.
+"""An `if` in the step of a loop: both branches are computed, and the values of one are selected.
 
-The way that isn't taken must leave no trace. Its derivatives may be no numbers (that of a root at
-0), and 0 times such a number is none either. So no gradient passes on from what was computed for
-it alone, in the way or before it. A loop in it has no steps, since it might never end.
+The branch that isn't taken must have no effect. Its derivatives may be infinite (that of a root at
+0), and 0 times these is NaN. So no gradient passes on from what was computed for this branch alone,
+in it or before it. A loop in it takes no step, since it might never end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .loop_values import SOMETIMES, UNBOUND, WIDE, LoopNumber, held_by, is_dry, 
 
 @contextmanager
 def _taking(mask: torch.Tensor) -> Iterator[None]:
-    """A block that is a way, which is taken if `mask` is true."""
+    """A block that computes a branch, which is taken if `mask` is true."""
     loops = state.trace.loops
     before = loops.taken
     loops.taken = mask if before is None else mask & before
@@ -37,7 +37,7 @@ def _taking(mask: torch.Tensor) -> Iterator[None]:
 
 def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple], values: tuple
            ) -> tuple:
-    """The names that an ``if`` assigns, from the functions of its two ways."""
+    """The values of the names that an ``if`` assigns, from the functions of its two branches."""
     held = truth_of(test) if is_dry() else None
     if held is None:
         return then(*values) if test else otherwise(*values)
@@ -52,7 +52,7 @@ def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple
             break
         if isinstance(node.target, torch._ops.OpOverload) and (
                 is_random(node) or effects_of(node.target).written):
-            raise unlike()  # only one of the ways would do it
+            raise unlike()  # only one of the branches would do it
     return tuple([_selected(held, *pair) for pair in zip(*ways, strict=True)])
 
 

@@ -1,9 +1,9 @@
 """A loop of the program's source as functions of its names.
 
-A step's function takes the names that it assigns and gives them again; all others it finds as it
-would in the program. Where the program asks for a truth value, a function of `loop_values` is
-called instead: so `and`, `or`, `not` and comparisons in a row compute with Tensors, and an `if`
-computes both of its ways.
+A step's function takes the values of the names that it assigns, and returns their next values; all
+other names it finds as in the program. Where the program asks for a truth value, a function of
+`loop_values` is called instead: so `and`, `or`, `not` and comparisons in a row compute with
+Tensors, and an `if` computes both of its branches.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Functions:
         return _inner(_inner(whole, _MADE), _STEP)
 
 
-# by the code that it was made of: for each part of a loop, with the names that there are
+# by the code of the program's function: the code of each part of its loops, by the known names
 _codes: dict[types.CodeType, dict[Any, types.CodeType]] = {}
 
 
@@ -136,7 +136,7 @@ class _Converted(ast.NodeTransformer):
         return [part for parts in found for part in (parts if isinstance(parts, list) else [parts])]
 
     def visit_If(self, node: ast.If) -> Any:
-        if any(map(leaves, (*node.body, *node.orelse))):  # a loop in the step
+        if any(map(leaves, (*node.body, *node.orelse))):  # it leaves a loop in the step
             return self.generic_visit(node)
         names = assigned_in([*node.body, *node.orelse])
         test = self.condition(node.test)

@@ -1,10 +1,10 @@
-"""Lets no gradient pass on from what has been computed for nothing.
+"""Masks the gradients of values that were computed and not used.
 
-Where an `if` in a loop takes one of two values, the tape gives the other one a gradient of 0, and
-so does a loop that takes no step to what its steps would have taken. Eagerly these get none: what
-they were computed from isn't differentiated, which may give no number. So for each node of the tape
-it is found under which condition its result is used, and what leaves the nodes of one condition is
-masked by that. What a loop has used is known once the backward pass has gone through it.
+Where an `if` in a loop selects one of two values, the tape gives the other one a gradient of 0. So
+does a loop without steps to what its steps would have used. Eagerly these have no gradient at all;
+and 0 times an infinite derivative is NaN. So each node of the tape gets the condition under which
+its result is used, and gradients that leave the nodes of one condition are masked by it. What a
+loop has used is known once the backward pass has gone through it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch._functorch.utils import unwrap_dead_wrappers
 from ...core.state import state
 from ..ir.loop_undefined import ABSENT, MASKS
 
-# nodes that give gradients of 0 for those of 0, whatever they have kept
+# nodes that make gradients of 0 from gradients of 0, whatever values they have saved
 _KEEP_ZEROS = {f"{name}Backward{number}" for number in (0, 1) for name in (
     "Add", "Alias", "Cat", "Clone", "Expand", "Neg", "Permute", "Select", "Slice", "Squeeze",
     "Stack", "Sub", "Sum", "T", "ToCopy", "Transpose", "UnsafeView", "Unsqueeze", "View", "Where")}
@@ -31,7 +31,7 @@ class Use(NamedTuple):
 
     Attributes:
         test: a truth value, or what gives it once a backward pass has gone through the node.
-        way: 0 or 1.
+        way: 0 if the test has to hold, 1 if it must not.
     """
 
     test: torch.Tensor | Callable[[], Truth]
@@ -42,7 +42,8 @@ class Presence:
     """Which gradients a node of the tape takes and gives in a backward pass.
 
     Attributes:
-        found: whether that of an input is there, by the input's number. Others are.
+        found: whether the gradient of an input is there, by the input's number. Of other inputs it
+            is.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class Presence:
 
 
 class Masks:
-    """What the tape of a run has computed for nothing."""
+    """The nodes on a run's tape that may not use what they are given."""
 
     def __init__(self) -> None:
         self._uses: dict[Any, Mapping[int, Use]] = {}
@@ -146,7 +147,7 @@ class Masks:
     def _masking(self, masks: Mapping[int, Flag], choices: Collection[int]
                  ) -> Callable[..., tuple]:
         def mask(gradients: tuple, _: Any) -> tuple:
-            for place in choices:  # they are masked as they are
+            for place in choices:  # the kernel has masked them already
                 if gradients[place] is not None:
                     _mark(gradients[place], MASKS, 1 + place)
             return tuple([g if g is None or place not in masks

@@ -24,7 +24,7 @@ from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_o
 
 
 def run_loop(loop: Loop, values: Raws) -> Raws:
-    """Run a loop in all transformations that there are.
+    """Run a loop inside of all active transformations.
 
     A loop that can't be transformed is run step by step; its number of steps is then part of what
     the graph depends on.
@@ -109,13 +109,13 @@ def _derive(trace: Any, inputs: Raws, call: Call) -> None:
 
 
 def run_step(step: Step, values: Raws, counts: bool = False) -> Raws:
-    """Run a loop that has its backward pass: its results but what is kept for that."""
+    """Run a loop with its backward pass; returns its results, without what is kept for that."""
     found = _applied(step, values)
     return [*found[:step.loop.carried + step.results], *([found[-1]] if counts else [])]
 
 
 def _applied(step: Step, values: Raws) -> Sequence[torch.Tensor]:
-    """The loop as a node of the tape, of which only a backward pass finds what it has used."""
+    """Run the loop as a node of the tape; a backward pass finds which inputs it has used."""
     return Looped.apply(step._replace(presence=Presence()), *values)
 
 

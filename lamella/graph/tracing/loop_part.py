@@ -28,13 +28,14 @@ from .refusals import CannotTrace, Cause
 
 aten = torch.ops.aten
 Raws = list[torch.Tensor]
-# from the inputs to the carried values and the results; None if it is none that can be recorded
+# from the inputs to the carried values and the results; None if these can't be recorded
 Call = Callable[[Raws], tuple[Raws, Raws] | None]
 
 
 class Unlike(BaseException):
-    """The steps of a loop aren't alike, or do more than computing. No `except` of the program's
-    that catches an `Exception` catches it.
+    """The steps of a loop aren't alike, or do more than computing.
+
+    A `BaseException`, so that no ``except Exception`` of the program catches it.
     """
 
 
@@ -46,8 +47,9 @@ class BodyRecorder(Recorder):
         around: the recorder of the run.
 
     Attributes:
-        level: the transformation in which it is recorded to be transformed afterwards, if it is.
-        watch: who watches it then.
+        level: the level around a part that is recorded outside of all transformations, and
+            transformed afterwards; None for other parts.
+        watch: checks such a part while it runs.
         is_strict: whether a loop in it that can't be transformed ends the recording.
         is_differentiable: whether all of its kernels are PyTorch's own.
     """
@@ -81,7 +83,7 @@ class BodyRecorder(Recorder):
 
 
 class _Before:
-    """All that a part of the program leaves as it is, if it only computes."""
+    """The state of all that a part of the program leaves as it is, if it only computes."""
 
     def __init__(self, trace: Any, reach: Reachable):
         self._trace, self._objects, self._marks = trace, Snapshot(reach), marks(trace)
@@ -125,9 +127,10 @@ class Part:
 
     Attributes:
         aliases: what stands for the inputs.
-        outs: what it gives: carried values, then `results` others; `ends` off the tape.
+        outs: its results: carried values, then `results` others.
+        ends: these off the tape.
         recorder: of its kernels.
-        sees_more: whether its backward pass would go on through what it was given from outside.
+        sees_more: whether its backward pass would go on through tensors from outside of it.
     """
 
     def __init__(self, trace: Any, inputs: Raws, wanted: Sequence[bool] | None = None,

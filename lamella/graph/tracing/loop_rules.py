@@ -1,8 +1,8 @@
-"""What transformations make of a loop: another loop, whose body is the transformed body.
+"""Transforms a loop: each transformation makes another loop, whose body is the transformed body.
 
-The gradient of a loop is two loops, the second of which runs the other way; with tangents it
-carries those, too; of many examples it is the loop of all of them. The bodies are recorded from the
-first one's kernels, so that each of these loops can be transformed again.
+A gradient makes two loops, the second of which runs backwards. A loop with tangents carries these,
+too. A loop of many examples (`loop_batch`) takes the steps of all of them. The new bodies are
+recorded from the kernels of the first one, so that each of these loops can be transformed again.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Step(NamedTuple):
         loop: the loop.
         results: how many stacks of results there are; what is kept for the backward pass follows.
         backward: the loop of the backward pass; None if there is none yet.
-        halves: where that takes its inputs.
+        halves: where `backward` takes its inputs.
         inexact: the numbers of the carried values that may have a gradient.
         fixed: the numbers of the results through which no derivative flows.
-        presence: which gradients it has given.
+        presence: which gradients its backward pass has found.
     """
 
     loop: Loop
@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 def pair(joint: Joint, inputs: Raws, kept: Raws, condition: GraphModule | None,
          steps: int | None, backward: bool = False, counted: bool = False) -> Step:
-    """A loop that keeps what its backward pass takes, and the loop of this.
+    """A loop that keeps what its backward pass takes, and the loop of the backward pass.
 
     Args:
         joint: a step and its backward pass.

@@ -1,9 +1,9 @@
-"""What a loop of the program's computes with while its step is recorded as an operation.
+"""Numbers and truth values in a loop of the program's, while its step is recorded as an operation.
 
-A number that a step changes, or reads off a Tensor, is a `LoopNumber`, and what the program asks is
-a `Truth`: both are tensors of one element. `loop_choices` has the `if` on one. What isn't said here
-ends the recording of the step, whatever the program's `except` catches, and the loop runs as
-Python's.
+A number that a step changes, or reads off a Tensor, is a `LoopNumber`; the outcome of a test is a
+`Truth`. Each holds a tensor of one element. `loop_choices` computes an `if` on a `Truth`. A use
+that isn't defined here ends the recording of the step, even where the program catches errors; then
+the loop runs as Python's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
 def unlike() -> Unlike:
-    """What to raise where a step can't be recorded. A step that is recorded has ended with it."""
+    """The error for a step that can't be recorded. While one is recorded, another ends it first."""
     if state.trace is not None:
         state.trace.stop_dry_run("computes with a number as a graph can't")
     return Unlike()
@@ -39,7 +39,7 @@ class _Unbound:
 
 
 UNBOUND = _Unbound()
-SOMETIMES = _Unbound()  # of a name that has none if a step took one of the ways of an `if`
+SOMETIMES = _Unbound()  # of a name that only one branch of an `if` assigns
 
 
 class LoopNumber:
@@ -133,7 +133,7 @@ class Truth:
 
 
 def _unknown(*_: Any) -> Any:
-    """What a number can do, and a tensor that holds it can't."""
+    """In place of a method that numbers have, and tensors that hold them haven't."""
     raise unlike()
 
 

@@ -14,7 +14,7 @@ from ...core.wrappers import functorch
 from .loop_part import Call, Raws, Unlike, untransformed
 from .loop_rules import example
 
-# what a tape knows and kernels don't say
+# calls that change the tape, which kernels don't show
 _CUTS = {"detach", "detach_", "register_hook", "register_post_accumulate_grad_hook", "data"}
 
 
@@ -66,8 +66,8 @@ class Watch:
 
 
 class Ends(Watch):
-    """Lets the tape of a step end at what it takes from outside: other tensors stand in for that
-    which was computed before.
+    """Lets the tape of a step end at what it takes from outside: stand-ins take the place of
+    tensors that were computed before it.
     """
 
     def __init__(self) -> None:

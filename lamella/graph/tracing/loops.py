@@ -78,7 +78,7 @@ def recorded_loop(trace: Any, *given: Any) -> tuple[Raws, Raws] | None:
             map(_is_plain, (*loop.carried, *loop.stacks))):
         return None
     if not torch.is_grad_enabled() and any(map(_has_derivative, loop.carried)):
-        return None  # it would keep it if no step changes it
+        return None  # a value keeps its derivative if no step changes it
     reach = reachable_from(*loop.program)
     if reach.limits.refused is not None or reach.limits.has_caches:
         return None
@@ -107,7 +107,7 @@ def _quiet(watch: Watch | None) -> Iterator[None]:
 
 
 def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | None:
-    """A loop that only the tape may record."""
+    """Record a loop that is in no transformation, or only on the tape of one gradient call."""
     loop = loop._replace(carried=[raw.contiguous() for raw in loop.carried])
     taped = _may_be_taped() and any(raw.requires_grad for raw in (*loop.carried, *loop.stacks))
     step, outside = _recorded(trace, reach, loop, taped)
@@ -123,7 +123,7 @@ def _taped(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | Non
 
 
 def _transformed(trace: Any, reach: Reachable, loop: Given) -> tuple[Raws, Raws] | None:
-    """A loop inside of several transformations, or one that isn't the tape's."""
+    """Record a loop inside of several transformations, or of one other than a gradient call."""
     level = state.level
     derives = level is not None and (
         trace.recorder.level is level and (level.reverse or level.forward or level.transposing)
@@ -162,7 +162,7 @@ def _is_plain(raw: torch.Tensor) -> bool:
 
 
 def _has_derivative(raw: torch.Tensor) -> bool:
-    """Whether a value that a block without derivatives takes has any."""
+    """Whether a value in a block that computes no derivatives has one."""
     if forward_ad._current_level >= 0:
         with forward_ad._set_fwd_grad_enabled(True):
             if forward_ad.unpack_dual(raw).tangent is not None:

@@ -32,7 +32,7 @@ class Outcome:
         same: the Tensors that are arguments and also in `Trace.held`, by their numbers in both.
         pattern: which of the lists, dicts and objects that it was given are the same; None if it
             doesn't change or return any.
-        found_elsewhere: those that the run also finds otherwise, by their numbers.
+        found_elsewhere: those that the run also reaches without the arguments, with their numbers.
     """
 
     graph: GraphModule
@@ -71,7 +71,7 @@ def outcome_of(trace: Trace, before: Snapshot, given: list[Tensor]) -> Outcome:
     def knows(value: Any) -> bool:
         return value in before.reach.visited or things.knows(value)
 
-    check_givable([trace.value, [value for _, value in to_given]], knows, "gives")
+    check_givable([trace.value, [value for _, value in to_given]], knows, "returns")
     check_givable([value for _, value in made], knows, "keeps", Cause.NEW_OBJECT)
     results = Results(given, tensors, before.reach, things.things, scalars)
     out_tree = results.described((trace.value, values, [call.args for call in trace.deferred]))

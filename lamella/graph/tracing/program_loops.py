@@ -32,7 +32,7 @@ from .source_loops import SourceLoop, loop_asked_by, made_of
 MOST_FAILURES = 2  # attempts at one loop: its first step may be unlike the others
 MOST_ASKED = 6  # questions of one loop that are guards; with more it should be an operation
 SMALL = 2**16  # elements of a value for whose kernels a question counts
-# the functions of ours between the program and the question what a Tensor is
+# our functions between the program and `Trace.truth`, which a Tensor's truth value is asked of
 _BETWEEN = {Tensor.__bool__.__code__}
 _FILES = {module.__file__ for module in (scalars, read_scalars, loop_values, loop_choices)}
 
@@ -47,9 +47,10 @@ class ProgramLoops:
         lines: where Tensors have had other values in other runs; None: everywhere.
         has_numbers: whether the step that is recorded has numbers in tensors.
         is_asking: whether the test of a loop is computed, as in its steps.
-        taken: whether the way of an `if` that is computed is taken, as a Tensor; None in none.
-        asked: how often each loop of small kernels that was recorded step by step has asked, by
-            the line that asks.
+        taken: whether the branch of an `if` that is being computed is taken, as a tensor; None
+            outside of branches.
+        asked: how often each loop of small kernels that was recorded step by step has asked for a
+            truth value, by the line that asks.
     """
 
     def __init__(self, trace: Any):
@@ -61,7 +62,8 @@ class ProgramLoops:
         self.asked: Counter[Line] = Counter()
 
     def answer(self) -> bool | None:
-        """What the program is told that asks a Tensor just now, if its loop has been run."""
+        """The truth value for the program that asks for one, if its loop was run as an operation.
+        """
         trace: Any = self._trace()
         is_inner = type(trace.recorder) is BodyRecorder  # in a step of another loop
         everywhere = self.lines is None or is_inner
@@ -239,7 +241,7 @@ class _Rolled:
         return found
 
     def leave(self) -> None:
-        """Let the program go on behind the loop."""
+        """Give the program's variables their last values, so that it continues after the loop."""
         names, values = self.loop.assigned, self._plain(self.last)
         if self.range is not None or self.functions.again is not None:
             with self.trace.loops.asking():
@@ -282,7 +284,7 @@ class _Rolled:
 
 
 class _Kept:
-    """A number that the program doesn't read behind the loop."""
+    """A number that the program doesn't read after the loop."""
 
 
 def _kept(value: Any) -> Any:

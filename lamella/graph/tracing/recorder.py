@@ -39,7 +39,7 @@ _LIFTED = aten.lift_fresh_copy.default
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
 _CALLER = str(pathlib.Path(__file__).with_name("run.py"))  # of the program's function
-# errors that say nothing of values; what divides integers by zero goes on in another way
+# errors that depend on no values; of a division of integers by zero Lamella makes its own error
 _OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
 
 
@@ -256,7 +256,7 @@ class Recorder(DispatchMode):
         return found
 
     def _waits(self, func: Any, known: Effects, args: tuple, kwargs: dict) -> bool:
-        """Prepare for the effects of a kernel that is about to run; or it waits, as an update."""
+        """Prepare for the side effects of a kernel; returns whether it waits, as an update."""
         if known.draws(args, kwargs) and state.trace is not None:
             state.trace.stop_dry_run("draws random numbers")
         if not (known.written or known.is_impure):
@@ -351,7 +351,7 @@ class Recorder(DispatchMode):
         return self._again is not None
 
     def stands_for(self, raw: torch.Tensor, known: torch.Tensor) -> None:
-        """Note that a tensor is another name of one that is known."""
+        """Note that a tensor is an alias of one that is known."""
         self._give(raw, self._node_of(known))
 
     def mark(self, raw: torch.Tensor, name: str, value: Any) -> None:

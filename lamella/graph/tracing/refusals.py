@@ -10,12 +10,12 @@ class Cause(enum.Enum):
     """What a refusal means for the next call."""
 
     ALWAYS = "the function does so in each run"
-    RARE = "the next run is likely another"
+    RARE = "the next run is unlikely to do so"
     ERROR = "it has caught an error of a kernel, which may be rare"
     NEW_OBJECT = "an object stays that the run has made, such as when it is first needed"
     DRAW = "it draws from generators that are not Lamella's, which a dry run can repeat"
     LATE_GUARD = "a guard is known only after what it depends on has been changed"
-    NOT_INSPECTED = "a snapshot lacks what a run may change that is undone: a real run comes first"
+    NOT_INSPECTED = "the snapshot lacks what a run to be undone may change: a real run comes first"
     DRY = "what runs for its kernels alone would have a side effect"
 
 
@@ -36,9 +36,9 @@ class Refusal(NamedTuple):
 class CannotTrace(BaseException):
     """The function does something that no graph can hold, which the message names.
 
-    A run that counts goes on eagerly after a refusal (`Trace.refuse`). This ends one that is undone
-    (a dry run, one on fake tensors) in the middle of the program's own code, which may catch an
-    `Exception`; and the preparation of a graph, after the run.
+    A real run continues eagerly after a refusal (`Trace.refuse`). This exception ends a run that is
+    undone (a dry run, one on fake tensors) in the middle of the program's own code, whose
+    ``except Exception`` must not catch it. It also ends the preparation of a graph after a run.
     """
 
     def __init__(self, what: str, cause: Cause = Cause.ALWAYS):

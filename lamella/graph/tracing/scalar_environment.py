@@ -53,7 +53,7 @@ class ScalarEnvironment:
         None for anything else.
         """
         if type(number) is AppendOnly:
-            raise CannotTrace("gives a list that it appends to")
+            raise CannotTrace("returns a list that it appends to")
         if not isinstance(number, SymbolicScalar):
             return None
         return number.held if number.held is not None else self.index_of(number.text)

@@ -1,7 +1,7 @@
 """Loops of the program's source whose next step depends on a Tensor: `while` and `break`.
 
 A loop is seen from the place where the Tensor is asked, its *test*. What runs from one test to the
-next is a step: the statements behind the test, the loop's own `again` (``i < 100``, or the next
+next is a step: the statements after the test, the loop's own `again` (``i < 100``, or the next
 count of a `range`), and the statements in front of it. Only what can be said of each step alike is
 found here: no other way out of the loop, one test, names that are the function's own.
 """
@@ -46,16 +46,16 @@ class SourceLoop(NamedTuple):
         lines: those of the loop.
         test: whether the loop ends (`ends` is True), or goes on (False).
         ends: what the test gives in the end.
-        last: what any part of it gives then.
+        last: the value of a part of the test by which the loop ends.
         asked: where the parts of the test are in the source.
-        after, before: the statements of a step behind the test, and in front of the next one.
+        after, before: the statements of a step after the test, and before the next test.
         again: an expression between these that has to be true; None if there is none.
         count: of a loop over a range.
         assigned: the names that a step assigns.
         given: those that it reads before it assigns them.
         read: those whose values in the end may be read.
-        captured: those that functions made outside of it read.
-        later: those that the statements behind the test mention.
+        captured: those that functions read that are made outside of the loop.
+        later: those that the statements after the test mention.
     """
 
     statement: tuple[int, int, int, int]
@@ -287,8 +287,8 @@ def _everything(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _endings(test: ast.expr, whole: bool) -> Iterator[tuple[ast.expr, bool | None]]:
-    """The parts of a test, each with what it gives when the whole test is `whole` just because of
-    it; None if it can't decide that alone.
+    """The parts of a test, each with the value by which it alone makes the test `whole`; None if it
+    can't.
     """
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if whole else ast.And):
         for value in test.values:

@@ -430,8 +430,7 @@ def _run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, sy
 
 @contextmanager
 def _rules_alone() -> Iterator[None]:
-    """Without the loop over examples for what `vmap` has no rule for, and reports of fake tensors.
-    """
+    """A block without `vmap`'s fallback (a loop over examples), and without fake tensors' log."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     before = functorch._is_vmap_fallback_enabled(), logger.disabled
     functorch._set_vmap_fallback_enabled(False)

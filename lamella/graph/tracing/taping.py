@@ -32,7 +32,7 @@ from .changes import Snapshot
 from .dry import has_changed, marks, running_dry
 from .refusals import CannotTrace, Cause
 
-MOST_RESULTS = 3  # of which each choice gets a pass of its own
+MOST_RESULTS = 3  # if each choice of results needs a pass of its own
 _VIEWS = frozenset("""
     Alias AsStrided Chunk Diagonal Expand Movedim Permute Real Imag Select Slice Split
     SplitWithSizes Squeeze SwapAxes T Transpose Unbind Unfold Unsqueeze UnsafeView View ViewAs
@@ -61,13 +61,13 @@ class Pulls:
         results: the nodes of the results that the tape has recorded, and that are no `parts`.
         parts: the nodes of results that are views, each with what it is a view of: the node of
             another result, the number of an input, or None for a Tensor that isn't returned.
-        twins: those of these nodes that are views of a whole Tensor.
-        starts: for each of these, the tensor that stands for its gradient.
-        passes: one from all results; then, unless those from some can be made of it, one from each
-            choice of some.
-        bends: whether a pass has run code of the program's that isn't run again for its values.
+        twins: those of `parts` that are views of a whole Tensor.
+        starts: for each of `results`, the tensor that stands for its gradient.
+        passes: one from all results; then one from each choice of some, unless these can be derived
+            from the first.
+        bends: whether a pass has run code of the program, other than second runs for its values.
         gradients: what the passes found.
-        kernels: for each node that belongs to a pass, the number of this.
+        kernels: for each node that belongs to a pass, the number of the pass.
         refused: why the run can't be replayed inside of a gradient call; None if it can.
     """
 
@@ -118,7 +118,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
     Args:
         given: what the tape knows of the arguments.
         apart: whether the run will be discarded: then it leaves the tape as it is.
-        ran: names of functions that ran in earlier recordings, and were found by no name.
+        ran: names of functions that ran in earlier recordings though the search hadn't found them.
     """
     trace = state.trace
     data, tensors_held = [one.data for one in trace.held], [one.tensor for one in trace.held]
@@ -310,8 +310,8 @@ def _overlap(first: torch.Tensor, second: torch.Tensor) -> bool:
 def _further(pulls: Pulls, every: range) -> list[tuple[int, ...]]:
     """The choices of results from which passes are recorded as well.
 
-    Of each choice another pass could be meant. Most are made of the one from all results, where
-    only what PyTorch's rules compute of each gradient is added. Code of the program's may do
+    Each choice could have a pass of its own. Where PyTorch's rules only add what they compute from
+    each gradient, it can be derived from the pass of all results. Code of the program may do
     anything.
     """
     if len(every) == 1:

@@ -65,7 +65,7 @@ class Trace:
         scalars: the stand-ins for numbers of a dry run.
         guards: the tensors that were turned into Python values, or have data-dependent shapes.
         reads: the numbers that the program read off tensors, in order.
-        counted: which of these loops have computed.
+        counted: the indices of those in `reads` that loops have computed.
         observed: the Python values and data-dependent shapes it saw, in order (see
             `symbolic.Observed`).
         fresh: the random generators of objects that it created, with their seeds.
@@ -131,7 +131,7 @@ class Trace:
         return bool(self.read(raw)) if ended is None else ended
 
     def decide(self, raw: torch.Tensor) -> bool:
-        """As `truth`, of what the program asks of numbers."""
+        """As `truth`, for a comparison of numbers; `reads` doesn't have the answer."""
         ended = self.loops.answer()
         return bool(self.guard(raw)) if ended is None else ended
 
@@ -174,10 +174,10 @@ class Trace:
                 cell.__dict__["_recorded"] = self.runs[id(cell)]
 
     def stop_dry_run(self, what: str) -> None:
-        """Give up what runs for the sake of its kernels alone, before it does something else.
+        """End what runs only to record its kernels (`run_dry`), before it does something else.
 
         Raises:
-            CannotTrace: if that is so.
+            CannotTrace: if such code runs.
         """
         if self.run_dry:
             self.run_dry = False
