@@ -37,7 +37,7 @@ class Native(MachineCode):
         threads = 1 if self.device.type == "cpu" else max(1, (os.cpu_count() or 2) // 2)
         self.settings = {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
         key, self.text = None, ""
-        self._flagged = ""  # the same with whether kernels fail as its last result
+        self._flagged = ""  # the same of a graph whose last result is whether kernels fail
         try:
             self.text = to_text(plain(graph), inputs)
             if cache.cache_folder() and not any(  # machine code would leave out checks
@@ -51,7 +51,7 @@ class Native(MachineCode):
         super().__init__(key)
 
     def _with_flags(self, graph: GraphModule, inputs: list[torch.Tensor]) -> str:
-        """The text of the graph with whether kernels fail; empty if none can.
+        """The text of the graph whose last result says whether kernels fail; empty if none can.
 
         A device reports failures itself, after the call.
         """
@@ -93,7 +93,8 @@ class Native(MachineCode):
 
 
 def _checked(run: Run) -> Run:
-    """What runs it, without its last result, and with an error if that is set."""
+    """A function that runs machine code, and raises an error if its last result, the flag, is set.
+    """
 
     def call(values: list[torch.Tensor]) -> list[torch.Tensor]:
         *found, flag = run(values)

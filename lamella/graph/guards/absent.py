@@ -17,11 +17,11 @@ _ASKING = BY_NAME | {"hasattr", "globals", "eval", "exec"}
 
 
 def sought_by(code: types.CodeType) -> frozenset[str]:
-    """The names that a code object may look for and go on without: all, or none.
+    """The names that a code object may look for and do without.
 
-    That is code which asks whether a name exists, or which handles exceptions. Installed packages
-    have thousands of such names, and ask for them when they are imported or for other versions of
-    what they use; their code is not looked at.
+    These are all names of code that asks whether a name exists, or that handles exceptions, and
+    none of other code. Installed packages have thousands of such names, and ask for them when they
+    are imported or for other versions of what they use; their code is not looked at.
     """
     if "site-packages" in code.co_filename:
         return frozenset()

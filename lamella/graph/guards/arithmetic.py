@@ -16,7 +16,7 @@ class Arithmetic(NamedTuple):
 
     Attributes:
         settings: gives them as they are compared.
-        held: gives what holds as long as they do, in less time.
+        held: gives, in less time, what is equal as long as they are.
     """
 
     settings: Callable[[], Any]
@@ -45,7 +45,9 @@ except ImportError:
     _held_by_numpy = _of_numpy
 
 def arithmetic_of(thing: Any) -> Arithmetic | None:
-    """The settings on which numbers depend that code has or makes with an object, if any."""
+    """The settings on which arithmetic with an object depends (a number, an array or the module of
+    such); None if there are none.
+    """
     if thing is np or is_a(thing, (np.ndarray, np.generic)):
         return NUMPY
     if thing is decimal or thing is decimal.Decimal or is_a(thing, decimal.Decimal):

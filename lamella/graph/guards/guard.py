@@ -51,8 +51,8 @@ class _State:
     """The values of all names in a reach at one time, and their fingerprint.
 
     One walk over the names notes identities, which are compared in later calls, and makes the
-    fingerprint. Of each name the identity comes first: what another thread changes meanwhile is a
-    change then.
+    fingerprint. For each name the identity is noted first: so what another thread changes meanwhile
+    counts as a change.
     """
 
     def __init__(self, reach: Reachable, free: Unguarded):
@@ -62,7 +62,7 @@ class _State:
         self._identities = Identities()
         self._kinds = _Kinds(reach, self._identities)
         self._empty: list[dict] = []
-        self._absent: list[tuple[Any, frozenset[str]]] = []  # most names that are sought
+        self._absent: list[tuple[Any, frozenset[str]]] = []  # missing names, as most sought ones
         self.fingerprint = self._walked(reach)
 
     def holds(self) -> bool:
@@ -246,7 +246,7 @@ class _Contents:
 
 
 class _PartlyGuarded:
-    """Names whose values may change in other calls: what of them is guarded all the same."""
+    """Names whose values may change in other calls, and the parts of these that are guarded."""
 
     def __init__(self, free: Unguarded, opened: Opened):
         self._free, self._opened = free, opened

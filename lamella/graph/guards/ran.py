@@ -14,7 +14,7 @@ from .reachable import Reachable
 def not_found(reach: Reachable, codes: Iterable[types.CodeType]) -> set[str]:
     """The names of functions that ran although they were not followed.
 
-    Their names are computed, or they are some of a large library's.
+    Their names are computed, or they belong to a large library, of which few are followed.
     """
     found = _followed(reach)
     return {code.co_name for code in codes if code not in found}

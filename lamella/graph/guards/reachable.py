@@ -124,7 +124,7 @@ class Contents:
 
 @dataclass(eq=False)
 class ThreadState:
-    """What is another in another thread.
+    """What differs between threads.
 
     Attributes:
         locals: the dicts of thread-local objects.
@@ -161,7 +161,7 @@ class Reachable:
     """The Cells, Parameters and other objects found from a function and its arguments.
 
     Attributes:
-        opened: by identity, the large containers that were to be inspected, and all that were.
+        opened: by identity, the large containers to inspect, and all that were inspected.
         by_name: as `search.reachable_from` got it.
         visited: all objects found.
         tensors, objects, names, contents, thread, limits: these objects, by what they are.

@@ -72,7 +72,7 @@ _OWN_KINDS = (list, dict, set, deque)
 def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
                    without: Mapping[int, Any] | None = None, by_name: bool = False,
                    names: Iterable[str] = (), ran: Set[str] | None = None) -> Reachable:
-    """The objects that code may read or change which has these objects.
+    """The objects that code may read or change if it has these objects.
 
     Args:
         *roots: where the search begins.
@@ -167,7 +167,8 @@ class Search:
     def visit(self, thing: Any, source: Source | None = None) -> None:
         """Look at an object later, if it hasn't been found yet."""
         if compared_by_code(type(type(thing))):
-            self.found.limits.refused = "uses an object of a class that is compared by code"
+            self.found.limits.refused = (
+                "uses an object of a class whose metaclass defines '__eq__' or '__hash__'")
             return
         if type(thing) in weakref.ProxyTypes:
             self.note_weak(thing, behind(thing), source)
@@ -239,9 +240,9 @@ class Search:
         self._weak.append((reference, thing, names_to(source)))
 
     def visit_behind(self, thing: Any, source: Source | None) -> None:
-        """Visit what a view or a bound method holds, which is the same as long as that is.
+        """Visit the object that a view or a bound method holds, always the same one.
 
-        No name need lead to it. So its content is compared, too.
+        Code may reach it without a name, so its content is compared, too.
         """
         if not is_fixed(thing):
             self.found.contents.behind.append(thing)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1024  # of a container that is compared part by part
 WHOLE = object()  # as a key: the whole content
-GROWN = object()  # as a key: what a list has more at its end
+GROWN = object()  # as a key: elements that were added at the end of a list
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
 _LARGE = "large"
 _AGAIN = "again"
@@ -70,7 +70,7 @@ class Kind:
         return value if type(value).__eq__ is object.__eq__ else ByIdentity(value)
 
     def is_fixed(self, value: Any) -> bool:
-        """Whether that stays the same as long as the object does."""
+        """Whether the result of `comparable` stays the same as long as the object does."""
         return True
 
     def copy(self, thing: Any) -> Any:
@@ -81,7 +81,8 @@ class Kind:
                 ) -> Iterator[tuple[Any, Any]]:
         """What differs from a copy: keys with the values now, or `WHOLE` with the whole content.
 
-        A list that only has more gives `GROWN` with that: other threads may append to it, too.
+        A list that only has more at its end gives `GROWN` with these elements: other threads may
+        append to it, too.
         """
         now = self.copy(thing)
         if now is not before:

@@ -12,7 +12,7 @@ from ...core.dtype import is_inexact
 
 UNITS = 256.0  # in the last place: allowed between kernels that add in different orders
 FACTOR = 8.0  # allowed, as a multiple of the difference that one unit in the inputs makes
-OTHER_ORDER = 64.0  # the same of one kernel whose terms are added in another order
+OTHER_ORDER = 64.0  # the same for a kernel that adds its terms in another order
 UNITS_OF_HALVES = 16.0  # allowed in 16 bits, where compiled code rounds less often
 PART = 2**16  # elements that are compared at a time: what the comparison computes takes memory
 PART_OF_OTHERS = 2**24  # the same on an accelerator, for which the host waits after each part

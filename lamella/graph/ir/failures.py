@@ -1,4 +1,4 @@
-"""Which kernels fail for some values of their tensors, and how a graph itself can tell.
+"""Which kernels fail for some values of their tensors, and how a graph can compute whether they do.
 
 A kernel of PyTorch's raises an error for an index that is out of range, for instance. That is a
 side effect: the kernel has to run even if nothing reads what it gives. Machine code raises nothing:
@@ -39,8 +39,8 @@ class Unknown(Exception):
     """A kernel may fail, and what for can't be computed in a graph."""
 
 
-# kernels that raise errors for some values, by the names of their overloads' families; where the
-# program gets a value in place of the error (integers divided by 0), nothing is lost without them
+# kernels that raise errors for some values, by the names of their overloads' families; not those
+# where the program gets a value in place of the error (integers divided by 0)
 RAISING = frozenset((
     "index", "_unsafe_index", "index_put", "_unsafe_index_put", "index_select", "index_add",
     "index_copy", "index_fill", "index_reduce", "take", "put", "gather", "scatter", "scatter_add",
@@ -103,7 +103,7 @@ def _in_bounds(place: tuple[int, ...], low: int, high: int, but: int | None = No
 
 
 def _of_places(node: Node) -> list[Check]:
-    """Of an index for each dimension, from the end, too; masks don't fail."""
+    """The checks of an index for each dimension, which may count from the end; masks don't fail."""
     shape, found = _meta(node, 0).shape, []
     for axis, index in enumerate(node.args[1]):  # type: ignore[arg-type]
         meta = meta_of(index)
@@ -115,14 +115,14 @@ def _of_places(node: Node) -> list[Check]:
 
 
 def _along(node: Node, from_end: bool = False) -> list[Check]:
-    """Of indices along one dimension."""
+    """The check of indices along one dimension."""
     shape, dim = _meta(node, 0).shape, argument(node, (1,))
     length = shape[dim] if shape else 1
     return [_in_bounds((2,), -length if from_end else 0, length)]
 
 
 def _of_elements(node: Node) -> list[Check]:
-    """Of numbers of the elements, from the end, too."""
+    """The check of the numbers of elements, which may count from the end."""
     count = _meta(node, 0).size
     return [_in_bounds((1,), -count, count)]
 
@@ -132,18 +132,18 @@ def _of_rows(node: Node) -> list[Check]:
 
 
 def _of_rows_before(node: Node) -> list[Check]:
-    """Of the gradient of an embedding, which leaves such rows out, but not in machine code."""
+    """The check of an embedding's gradient: the kernel skips wrong rows, machine code doesn't."""
     return [_in_bounds((1,), 0, argument(node, (2,)))]
 
 
 def _of_classes(node: Node, first: int = 0) -> list[Check]:
-    """Of the classes of a loss, the first of whose arguments are scores from `first` on."""
+    """The check of the classes of a loss, whose scores are the argument with the number `first`."""
     shape, ignored = _meta(node, first).shape, argument(node, (first + 4,))
     return [_in_bounds((first + 1,), 0, shape[min(1, len(shape) - 1)], ignored)]
 
 
 def _of_division(node: Node) -> Sequence[Check]:
-    """Of integers divided by 0."""
+    """The check of integers divided by 0."""
     meta, divisor = meta_of(node), argument(node, (1,))
     if not isinstance(divisor, Node) or meta is not None and (
             meta.dtype.is_floating_point or meta.dtype.is_complex):
@@ -152,14 +152,14 @@ def _of_division(node: Node) -> Sequence[Check]:
 
 
 def _of_order(node: Node) -> Sequence[Check]:
-    """Of a search in a sequence that may come with its order."""
+    """No check of a search in a sequence, unless it is given with its order."""
     if node.kwargs.get("sorter") is not None:
         raise Unknown("the order of a sequence that is searched")
     return _NEVER
 
 
 def _of_matrix(node: Node) -> list[Check]:
-    """Of what isn't finite in a matrix."""
+    """The check of elements of a matrix that aren't finite."""
     return [Check((0,), lambda x: ~torch.isfinite(x))]
 
 

@@ -22,7 +22,7 @@ PARTS = ("trace", "guards", "passes", "schedule")
 
 
 def parts_of(text: str) -> frozenset[str]:
-    """The parts that a list names, separated by commas; unknown ones are said and left out.
+    """The parts that a list names, separated by commas; unknown ones are reported and left out.
 
     >>> sorted(parts_of("guards, trace")), len(parts_of("all"))
     (['guards', 'trace'], 4)

@@ -142,8 +142,8 @@ def open_in(nodes: Collection[Node]) -> list[Node]:
 
 
 def room_for(nodes: Collection[Node]) -> int:
-    """How many steps of the loops among some nodes whose stacks have open sizes to make room for,
-    by the recorded run; 0 if there are none.
+    """For how many steps of the loops with open stacks among some nodes to make room, judged by the
+    recorded run; 0 if there are no such loops.
     """
     loops = [loop_of(n) for n in open_in(nodes)]
     most = max((loop.seen for loop in loops if loop is not None), default=0)
@@ -151,8 +151,8 @@ def room_for(nodes: Collection[Node]) -> int:
 
 
 def keeps_to(node: Node, nodes: Collection[Node]) -> bool:
-    """Whether only loops among `nodes`, as they go through stacks, take the stacks of open sizes
-    that a loop gives, and it takes such stacks of those alone.
+    """Whether the open stacks that a loop makes are taken by loops among `nodes` alone, as stacks,
+    and the open stacks that it takes are made by such loops.
     """
     loop = loop_of(node)
     assert loop is not None

@@ -1,13 +1,13 @@
-"""Leaves out of the backward pass of a loop what gets no gradient.
+"""Leaves out of the backward pass of a loop what is computed of gradients that aren't there.
 
 A value that isn't differentiated has no gradient, which is not the same as a gradient of 0: where a
-derivative is infinite, such as that of a root at 0, the product of both is no number. A loop has to
-be given a tensor for each gradient. So its body is made again: what is computed of a gradient that
-is never there is left out. Some gradients are there in some steps alone, as that of a value which
-each step computes anew: only the last step's is read after the loop. With such a one the loop
-carries whether it is there, and where it meets others it is masked by that. Whether it is there
-after the last step of the backward pass is a result of the loop: what is computed before the loop
-is masked by it in turn.
+derivative is infinite, such as that of a root at 0, the product of both is NaN. But a loop has to
+be given a tensor for each gradient. So its body is built again, without what is computed of a
+gradient that is never there. Some gradients are there in some steps only: that of a value which
+each step computes anew, and of which only the last is read after the loop. For such a gradient the
+loop carries a flag that says whether it is there, and masks it by the flag where it meets others.
+The flag after the last step of the backward pass is a result of the loop, by which gradients before
+the loop are masked in turn.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .operations import sweep
 aten = torch.ops.aten
 SOMETIMES = "sometimes"
 STEPPED, UNSTEPPED = "stepped", "unstepped"  # there if the loop takes a step; if it takes none
-# marks in a node's `meta`: of a kernel `where`, which argument is a gradient, there if that is
-# taken; of zeros, that they stand for a gradient that isn't there
+# marks in a node's `meta`: MASKS of a kernel `where`: which of its arguments is the gradient that
+# it masks; ABSENT of zeros: that they stand for a gradient that isn't there
 MASKS, ABSENT = "masks", "absent"
 # whether a gradient is there: True, False, SOMETIMES or the node that says so; None for what is
 # computed of no gradient
@@ -108,7 +108,7 @@ def _joined(before: Status, now: Status, is_taken: bool) -> Status:
     """Whether a carried gradient is there, from whether it is at first and after a step.
 
     Args:
-        is_taken: whether a step computes with it; if not, it is as well a 0.
+        is_taken: whether a step computes with it; if not, it may as well be 0.
     """
     if before is None and now is None:
         return None
@@ -341,7 +341,7 @@ class _Body:
 
 
 class _Truths:
-    """Whether gradients are there, as nodes of a body: what holds together, and either of that."""
+    """Makes nodes of a body that say whether gradients are there: conditions, `and`, `or`."""
 
     def __init__(self, call: Callable[..., Node]):
         self._call, self._known = call, {}

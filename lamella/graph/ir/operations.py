@@ -11,8 +11,8 @@ from torch.fx import Graph, Node
 
 from .failures import RAISING, family_of
 
-# marks in a node's `meta`: nothing reads what it gives, but it may raise an error; the program may
-# catch that
+# marks in a node's `meta`: FAILS: nothing reads its result, but it may raise an error; CAUGHT: the
+# program may catch its error
 FAILS, CAUGHT = "fails", "caught"
 # kernels that change running statistics without their schema saying so
 _IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
@@ -31,7 +31,7 @@ class Effects(NamedTuple):
         namespace: the library that it belongs to, such as ``"aten"``.
         shared: the arguments, by position and name, that its results may alias.
         written: the arguments that it mutates.
-        is_random: whether it draws random numbers; what `draws` says of a call of it.
+        is_random: whether it may draw random numbers; `draws` says whether a call does.
         dropout: the position and name of the share that it drops, without which it draws nothing.
         is_impure: whether it mutates its fourth and fifth argument, though its schema doesn't say.
         is_check: whether it returns nothing, but may raise an error.
@@ -237,8 +237,8 @@ def sweep(graph: Graph) -> None:
 def sweep_recorded(graph: Graph) -> None:
     """Remove dead code of a graph whose kernels were all called by the program.
 
-    It gets their errors. So those that may fail, and whose results nothing reads, stay, and are
-    marked. What a pass leaves behind later isn't marked, and is removed by `sweep`.
+    The program gets their errors. So kernels that may fail stay, even if nothing reads their
+    results; these are marked. What a pass leaves behind later isn't marked, and `sweep` removes it.
     """
     read: set[Node] = set()
     for node in reversed(graph.nodes):

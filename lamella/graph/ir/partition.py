@@ -42,8 +42,8 @@ def cut(joint: GraphModule, passes: Mapping[Node, int], starts: Sequence[Sequenc
         gradients: for each pass, its results.
         kept_after: after how many results of the function the kept values come.
         results: how many results the function has.
-        of_one_size: whether kept values must have the same sizes in all runs: loops whose stacks
-            haven't are run again in the backward pass.
+        of_one_size: whether kept values must have the same sizes in all runs: loops with open
+            stacks are then run again in the backward pass.
 
     Returns:
         The graph of the function, the nodes in `joint` of the values that it keeps, and the
@@ -99,8 +99,8 @@ def _is_cheap(node: Node) -> bool:
 
 
 def _has_any_size(node: Node) -> bool:
-    """Whether this is a loop with stacks of open sizes that gives the same again, or such a stack,
-    or the number of its steps.
+    """Whether this is a loop with open stacks that can be run again, or such a stack, or the number
+    of its steps.
     """
     is_part = node.target is operator.getitem
     source: Any = node.args[0] if is_part else node

@@ -1,7 +1,7 @@
-"""Within which bounds the integers of a value lie, where its operation says so.
+"""The bounds between which the integers of a value lie, where its operation guarantees some.
 
-An index that `clamp`, `argmax`, `topk`, `searchsorted` or `%` has made for what it is used on needs
-no check in machine code (`passes.flags`).
+An index from `clamp`, `argmax`, `topk`, `searchsorted` or `%` needs no check in machine code
+(`passes.flags`) if its bounds fit what it indexes.
 """
 
 from __future__ import annotations

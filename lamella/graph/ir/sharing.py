@@ -100,7 +100,7 @@ class Sharing:
             values, [*self._others, *self._given], Ranges(), fixed.memory))
 
     def is_beside_arguments(self, values: list[torch.Tensor]) -> bool:
-        """The same, but arguments may share memory with each other."""
+        """Whether mutated memory is shared, other than by arguments alone."""
         memory = Ranges()
         return bool(self.written) and (
             self._meet(values, [*self._fixed, *self._others], memory)

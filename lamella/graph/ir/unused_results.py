@@ -1,8 +1,8 @@
-"""Leaves out of a backward pass what is computed of results that get no gradient.
+"""Leaves out of a backward pass what is computed for results that get no gradient.
 
 A function may return several things, of which only some are differentiated. No gradient is not the
 same as a gradient of 0: where a derivative is infinite, such as that of a root at 0, the product of
-both is no number. So the pass for some results is made of the pass for all: where gradients of
+both is NaN. So the pass for some results is derived from the pass for all: where gradients of
 several results are added, one that isn't there adds nothing.
 """
 
@@ -23,16 +23,16 @@ _JOINS = (aten.cat.default, aten.stack.default)  # of parts; one that isn't ther
 
 
 def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int] | None:
-    """For each node of which results' gradients it is computed, as bits.
+    """For each node, the results from whose gradients it is computed, as bits.
 
     Args:
         nodes: those of a graph, in order.
         starts: what stands for the gradients of the results.
 
     Returns:
-        The nodes that are computed of any; None if gradients of different results meet elsewhere
-        than in a sum or a kernel that may be given none, so that a pass for some can't be told from
-        the pass for all.
+        The nodes that are computed from any; None if gradients of different results meet elsewhere
+        than in a sum or a kernel that can do without one: then a pass for some can't be derived
+        from the pass for all.
     """
     bases = bases_of(nodes)
     found = {node: 1 << i for i, node in enumerate(starts)}

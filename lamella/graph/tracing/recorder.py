@@ -39,7 +39,7 @@ _LIFTED = aten.lift_fresh_copy.default
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
 _CALLER = str(pathlib.Path(__file__).with_name("run.py"))  # of the program's function
-# errors that depend on no values; of a division of integers by zero Lamella makes its own error
+# errors that depend on no values; where integers are divided by 0, Lamella computes it another way
 _OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
 
 
