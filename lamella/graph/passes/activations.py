@@ -1,7 +1,8 @@
 """Activations of bfloat16 by look-up in tables, and their gradients.
 
 There are only 65,536 numbers of bfloat16: a table of an activation has PyTorch's own results
-(`machine/activation.cpp`). Backward, the sum of the rows is the gradient by a bias before.
+(`machine/activation.cpp`). The backward kernel also sums the rows: this is the gradient by a bias
+that was added before.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Attention and its gradient by the kernel that is fastest for their shapes.
 
 PyTorch's kernels for CPUs are made of products of small blocks, which are slow in bfloat16. The
-others (`machine/attention.cpp`) compute the same, and the gradient needs what PyTorch's keeps. The
-few queries of a step that writes tokens have a kernel of their own (`machine/few_queries.cpp`).
+others (`machine/attention.cpp`) compute the same; their gradient takes what PyTorch's kernel keeps,
+too. A step that writes tokens has few queries, for which there is a kernel of its own
+(`machine/few_queries.cpp`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TYPES = (torch.float32, torch.bfloat16)
 SMALLEST = 2**14  # weights of attention that are worth timing
 LARGEST = 2**22  # and of what is timed; a larger batch takes proportionally longer
 ROUNDS, PATIENCE = 7, 0.5  # the most rounds of timing one shape; seconds
-BUDGET = 0.5  # seconds of timing few queries in a process before graphs are hot, as few rows are
+BUDGET = 0.5  # seconds in a process for timing few queries before graphs are hot
 
 known = Measured("attention", ("torch", "heads"))
 by_queries = Measured("few_queries", ("torch", "fused"))

@@ -188,7 +188,7 @@ def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Argum
 
 
 def _narrower(node: Any) -> Any:
-    """The same value in bfloat16 where that is at hand: just as many elements are positive."""
+    """The same value in bfloat16 if there is one: the same elements are positive."""
     kernel = node.args[0] if node.target is operator.getitem else None
     if kernel is not None and _is_fused(kernel) and node.args[1] == 0:
         return next((u for u in kernel.users if u.args[1] == 1 and meta_of(u)), node)

@@ -5,8 +5,8 @@ and not guessed. A value keeps the layout of its kernel until an operation that 
 reads it.
 
 Each kernel that gets another layout is compared with the recorded one on the same values. Results
-of whole graphs would differ by more than rounding: that of one kernel decides on which side of a
-kink, such as a ReLU's, another falls.
+of whole graphs would differ by more than rounding, since rounding in one kernel decides on which
+side of a kink, such as a ReLU's, a value falls.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def eliminate_common_subexpressions(module: GraphModule, memory: Memory) -> int:
         if again is True:
             continue
         replacements.finish_one(node)
-        # by identity: an operation's hash is slow; what one recomputation gives is merged, not
-        # that and another run's
+        # by identity: an operation's hash is slow; values of one recomputation may be merged, but
+        # not with those of another run
         key = (id(node.target), id(again), _written_out(node.args),
                _written_out(node.kwargs) if node.kwargs else ())
         first = alike.setdefault(key, node)

@@ -1,8 +1,9 @@
 """Cross entropy of logits and its gradient by two fused kernels.
 
-These, and the gradient by them, are as large as the logits, in float32; with a large vocabulary
-they are most of a step's memory. One kernel forward and one backward (`machine/cross_entropy.cpp`)
-read the logits as they are and keep a number a row.
+PyTorch's logarithms of probabilities, and the gradient by them, are as large as the logits, in
+float32; with a large vocabulary they are most of a step's memory. One kernel forward and one
+backward (`machine/cross_entropy.cpp`) read the logits as they are, and keep two numbers for each
+row.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Loss(NamedTuple):
 
     Attributes:
         logarithms: the node of the logarithms of probabilities.
-        loss: of the loss by them.
+        loss: the node of the loss.
         gradients: for each gradient by the loss, that by the logits.
     """
 
@@ -72,7 +73,7 @@ def fuse_cross_entropies(module: GraphModule, measure: bool) -> int:
 
 
 def _loss(node: Node, memory: Memory) -> Loss | None:
-    """The cross entropy that logarithms of probabilities are for, if they are for nothing else."""
+    """The cross entropy that reads these logarithms of probabilities, if nothing else does."""
     x, dim, halves = node.args
     meta, given = meta_of(node), meta_of(x)
     if meta is None or given is None or halves or len(meta.shape) != 2 or dim not in (1, -1) or (

@@ -6,8 +6,8 @@ is independent of the others. So the kernel is cut in pieces, and a piece runs o
 complete and its Parameter was read for the last time.
 
 This is for a graph that is only replayed: a stage without side effects, which can be compiled and
-run again, ends where the first piece begins. After that nothing may fail that only the data decide,
-since the function can't be run again then.
+run again, ends where the first piece begins. After that no operation may fail for some values of
+its inputs, since the function can't be run again then.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class _Order:
         self.rows = self._rows(nodes)
 
     def _rows(self, nodes: list[Node]) -> dict[Node, int]:
-        """Of tokens that read tables, by their memory, how many rows the smallest table has."""
+        """For tokens that read tables, by their memory: the number of rows of the smallest table.
+        """
         found: dict[Node, int] = {}
         for node in nodes:
             if node.target is aten.embedding.default:
@@ -324,9 +325,9 @@ def _in_order(module: GraphModule, order: list[tuple[Node, list[int] | None]]) -
 
 
 def _sink_large(graph: Graph, order: _Order) -> None:
-    """Make large values later that wait at the peak, where what they are made of is smaller.
+    """Make large values later that are alive at the peak, if what they are made of is smaller.
 
-    Such as the first gradient of a table that a network uses twice, which waits for the second.
+    One such is the first gradient of a table that a network uses twice: it waits for the second.
     """
     tried: set[Node] = set()
     live, memory = Liveness(graph), Memory(graph)

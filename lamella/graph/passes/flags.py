@@ -1,4 +1,4 @@
-"""Has a graph compute whether one of its kernels fails, for machine code, which raises no errors.
+"""Makes a graph compute whether one of its kernels fails: machine code raises no errors.
 
 Each kernel that fails for some values (`ir.failures`) gets a flag: whether it would. Whether any is
 set is a further result of the graph. Such a call is run by PyTorch's kernels, and raises the error
@@ -47,9 +47,10 @@ def add_flag(module: GraphModule, safe: bool = False) -> bool:
 
 
 def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Node | None:
-    """Whether any kernel of a graph has failed, or one before it.
+    """A flag for whether any kernel of a graph fails; None if none can.
 
-    Each kernel adds its own flag to that of the kernels before: then a loop of Python's carries it.
+    Args:
+        before: a flag that it is joined with: in the body of a loop, that of the earlier steps.
     """
     nodes = list(module.graph.nodes)
     unwritten = never_written(nodes)

@@ -68,7 +68,7 @@ def metas_of(given: Arguments) -> Arguments | None:
 
 
 def key_of(theirs: Callable[..., Any], form: Sequence[int | bool], metas: Arguments) -> Key:
-    """Under which the faster kernel is remembered: a form, the types, and the settings."""
+    """The key under which the faster kernel is remembered: a form, the types, and the settings."""
     return (theirs.__name__, *form, *(
         str(m.dtype) if isinstance(m, TensorMetadata) else str(m) for m in metas),
         torch.get_num_threads())

@@ -19,7 +19,7 @@ def halves(module: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule |
     """The graph with max pools over 2 x 2 windows as comparisons; None if there are none of them.
 
     Among equal values the first is taken, as PyTorch's kernel does, and nothing is rounded: so
-    the graph has ``meta["verified"]``, and a trial holds no results to compare. Where a window
+    the graph has ``meta["verified"]``, and a trial doesn't compare its results. Where a window
     holds NaN, the index may be that of another element.
     """
     module = copied(module)

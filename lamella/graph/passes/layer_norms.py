@@ -2,7 +2,7 @@
 
 Forward this is the sum of a residual connection, the normalization and a cast to bfloat16; backward
 a cast, the gradient of the normalization, the sum with that of the residual connection, a cast to
-bfloat16, and the sum of its rows, which is the gradient by a bias before. One kernel
+bfloat16, and the sum of its rows, the gradient by a bias that was added before. One kernel
 (`machine/layer_norm.cpp`) computes all of that, where it is as exact as PyTorch's and faster.
 """
 

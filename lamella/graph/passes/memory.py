@@ -103,15 +103,15 @@ def reshapes_in_place(graph: Graph) -> bool:
 
 
 class Liveness:
-    """From where to where each value of a graph is alive, and how many bytes are at a time.
+    """From where to where each value of a graph is alive, and how many bytes are alive at a time.
 
     Only memory that the graph's own operations allocate is counted, not its inputs.
 
     Attributes:
         place: the position of each node.
         size: the bytes of each node that allocates memory.
-        begin: for each of these, the position from which it holds it: what is one of several
-            results is there while the operation still reads its inputs.
+        begin: for each of these, the position from which on it holds its memory; for one of several
+            results that of their operation, which still reads its inputs then.
         end: for each node, the position of the last operation that reads its memory.
         peak: peak memory, the most bytes that are alive at a time.
         top: the position at which they are.

@@ -48,8 +48,8 @@ FORMAT = 15  # of the decisions on disk; after a change the older ones are not u
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that.
 
-    If there is more to time than fits in one call, the next one goes on with the graph of the first
-    rewriting, which compares results and takes as long as a few runs.
+    If there is more to time than fits in one call, the next one continues with the graph of the
+    first rewriting, since that compares results, which takes as long as a few runs.
     """
 
     def attempt(graph: GraphModule, inputs: Sequence[torch.Tensor]) -> GraphModule | None:
@@ -138,7 +138,7 @@ def simplify(module: GraphModule) -> None:
 
 
 def _simplified(body: GraphModule) -> None:
-    """The same for a part of a loop, which has no constants of its own."""
+    """Simplify a graph of a loop, which has no constants of its own."""
     for loop in loops_of(body.graph.nodes):
         loop.simplify(_simplified)
     if not reshapes_in_place(body.graph):

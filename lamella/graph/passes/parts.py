@@ -168,7 +168,7 @@ def _turned(total: Node) -> tuple[Node, list[int]]:
 
 
 def _beside(graph: Graph, row: list[_Part], order: list[int], meta: TensorMetadata) -> Node:
-    """The gradient that the parts of a row are, with dimensions in another order."""
+    """The gradient that the parts of a row make up, with its dimensions in this order."""
     dim, selected = row[0].dim, row[0].rank < len(meta.shape)
     inner = [d - (d > dim) for d in order if d != dim] if selected else order
     pieces = [part.gradient if inner == sorted(inner) else

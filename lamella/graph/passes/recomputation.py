@@ -80,7 +80,7 @@ def _found(memory: Memory, live: Liveness) -> Iterator[Recast]:
 
 
 def _sources(value: Node, users: list[Node]) -> Iterator[Node]:
-    """The values that this one can be cast from, with the same results of these users."""
+    """The values that this one can be cast from, with the same results for these users."""
     if _is_cast(value):
         yield value.args[0]  # type: ignore[misc]
     if all(_is_mask(user, value) for user in users):
