@@ -29,7 +29,7 @@ from ...core.forking import Lock
 from ...machine.extension import Extension
 
 ALIGNED = 64  # bytes: other memory is copied when it is imported
-PLACES = 16  # of one input that are kept
+PLACES = 16  # places in memory of one input whose arrays are kept
 SMALL = 2**20  # bytes of a copy whose memory is kept
 VERSIONS = ("0.10.",)  # of jaxlib
 FLAGGED = "XLA's code can't compute this"  # as in `call.cpp`; the replay says why, or can
@@ -111,7 +111,7 @@ class Executable:
         self._otherwise = otherwise
 
     def in_cpp(self) -> Callable[[list[torch.Tensor]], list[torch.Tensor]]:
-        """The same in C++, where that has been built, which takes a third of the time."""
+        """The call in C++, if it has been built: it takes a third of the time."""
         built = extension.load()
         if built is None:
             return self
@@ -172,8 +172,9 @@ class Executable:
         return array
 
     def _imported(self, number: int, value: torch.Tensor) -> tuple[Any, Any]:
-        """An array of an input's values, and what it is: None if it names the input's memory;
-        the tensor that it names if that is a copy, for further copies; False if it is used once.
+        """An array of an input's values, and a second value: None if the array is a view of the
+        input; the tensor that it is a view of if that is a copy, for further copies; False if the
+        array is used once.
         """
         order, place, raw = self._orders[number], value.data_ptr(), value.detach()
         raw = raw if order is None else raw.permute(*order)
@@ -192,7 +193,7 @@ class Executable:
 
 def results_of(packs: Sequence[Sequence[int]], shapes: Sequence[Sequence[int]],
                strides: Sequence[Sequence[int]], flag: Sequence[int] | None) -> list[Result]:
-    """Where results lie, by which of them are parts of each array, one after another.
+    """Where results lie, given for each array the results that it holds one after another.
 
     A flag is the last part of one of the arrays, or one of its own.
     """

@@ -142,7 +142,7 @@ class Native(MachineCode):
         return self._with_room if code is not None and self._room else code
 
     def _with_room(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
-        """Run it. After a loop for whose values there was no room there will be more."""
+        """Run it. If a loop had no room for its values, compile it again with more."""
         code = self._code
         if code is None:
             return self._otherwise(values)

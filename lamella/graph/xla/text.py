@@ -33,15 +33,15 @@ TURNING = ("_linalg_det.default", "_linalg_slogdet.default")  # see `_turns`
 
 def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0, room: int = 0
               ) -> dict[str, Any]:
-    """A graph in words of JSON: operations with all arguments, and values with their numbers.
+    """A graph as JSON: operations with all arguments, and values with their numbers.
 
     Args:
         graph: a graph that changes none of its inputs.
         inputs: inputs of the graph, on which it is run once to find the metadata of its values.
         checks: how many of its last results tell by a number other than 0 that a matrix can't be
             factorized (`without_checks`).
-        room: of how many steps loops keep values where that depends on data. A flag tells if there
-            were more.
+        room: for how many steps there is room in loops that keep values of a number of steps that
+            depends on data. A flag tells if there were more.
 
     Raises:
         NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
@@ -142,7 +142,7 @@ def _is_check(node: Node) -> bool:
 
 
 def strided_from_bases(graph: GraphModule) -> None:
-    """Let as_strided, which speaks of the memory, name what the memory was made as, not a view."""
+    """Let as_strided, which addresses memory, take the value that owns the memory, not a view."""
     bases = bases_of(graph.graph.nodes)
     for node in graph.graph.nodes:
         if _is_strided(node) and len(node.args) > 3:
@@ -297,12 +297,12 @@ def functional(name: str) -> str:
 
 
 def _check_aliases(nodes: list[Node]) -> None:
-    """Check that which values share memory is known, where it matters.
+    """Check that it is known which values share memory, where that matters.
 
     Raises:
         NotLowered: if a result shares memory with an input, if what is written may or may not
             share memory, if a tensor that was reshaped in place is used further under its old
-            name, or if memory is taken by its layout that the layout isn't known of.
+            name, or if `as_strided` takes a view or an input.
     """
     bases = bases_of(nodes)
     given = {n for n in nodes if n.op == "placeholder"}
@@ -395,8 +395,7 @@ def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
 
 def _steps(graph: GraphModule, inputs: list[torch.Tensor], room: int = 0
            ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
-    """The metas of a graph's values, their numbers, its operations in words of JSON, and what
-    it gives."""
+    """The metas of a graph's values, their numbers, its operations as JSON, and its results."""
     found = _Forms(graph)
     results = found.found(inputs)
     metas = found.metas

@@ -34,7 +34,7 @@ def with_best(steps: list[Step], wanted: Collection[int]) -> list[Step]:
 
 
 def _shortened(step: Step, users: dict[int, list[Step]], wanted: Collection[int]) -> Step:
-    """What stands in place of a sort: the same, if more than the first elements are read."""
+    """The step in place of a sort; the sort itself if more than its first elements are read."""
     x, *_, dim, descending = step["args"]
     shape, dtype = step["aval"][0]
     parts = users[step["to"]]

@@ -46,11 +46,11 @@ class Box(NamedTuple):
         return cls(tuple(shape), (0,) * len(shape), tuple(shape), tuple(range(len(shape))))
 
     def view(self, name: str, rest: list[Any], shape: list[int]) -> Box | None:
-        """What a view of this part is a part of the whole as; None if it is no box.
+        """A view of this part, as a box of the whole; None if it is no box.
 
         Args:
             name: the operation that makes the view.
-            rest: its arguments behind the tensor.
+            rest: its arguments after the tensor.
             shape: the shape of the view.
         """
         if name in _SAME:
@@ -82,7 +82,7 @@ class Box(NamedTuple):
         return found
 
     def within(self, inner: Box) -> Box:
-        """What a part of this part is of the whole."""
+        """A box of this part, as a box of the whole."""
         starts, sizes = [*self.starts], [*self.sizes]
         for axis, start, size in zip(self.axes, inner.starts, inner.sizes, strict=True):
             if axis is not None:

@@ -17,8 +17,8 @@ from .table import TABLE, NotLowered, avals_of
 from .values import Values
 from .writes import put_back, without_writes
 
-# of XLA: nothing may be computed less exactly than by PyTorch's kernels, and operations run in
-# turn, since to wait for another thread takes longer than many of them
+# XLA's: nothing may be computed less exactly than by PyTorch's kernels; and operations run one
+# after another, since waiting for a thread takes longer than many of them
 OPTIONS: dict[str, str | bool] = {
     "xla_cpu_enable_fast_math": False, "xla_cpu_enable_fast_min_max": False,
     "xla_allow_excess_precision": False,
@@ -67,7 +67,7 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
 
 
 def _add_flag(packs: list[list[Any]], array: int, flag: Any) -> None:
-    """Put a flag behind the results of an array, or into one of its own."""
+    """Put a flag after the results of an array, or into an array of its own."""
     if array == len(packs):
         packs.append([flag])
     else:

@@ -1,4 +1,4 @@
-"""Views and writes of a graph as boxes (`boxes`), so that loops find places that move on."""
+"""Turns views and writes of a graph into boxes (`boxes`), so that loops over places are found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def with_boxes(steps: list[Step], inputs: list[Any], results: list[int]
                ) -> tuple[list[Step], list[int]]:
     """The steps of a graph with reads and writes of boxes, and the numbers of its results.
 
-    Copies are the values that were copied, and what nothing reads is left out.
+    Copies are replaced by the values that were copied, and what nothing reads is left out.
 
     Args:
         steps: operations, none of which writes.
@@ -110,8 +110,8 @@ class _Graph:
             self._note_written(args[0]["n"], args[1], written, number)
 
     def _note_written(self, whole: int, part: dict[str, int], box: Box, number: int) -> None:
-        """Note a write. One into a view, which is put back, is one into what that is a view of;
-        the view is made again then."""
+        """Note a write. A write into a view counts as one into what it is a view of; then the view
+        is made again."""
         inner = self.puts.get(part["n"])
         if inner is not None and self.boxes.get(inner[0]) == (whole, box):
             view = next(self.numbers)
@@ -124,7 +124,7 @@ class _Graph:
         self.puts[number] = whole, part, box
 
     def changed(self, step: Step) -> Step:
-        """What stands in place of a step."""
+        """The step in place of this one."""
         name, args, number = step["op"], step["args"], step["to"]
         if number in self.boxes and self._is_taken(number):
             source, box = self.boxes[number]

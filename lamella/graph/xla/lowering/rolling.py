@@ -63,7 +63,7 @@ def is_part(step: Step) -> bool:
 
 
 def _hoisted(steps: list[Step]) -> list[Step]:
-    """The steps with each part of a value right behind the value."""
+    """The steps with each part of a value right after the value."""
     places = {step["to"]: place for place, step in enumerate(steps)}
     keys: list[tuple[int, int, int]] = []
     for place, step in enumerate(steps):

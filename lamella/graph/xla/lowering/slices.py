@@ -49,7 +49,7 @@ def with_parts(steps: list[Step], inputs: list[Any]) -> list[Step]:
 
 
 def _stacked(step: Step, avals: dict[int, Any], numbers: Iterator[int]) -> list[Step]:
-    """What stands in place of a concatenation."""
+    """The steps in place of a concatenation."""
     several, dim = step["args"]
     pieces = [avals.get(one["n"]) for one in several]
     (shape, dtype), first = step["aval"], pieces[0]
@@ -64,7 +64,7 @@ def _stacked(step: Step, avals: dict[int, Any], numbers: Iterator[int]) -> list[
 
 def _parted(step: Step, avals: dict[int, Any], rows: dict[_Kind, set[int]],
             stacks: dict[_Kind, int], numbers: Iterator[int]) -> list[Step]:
-    """What stands in place of a step."""
+    """The steps in place of this one."""
     found = _slice_of(step, avals)
     if found is None or found[0] not in rows:
         return [step]

@@ -15,7 +15,7 @@ from .boxes import ADD, PLACE, PUT, TAKE
 from .table import Step
 
 NUMBER = "number"  # the operation of a step that only holds a number
-NUMBERS = "numbers"  # that of a step that holds those of all steps of a loop
+NUMBERS = "numbers"  # the operation of one that holds the numbers of all steps of a loop
 # the place of a number that the row of the table takes as a tensor, too, with the same result
 _PLACES = {
     name: 1 for name in (
@@ -28,7 +28,7 @@ _INTEGERS = ("int32", "int64")
 
 
 def with_numbers(steps: list[Step], inputs: list[Any]) -> list[Step]:
-    """The steps with their numbers as values, behind the steps that hold these.
+    """The steps with their numbers as values, after the steps that hold these.
 
     Args:
         steps: operations, whose results are numbered from the number of inputs on.

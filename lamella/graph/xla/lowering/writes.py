@@ -109,7 +109,7 @@ class _Memory:
 
 
 def put_back(whole: Any, part: Any, views: list[Any]) -> Any:
-    """A value with other elements in a part of it, which a view, or several, would name."""
+    """A value with other elements in the part of it that a view, or a chain of views, selects."""
     if len(views) == 1:
         (name, rest, _), = views
         if name in ("select.int", "slice.Tensor"):
