@@ -34,7 +34,7 @@ _MADE = ("<frozen", "<eval_with_key", "<string>")
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _HINT = ("This comes from inside of Lamella; LAMELLA_TRACEBACK=full in the environment shows "
          "where.")
-_STARTER = f"{__name__.partition('.')[0]}.cli"  # the module that starts the program in `run`
+_STARTER = f"{__name__.partition('.')[0]}.commands.cli"  # `lamella run` starts the program there
 
 
 @functools.lru_cache(maxsize=4096)
@@ -85,7 +85,7 @@ def folded(traceback: TracebackType | None) -> TracebackType | None:
     between: list[TracebackType] = []
     found = False
     for step in _steps(traceback):
-        if step.tb_frame.f_globals.get("__name__") == _STARTER:  # what came before isn't his
+        if step.tb_frame.f_globals.get("__name__") == _STARTER:  # the command, not the program
             kept, between, found = [], [step], False
         elif not _is_users(step.tb_frame):
             between.append(step)

@@ -284,13 +284,18 @@ def test_without_notes_the_layer_is_in_the_message(monkeypatch: pytest.MonkeyPat
     assert str(error) == "For 'dense', it doesn't fit.\nin layer 'dec.1' (Dense)"
 
 
-@pytest.mark.parametrize("start", [["FILE"], ["-m", "lamella", "run", "FILE"], ["-c", "TEXT"]],
-                         ids=["python", "run", "command"])
+@pytest.mark.parametrize("start", [["FILE"], ["-m", "lamella", "run", "FILE"],
+                                   ["SCRIPT", "run", "FILE"], ["-c", "TEXT"]],
+                         ids=["python", "run", "installed", "command"])
 def test_a_process_ends_at_the_users_line(start: list[str], tmp_path: Path) -> None:
     text = "import lamella as ms\nms.ops.matmul(ms.ops.ones((2, 3)), ms.ops.ones((2, 3)))\n"
     path = tmp_path / "train.py"
     path.write_text(text, encoding="utf-8")
-    arguments = [str(path) if a == "FILE" else text if a == "TEXT" else a for a in start]
+    script = tmp_path / "lamella"  # as `pip` installs it
+    script.write_text("import sys\nfrom lamella.commands.cli import main\nsys.exit(main())\n",
+                      encoding="utf-8")
+    given = {"FILE": str(path), "SCRIPT": str(script), "TEXT": text}
+    arguments = [given.get(a, a) for a in start]
     done = python(*arguments)
     assert done.returncode == 1
     assert files(done.stderr) == ["<string>" if "-c" in start else str(path)]
