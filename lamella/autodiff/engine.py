@@ -51,7 +51,7 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inpu
 def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, again: bool,
          nested: bool) -> Sequence[torch.Tensor | None]:
     with in_this_thread():
-        if _len_torch_function_stack():  # who watches the calls of functions knows it by its name
+        if _len_torch_function_stack():  # a mode that watches calls knows this one by its name
             return torch.autograd.grad(raws, inputs, starts, again, nested, allow_unused=True)
         try:
             return Variable._execution_engine.run_backward(

@@ -394,7 +394,7 @@ def _floating(raw: torch.Tensor) -> torch.Tensor:
 
 
 def _like(raw: torch.Tensor, carrier: torch.Tensor) -> torch.Tensor:
-    """`carrier` as what the program sees: where `raw` has integers, those, with it as a twin."""
+    """`carrier` as the program sees it; if `raw` has integers, these with `carrier` as a twin."""
     return carrier if differentiable(raw) else with_twin(raw.detach(), carrier)
 
 

@@ -3,7 +3,8 @@
 MindSpore gives gradients by integer inputs: that of `i * i` is `2 * i`. PyTorch's tape holds none.
 So an alias of integers carries a *twin*: the same numbers in float64, which the tape sees. Each
 kernel runs on the integers, which decide what the program sees, and again on the twins, for the
-derivative. Where it can't (an index, a mask), or has none there, the result is what it is without.
+derivative. Where a kernel can't run on twins (an index, a mask), or has no derivative there, its
+result has no twin.
 """
 
 from __future__ import annotations
@@ -119,8 +120,9 @@ def _by_twins(func: Any, args: tuple, kwargs: dict[str, Any], exact: torch.Tenso
 
 
 def _given(args: tuple, kind: torch.dtype | None) -> Iterator[tuple]:
-    """The arguments by twins; then with what lies between the first and last tensor as it is, an
-    index; then with the first one's twin alone. What is written to holds the type of twins."""
+    """The arguments to try, in order: with all twins; with those of the first and the last tensor,
+    since what lies between may be an index; with that of the first alone. A first tensor without a
+    twin becomes float64, so that twins can be written into it."""
     yield _twins(args, kind)
     places = [i for i, value in enumerate(args) if isinstance(value, torch.Tensor)]
     for chosen in (places[:1] + places[-1:], places[:1]):

@@ -41,9 +41,9 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         A function of `fn`'s arguments. For one output and one input it gives a Tensor of the
         output's shape followed by the input's. For several inputs, a tuple of those; for several
         outputs, a tuple (or the structure of the outputs) of either. With `has_aux`, a pair of that
-        and the other outputs: a tuple, or the one there is. With `weights`, there is a pair in the
-        place of those by inputs: them, and those by weights (one, or a tuple); without a position
-        the latter alone.
+        and the other outputs: a tuple, or the one there is. With `weights`, there is a pair in
+        place of those by inputs: those by inputs, and those by weights (one, or a tuple); without a
+        position only those by weights.
 
     Raises:
         TypeError: if an argument is of the wrong type.
@@ -296,7 +296,7 @@ class _Request:
             overlay.update(before)
 
     def parted(self, args: tuple, positions: tuple[int, ...], found: Any) -> Any:
-        """Blocks of a Jacobian in the structure of what they are by.
+        """Blocks of a Jacobian in the structure of what they are derivatives by.
 
         MindSpore gives no tuple for one position.
         """

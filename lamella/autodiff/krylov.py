@@ -75,7 +75,7 @@ def _round(apply: Apply, rest: torch.Tensor, least: torch.Tensor, count: int) ->
         left = new.norm()
         is_next = rows == made + 1
         column = torch.where(is_next, left, parts)
-        goes_on = ~(left <= 1e-7 * whole)  # also where it is no number
+        goes_on = ~(left <= 1e-7 * whole)  # also where it is NaN
         last = torch.where(goes_on, _ratio(new, left), torch.zeros_like(new))
         normal = torch.where(is_next, -_ratio(normal.dot(parts), left), normal)
         return (torch.where(is_next.unsqueeze(1), last, basis),
@@ -88,13 +88,13 @@ def _round(apply: Apply, rest: torch.Tensor, least: torch.Tensor, count: int) ->
             size > least * normal.norm()), step,
         (torch.where(rows.unsqueeze(1) == 0, first, torch.zeros_like(first)),
          rest.new_zeros(count + 1, count), begin, first, size > 0), count)
-    images = within.nan_to_num(0, 0, 0)  # what is no number is so in the basis, too
+    images = within.nan_to_num(0, 0, 0)  # what is NaN here is NaN in the basis, too
     return basis[:-1].mT @ (torch.linalg.pinv(images) @ (begin * size))
 
 
 def _repeated(apply: Apply, goes_on: Callable[..., torch.Tensor], step: Callable[..., Raws],
               values: Raws, most: int) -> Raws:
-    """Some values after steps.
+    """The values after repeated steps.
 
     Args:
         apply: what the program is asked for in a step.
@@ -115,7 +115,7 @@ def _repeated(apply: Apply, goes_on: Callable[..., torch.Tensor], step: Callable
                                  None)
         if found is not None:
             return found[0][1:]
-        for _ in range(most):  # what is asked would be a guard
+        for _ in range(most):  # to ask whether it goes on would be a guard
             now = following(now)
         return now[1:]
     while True:

@@ -56,7 +56,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
     outer = current()
     run = record(fn, inputs, {}, tuple(range(len(inputs))), parameters, outer)
     recorded = run.value
-    # by the names of Tensors of its own: those that `fn` changed in place are cut below
+    # in Tensors of its own: those that `fn` changed in place are cut below
     value = map_tensors(lambda t: wrap(t._raw), recorded)
     run.value = value
     aux = split_aux(value, "vjp") if has_aux else None

@@ -52,7 +52,7 @@ def recompute(block: Any, *args: Any, use_reentrant: bool = True, output_recompu
         raise TypeError(f"For 'recompute', 'block' must be a Cell or a function, "
                         f"but got {type(block).__name__}.")
     if context_fn is not None and use_reentrant:
-        raise ValueError("For 'recompute', 'context_fn' goes with use_reentrant=False.")
+        raise ValueError("For 'recompute', 'context_fn' needs use_reentrant=False.")
     return checkpointed(block, args, kwargs, context_fn, bool(early_stop))
 
 

@@ -224,7 +224,7 @@ class Request:
                 self.stand_ins, weights = stand_ins, stand_ins.weights
                 self.fn = stand_ins.around(fn)
         self.weights = checked_weights(name, weights)
-        self.compiled: Any = None  # in GRAPH_MODE, see `graph.mode`
+        self.compiled: Any = None  # in GRAPH_MODE, see `graph.surface.mode`
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The value and the gradients, in the requested form; in GRAPH_MODE as one graph."""

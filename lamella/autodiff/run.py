@@ -130,7 +130,7 @@ class Run:
         if raw is None:
             raw = tensor._raw
         if self.outer is None and "_hooks" not in tensor.__dict__ and differentiable(raw):
-            alias = raw.detach()  # what nearly all are, without the questions of the others
+            alias = raw.detach()  # most tensors, without the checks that others need
             if trained(tensor):
                 alias.requires_grad_()
             self.originals.append(raw)

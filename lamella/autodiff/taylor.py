@@ -143,7 +143,7 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
 
 def _nested_along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
                   order: int) -> tuple[Any, list[Any]]:
-    """The same by derivatives of derivatives."""
+    """As `_along`, by derivatives of derivatives."""
     # the value on the path, and its derivatives: D of a function of the path's derivatives
     # x0, x1, ... is its derivative along x1, x2, ...
     known = [[point._raw for point in points],
@@ -172,7 +172,7 @@ def _nested_along(fn: Callable[..., Any], points: list[Tensor], paths: list[torc
 
 def _by_rules(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
               order: int) -> tuple[Any, list[Any]] | None:
-    """The same by Taylor series of all orders at once, in a function that is being recorded.
+    """As `_along`, by Taylor series of all orders at once, in a function that is being recorded.
 
     None if `fn` does more than computing.
     """

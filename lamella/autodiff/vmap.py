@@ -28,7 +28,7 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None
     """The function that applies `fn` to each example along an axis of its inputs.
 
     `fn` runs once, on batched tensors of all examples: the loop is inside the kernels. It
-    nests, and goes over and under every derivative.
+    nests, and may be inside or outside of every derivative.
 
     Args:
         fn: a function or Cell of Tensors. For a CellList of alike Cells, each example is given to

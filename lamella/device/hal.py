@@ -41,7 +41,7 @@ def _target(function: str, device_target: str | None) -> str:
 
 
 def _kind(target: str) -> str:
-    """The kind of device that a target is, not the one that stands for it."""
+    """The kind of device that a target is, not of one that is used in its place."""
     kind = kinds.kind_of(target)
     return "npu" if target == "Ascend" else str(kind)
 

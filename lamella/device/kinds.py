@@ -76,8 +76,8 @@ def target_of(kind: str) -> str:
 def here(number: int) -> int:
     """The number of this process's device among `number`, where the program names none.
 
-    That of its place on this machine, if a launcher has started several: so that none of them uses
-    a device that is another's.
+    If a launcher has started several processes, it is the number of this one on the machine, so
+    that each uses a device of its own.
     """
     for name in _LOCAL_RANK:
         text = os.environ.get(name, "").strip()

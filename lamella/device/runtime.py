@@ -352,7 +352,7 @@ class Event:
 
     Args:
         enable_timing: whether the time at it can be measured.
-        blocking: whether waiting for it gives the processor free.
+        blocking: whether the host sleeps while it waits for it, instead of polling.
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False):

@@ -15,7 +15,7 @@ def stress_detect(detect_type: str = "aic") -> int:
 
     Raises:
         ValueError: if `detect_type` is unknown.
-        RuntimeError: else.
+        RuntimeError: otherwise, since there is no Ascend device.
     """
     one_of(detect_type, ("aic", "hccs"), "detect_type", "stress_detect")
     raise RuntimeError("For 'stress_detect', there is no Ascend device: it tests Ascend's hardware "

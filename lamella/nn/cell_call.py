@@ -83,11 +83,13 @@ class CellHooks(CellTree):
 
     def register_saved_tensors_hooks(self, pack_hook: Callable[..., Any],
                                      unpack_hook: Callable[..., Any]) -> HookHandle:
-        """Say how what `construct` keeps for the backward pass is kept, see `saved_tensors_hooks`.
+        """Let Tensors that `construct` keeps for the backward pass pass through these functions.
+
+        See `saved_tensors_hooks`.
 
         Args:
-            pack_hook: takes a Tensor when it is kept; what is kept instead.
-            unpack_hook: takes that when the Tensor is needed; the Tensor.
+            pack_hook: takes a Tensor when it is kept, and returns what is kept instead.
+            unpack_hook: takes that when the Tensor is needed, and returns the Tensor.
 
         Returns:
             A handle whose `remove` takes the hooks away.
@@ -159,7 +161,7 @@ class _BackwardPass:
 
 @contextlib.contextmanager
 def _kept_by(hooks: list[tuple[Any, Any]]) -> Iterator[None]:
-    """What the tape keeps inside goes through pairs of `saved_tensors_hooks`."""
+    """A block in which the Tensors that the tape keeps pass through `saved_tensors_hooks`."""
     with contextlib.ExitStack() as stack:
         for pack, unpack in hooks:
             stack.enter_context(saved_tensors_hooks(pack, unpack))
@@ -232,8 +234,8 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
 def run_slot(cell: Any) -> tuple[dict[Any, Any], Any]:
     """The dict in which the recorded run of a call is kept, and its key there.
 
-    It is the Cell's; for a call inside a trace the trace's, as runs are used only on the side of
-    the trace where they were recorded.
+    The dict is the Cell's own; for a call inside a trace it is the trace's, since a run that was
+    recorded there can't be used outside, nor one from outside there.
     """
     return (cell.__dict__, "_recorded") if state.trace is None else (state.trace.runs, id(cell))
 

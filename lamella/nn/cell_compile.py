@@ -124,7 +124,7 @@ class CellCompile(CellTree):
         return _compiler.declared_arguments(construct, given[0], given[1], "set_inputs")
 
     def set_jit_config(self, jit_config: Any) -> None:
-        """Say how this Cell is compiled; counts once.
+        """Set how this Cell is compiled; only the first call counts.
 
         Args:
             jit_config: a `JitConfig`.
@@ -156,7 +156,7 @@ class CellCompile(CellTree):
             self.__dict__.pop(name, None)
 
     def register_parameter_forward_hook(self, hook: Any) -> None:
-        """Let `hook` bend the values that compiled calls of this Cell see of Parameters.
+        """Let `hook` change the values of Parameters that compiled calls of this Cell see.
 
         The Parameters keep their values; gradients flow through the hook. Eager calls don't call
         it, as in MindSpore.

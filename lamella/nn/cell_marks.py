@@ -101,7 +101,7 @@ class CellMarks(CellTree):
             cell._name_below(here)
 
     def get_scope(self) -> str | None:
-        """The path that `generate_scope` gave; None before, and for the Cell that it was called of.
+        """The path that `generate_scope` gave; None before, and for the Cell that it was called on.
         """
         return self.__dict__.get("_scope")
 

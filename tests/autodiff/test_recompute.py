@@ -249,7 +249,7 @@ def test_what_the_backward_rule_of_a_recomputed_cell_sees():
 @pytest.mark.parametrize("call, error, message", [
     (lambda: ms.recompute(3), TypeError, "'block' must be a Cell or a function, but got int"),
     (lambda: ms.recompute(ops.sin, Tensor(1.0), context_fn=lambda: None), ValueError,
-     "'context_fn' goes with use_reentrant=False"),
+     "'context_fn' needs use_reentrant=False"),
     (lambda: ms.grad(lambda x: ms.recompute(lambda x: {}["mine"], x))(Tensor(1.0)), KeyError,
      "mine"),
 ])
