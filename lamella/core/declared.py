@@ -14,9 +14,9 @@ import logging
 import types
 from typing import Any
 
-# as what Lamella keeps compiled functions: `jit` methods, calls and gradients in GRAPH_MODE
+# the attributes with compiled functions: of `jit` methods, and of calls and gradients in GRAPH_MODE
 COMPILED = ("_compiled", "_graph", "_graph_gradients")
-# what other classes would say; objects of any class may have `jit` methods
+# for classes that don't say it themselves; objects of any class may have `jit` methods
 _OF_OTHERS: dict[type, tuple[str, ...]] = {
     object: COMPILED[:1], types.FunctionType: COMPILED,
     logging.Logger: ("_cache", "manager", "parent", "root")}

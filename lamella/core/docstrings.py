@@ -65,7 +65,7 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters, in the sequence in which they stand."""
+    """The names of a function's parameters, in order."""
     code = inspect.unwrap(function).__code__
     return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
 

@@ -288,7 +288,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(function: Callable[..., Any]) -> Parts:
-    """The parts of an operator; of another function itself, with errors as they are."""
+    """The parts of an operator; for another function itself, whose errors stay as they are."""
     parts = getattr(function, "parts", None)
     return parts if parts is not None and parts.whole is function else Parts(
         function, function, _raised)
@@ -369,7 +369,7 @@ def explain_construction(owner: type[R]) -> type[R]:
 
 
 def noted(error: Any, note: str) -> Any:
-    """An error with a note behind its message, in its traceback (Python 3.10: in the message)."""
+    """An error with a note after its message, in its traceback (Python 3.10: in the message)."""
     if hasattr(error, "add_note"):
         error.add_note(note)
     else:

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-# what an expression is made of, as bits: of the value that was read, of Tensors
+# bits for what an expression is made of: the value that was read, Tensors
 _READ, _TENSOR = 1, 2
-# what a Tensor is asked without its numbers, or with results that have no derivative
+# attributes and functions that don't tell a Tensor's numbers, or that have no derivative
 _ABOUT = frozenset("""shape size dtype ndim device name itemsize nbytes strides argmax argmin
     argsort argpartition argwhere nonzero searchsorted digitize unique
     linear_sum_assignment""".split())
-# calls whose results are no Tensors: of what was read they keep that it was
+# calls whose results are no Tensors, and are computed from what was read if an argument is
 _PLAIN = frozenset("""float int complex abs sum min max round list tuple sorted zip enumerate map
     reversed dict set""".split())
 _NOTHING = frozenset("""print len int bool str repr range isinstance type hash id format hasattr
@@ -100,7 +100,7 @@ class _Flow:
                    if isinstance(s, ast.Return) and s.value is not None)
 
     def _returned(self, value: ast.expr) -> bool:
-        """Whether a returned value, of several the first, holds the read in a Tensor."""
+        """Whether a returned value (the first of several) is a Tensor made of what was read."""
         if isinstance(value, ast.Tuple) and value.elts:
             value = value.elts[0]
         return self._made_of(value) == _READ | _TENSOR

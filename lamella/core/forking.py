@@ -51,7 +51,7 @@ class Lock:
 
 
 class ReentrantLock(Lock):
-    """Such a lock that the thread which holds it may take again, as finalizers do."""
+    """A `Lock` that the thread which holds it may take again, as finalizers do."""
 
     __slots__ = ("_depth",)
 

@@ -148,9 +148,10 @@ _TYPE_WORDS = ("dtype", "not implemented for", "scalar type", "Expected all tens
                "bool tensor", "boolean", "Boolean", "real number")
 _FAILURES = ("allocate", "out of memory", "CUDA", "cuBLAS", "singular", "positive-definite",
              "INTERNAL ASSERT", "requires grad", "leaf Variable", "modified by an inplace")
-# an index out of range: MindSpore's kernels raise RuntimeError, two of its functions ValueError
 _NO_UNSIGNED = re.compile(r"not implemented for '(UInt|u?int)(16|32|64)'|Promotion for uint16|"
                           r"AccumulateType|not (supported|defined) for.*UInt")
+# an index out of range: MindSpore's kernels raise RuntimeError, the functions in `_CHECKED`
+# ValueError
 _OUTSIDE = re.compile(r"ind(ex|ices)\b.*out of (bounds|range)|^Target -?\d+ is out of bounds")
 _OF_DERIVATIVES = re.compile(r"derivative|forward AD|jvp")
 _REPEATED = ("std", "var", "std_mean", "var_mean", "norm", "vector_norm", "max", "min")

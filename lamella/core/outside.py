@@ -1,7 +1,7 @@
 """A mark for code whose calls of the system count as the program's own side effects.
 
 A module or a room whose functions read or write files, ask the clock or the device, or talk to
-other processes has a line ``__outside__ = True``, which counts for all that lies in a room. A run
+other processes has a line ``__outside__ = True``; that of a room counts for all its modules. A run
 that is recorded as a graph then judges the calls that such code makes of the system as if the
 program made them. A single function that no graph can hold is decorated with `outside`.
 """

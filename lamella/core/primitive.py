@@ -119,7 +119,7 @@ class Primitive:
         return self.__dict__.get("_user_data", {}).get(key)
 
     def place(self, role: str, rank_id: int) -> None:
-        """Name the process to run on; this one, always, here."""
+        """Name the process to run on; here it is always this one."""
         self.add_prim_attr("ms_role", role).add_prim_attr("rank_id", rank_id)
 
     def set_device(self, device_target: str) -> Primitive:
@@ -131,9 +131,9 @@ class Primitive:
         return self.add_prim_attr("stage", stage)
 
     def shard(self, in_strategy: Any = None, out_strategy: Any = None) -> Primitive:
-        """Say how inputs and outputs are cut over processes; returns the operator.
+        """Set how inputs and outputs are cut over processes; returns the operator.
 
-        That means something in the modes ``"semi_auto_parallel"`` and ``"auto_parallel"`` alone.
+        It has an effect in the modes ``"semi_auto_parallel"`` and ``"auto_parallel"`` only.
 
         Args:
             in_strategy: for each input a tuple, in how many parts each dimension is cut, or a
@@ -156,9 +156,8 @@ class Primitive:
 class PrimitiveWithInfer(Primitive):
     """The base of a program's own operators, in MindSpore's older form.
 
-    What `infer_shape` and `infer_dtype` would say of the results, the results say themselves here.
-    A class that computes defines ``__call__``; one whose name is that of an operator is this
-    operator.
+    `infer_shape` and `infer_dtype` are not called: results have their shapes and types. A class
+    that computes defines ``__call__``; one whose name is that of an operator is this operator.
 
     Args:
         name: the operator's name.

@@ -1,4 +1,4 @@
-"""Files that may be damaged, or made to do harm: data, or an error that names the file."""
+"""Reads files that may be damaged, or made to do harm: gives data, or an error with their names."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Settings(MutableMapping[str, Any]):
     def kept(self) -> Iterator[None]:
         """A block after which all settings are as they were before it.
 
-        A run that is traced may change them in it: each replay does without.
+        A run that is being recorded may change them inside; its replays don't repeat that.
         """
         before, inner = dict(self._given), self._inner
         self._inner = set(inner or ())

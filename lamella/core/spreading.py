@@ -40,8 +40,8 @@ class Spreading:
             name: the function that the program called, for errors.
             raw: this process's value.
             op: how values are combined, as in `ops.AllReduce`.
-            of: the tensors it was computed of. Where they are parts, those who hold the other
-                parts count too, and not the stages of a pipeline alone.
+            of: the tensors it was computed of. If they are parts, processes that hold the other
+                parts take part as well, not the stages of a pipeline only.
         """
         return raw
 
@@ -120,7 +120,7 @@ _answers = Spreading()
 
 
 def spreading() -> Spreading:
-    """Who spreads networks over processes."""
+    """The answers that hold now."""
     return _answers
 
 
@@ -131,7 +131,7 @@ def register_spreading(answers: Spreading) -> None:
 
 
 def is_part(raw: torch.Tensor) -> bool:
-    """Whether a raw tensor is one of a whole and its parts, as a DTensor."""
+    """Whether a raw tensor is a DTensor, of which this process may hold a part."""
     return hasattr(raw, "full_tensor")
 
 

@@ -24,8 +24,9 @@ class _ThreadState(threading.local):
         whole: whether this is inside a call that GRAPH_MODE compiles as a whole, or runs eagerly.
         as_graph: whether this is inside a function that the program asked to compile.
         integers: what becomes of gradients by integers, see `autodiff.integers`: None: they are
-            computed; a list: they are, and their places are noted; False: integers are constants.
-        masks: what its tape has computed for nothing, see `graph.tracing.loop_masks`.
+            computed; a list: they are computed, and added to it; False: integers are constants.
+        masks: the nodes of its tape that may not use what they are given, see
+            `graph.tracing.loop_masks`.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None

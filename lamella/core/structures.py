@@ -1,10 +1,10 @@
 """Structures: taken apart into their parts, and built again from other parts.
 
 Tuples, lists, dicts, named tuples, dataclasses and classes that a program registers are structures,
-as are their subclasses (an OrderedDict, a defaultdict); anything else is a leaf. For a kind of
-structure it is said once, here, what its parts are, how they are called in messages, and how it is
-rebuilt. Rebuilding runs no code of a dataclass's own, as its `__post_init__`; fields that aren't
-parts, as attributes set later, are kept.
+as are their subclasses (an OrderedDict, a defaultdict); anything else is a leaf. A `Kind` says what
+the parts of such a structure are, how messages call them, and how it is rebuilt. Rebuilding runs no
+code of a dataclass's own, such as its `__post_init__`; what isn't a field, such as an attribute
+that was set later, is kept.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Kind(NamedTuple):
 
     Attributes:
         parts: its parts, in order.
-        rebuild: makes one like the first argument of other parts.
+        rebuild: makes a structure like the first argument, of other parts.
         keys: how its parts are called after its own name, as ``[0]`` or ``.weight``.
-        agrees: whether another structure of the kind has the same parts, and the same otherwise.
-        keeps: whether one of which nothing changes stays the same object.
+        agrees: whether two structures have parts under the same keys, and are equal otherwise.
+        keeps: whether a structure is returned itself if none of its parts changes.
     """
 
     parts: Callable[[Any], Sequence[Any]]

@@ -4,8 +4,8 @@ PyTorch's `apply` of a function with `setup_context` looks for default arguments
 takes as long as ten small kernels.
 
 PyTorch's own rules give no gradient where they are given none. A rule in Python would be called
-with zeros, of which it may make something: a rule of the program's whatever it likes, others no
-number where a derivative is infinite.
+with zeros, of which it may make something else: a rule of the program's anything, other rules NaN
+where a derivative is infinite.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ def only_with_gradients(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _only_batches() -> bool:
-    """Whether `vmap` is the only one of PyTorch's transformations: the others can't hand None on.
-    """
+    """Whether no transformation of PyTorch's but `vmap` runs: the others can't pass None on."""
     running = functorch.get_interpreter_stack() or ()
     return all(one.key() == functorch.TransformType.Vmap for one in running)
 

@@ -106,7 +106,7 @@ def _unless_ours(steps: list[TracebackType]) -> list[TracebackType]:
 
 @contextmanager
 def shown_folded(error: BaseException) -> Iterator[None]:
-    """While this is open, an error and those that it came from have the form to be shown."""
+    """A block in which an error, and those that it came from, have the shorter form."""
     full = os.environ.get("LAMELLA_TRACEBACK") == "full"
     before = [] if full else [
         (one, one.__traceback__, one.__cause__, one.__context__, one.__suppress_context__)
