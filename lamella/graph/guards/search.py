@@ -168,7 +168,7 @@ class Search:
         """Look at an object later, if it hasn't been found yet."""
         if compared_by_code(type(type(thing))):
             self.found.limits.refused = (
-                "uses an object of a class whose metaclass defines '__eq__' or '__hash__'")
+                "uses an object of a class that a metaclass of the program's compares")
             return
         if type(thing) in weakref.ProxyTypes:
             self.note_weak(thing, behind(thing), source)
