@@ -47,7 +47,7 @@ def add_flag(module: GraphModule, safe: bool = False) -> bool:
 
 
 def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Node | None:
-    """A flag for whether any kernel of a graph fails; None if none can.
+    """A flag for whether any kernel of a graph fails; `before` if none can.
 
     Args:
         before: a flag that it is joined with: in the body of a loop, that of the earlier steps.

@@ -63,7 +63,7 @@ class Execution:
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
         spent, runs, least: the seconds of all runs so far, their number, the shortest one's.
-        settled: whether the backends of all stages are final.
+        settled: whether the rewritings of the graph and the backends of its stages are final.
         is_final: whether the choice between Python's and C++'s executor is final, too.
         plan: how it is run now; None before the first run.
     """
