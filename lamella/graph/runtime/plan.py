@@ -19,6 +19,7 @@ from ..ir.agreement import agree_but_for_kinks, next_to
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, streams_of
+from ..passes import memory
 from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, others_like
@@ -29,6 +30,7 @@ from .program import Handed, is_in_python, program
 from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
+MORE_MEMORY = 2**27  # bytes that machine code may take beyond what a replay does
 FAR = 0.5  # of the replay's time: machine code this fast isn't compiled by a slower compiler, too
 # "replay": no compiler; "inductor": not XLA; one of `_FORCED` (for tests): this compiler compiles
 # all that it can run, at its first replay
@@ -325,6 +327,8 @@ class Stage:
                 "xla" not in self._compared and self.xla.is_possible):
             if self.xla.finished and self._known == "xla" and heat < Heat.HOT:
                 self.run, self.backend = self.xla.load() or self.run, "xla"
+            elif self.xla.finished and self._takes_more_memory(self.xla.memory):
+                self._compared.add("xla")
             elif self.xla.finished:
                 self._compare("xla", values, results)
             elif not self.xla.requested and heat > Heat.COLD and not self._dense(values):
@@ -373,6 +377,14 @@ class Stage:
                 self._decide("replay", None)
                 self.settled = True
         return self._is_dense
+
+    def _takes_more_memory(self, bytes: int) -> bool:
+        """Whether a call that takes so many bytes would take much more than a replay.
+
+        Such code isn't even timed: a step that fits into memory must not fail by a comparison.
+        """
+        return bytes > MORE_MEMORY and (
+            bytes > MORE_MEMORY + memory.Liveness(self.part.copied().graph).peak)
 
     def _settle_native(self, values: list[torch.Tensor], results: list[torch.Tensor] | None
                        ) -> None:

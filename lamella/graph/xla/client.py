@@ -86,6 +86,9 @@ class Executable:
         flag: the array, and the number of its element, that isn't 0 if a matrix can't be
             factorized, or a loop takes more steps than there is room for; None if there is none.
         otherwise: computes the same in a forked process, where XLA's threads are missing.
+
+    Attributes:
+        memory: the bytes that a call takes at the most, its results among them.
     """
 
     def __init__(self, code: bytes, taken: Sequence[int], orders: Sequence[Sequence[int] | None],
@@ -99,6 +102,8 @@ class Executable:
         xla = _xla()
         executable = self._client.deserialize_executable(code, xla.DeviceList(tuple(devices)), None)
         self._run, self._run_all = executable.execute, executable.execute_sharded
+        needs = executable.get_compiled_memory_stats()
+        self.memory = needs.temp_size_in_bytes + needs.output_size_in_bytes
         self._handler = xla.array_result_handler
         self._import = xla.dlpack_managed_tensor_to_buffer
         self._export = xla.buffer_to_dlpack_managed_tensor

@@ -141,6 +141,11 @@ class Native(MachineCode):
         self._code = code = run and run.in_cpp()
         return self._with_room if code is not None and self._room else code
 
+    @property
+    def memory(self) -> int:
+        """The bytes that a call takes at the most, once the code is there."""
+        return 0 if self._run is None else self._run.memory
+
     def _with_room(self, values: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run it. If a loop had no room for its values, compile it again with more."""
         code = self._code

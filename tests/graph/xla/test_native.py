@@ -109,6 +109,20 @@ def test_a_plan_that_replaces_another_goes_on_with_its_code():
     assert other.key != code.key
 
 
+@pytest.mark.parametrize(("memory", "is_timed"), [(None, True), (2**40, False)])
+def test_code_that_takes_much_more_memory_than_a_replay_is_not_timed(memory, is_timed):
+    x = ops.ones((1000,)) / 3
+    code, values, stage = native(step, x)
+    stage.xla = finished(code, values)
+    assert 4_000 <= code.memory < 2**27  # its result, and little besides
+    if memory is not None:
+        code._run.memory = memory
+    stage.settle(values, Heat.WARM)
+    assert (stage.is_timed, stage.backend) == (is_timed, "replay")
+    stage.settle(values, Heat.WARM)
+    assert stage.is_timed is is_timed  # not asked again
+
+
 def test_only_clear_answers_are_kept():
     code, values, stage = native(step, ops.ones((11,)))
     stage.xla = finished(code, values)
