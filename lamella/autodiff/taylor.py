@@ -13,11 +13,22 @@ from ..core.require import of_type
 from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
 from .forward import push
-from .level import batching, current
+from .level import batching, current, in_forward_mode, recording
 from .taylor_rules import Moving, Series, moved
 from .tree import differentiable, map_tensors, tensors
 
 _HIGHEST = 12  # each order doubles the work
+_MOST_NESTED = 3  # up to this order nested derivatives cost less than a recording, eagerly
+
+_recorders: list[Callable[..., Any]] = []
+
+
+def register_recorder(recorder: Callable[..., Any]) -> None:
+    """Register what records a function as a graph of kernels, where no run is recorded.
+
+    `graph`, a room above this one, does so on import; see `graph.tracing.body_apart`.
+    """
+    _recorders[:] = [recorder]
 
 
 def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
@@ -25,9 +36,10 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     The path has the derivatives `series` at the point `primals`; the result has those of `fn` on
     it. With first derivatives of one and others of zero they are the derivatives by the input
-    itself. In a compiled function all orders are computed at once, as Taylor series (Griewank and
-    Walther, "Evaluating Derivatives", 2008, chapter 13), if `fn` only computes and has no rules of
-    its own; else by nested derivatives, where each order costs about three times as much.
+    itself. In compiled functions, and eagerly from order 4 on (3 inside of a gradient call), all
+    orders are computed at once, as Taylor series (Griewank and Walther, "Evaluating Derivatives",
+    2008, chapter 13), if `fn` only computes and has no rules of its own. Else what it did is
+    undone, and nested derivatives are computed, where each order costs about three times as much.
 
     Args:
         fn: a function or Cell of Tensors.
@@ -134,7 +146,9 @@ def _along(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tenso
         raise ValueError(f"For 'jet' and 'derivative', the order must be at most {_HIGHEST}, but "
                          f"got {order}.")
 
-    if state.trace is not None and order > 1:
+    # derivatives of the result make nested ones three times as long
+    most = 1 if state.trace is not None else _MOST_NESTED - recording(current())
+    if order > most:
         found = _by_rules(fn, points, paths, order)
         if found is not None:
             return found
@@ -172,29 +186,29 @@ def _nested_along(fn: Callable[..., Any], points: list[Tensor], paths: list[torc
 
 def _by_rules(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
               order: int) -> tuple[Any, list[Any]] | None:
-    """As `_along`, by Taylor series of all orders at once, in a function that is being recorded.
-
-    None if `fn` does more than computing.
-    """
+    """As `_along`, by Taylor series of all orders at once; None if `fn` does more than computing."""
     tree: list[Any] = []
 
     def call(raws: list[torch.Tensor]) -> list[torch.Tensor]:
         tree[:] = [fn(*map(wrap, raws))]
         return [leaf._raw for leaf in tensors(tree[0])]
 
-    body = state.trace.body(fn, call, [point._raw for point in points])  # type: ignore[union-attr]
+    record = _recorders[0] if state.trace is None else state.trace.body
+    body = record(fn, call, [point._raw for point in points])
     if body is None:
         return None
-    given = [Moving([point._raw, *[path[k] / math.factorial(k + 1) for k in range(order)]])
+    rows = _moving(paths)
+    given = [Moving([point._raw, *[path[k] / math.factorial(k + 1) for k in range(rows)],
+                     *[None] * (order - rows)])
              for point, path in zip(points, paths, strict=True)]
     with torch.enable_grad():
         ends = [end.series if isinstance(end, Moving) else [end, *[None] * order]
                 for end in body(given, moved(order, _nested))]
-    rows = [[torch.zeros_like(row[0]) if raw is None else raw * math.factorial(k)
-             for k, raw in enumerate(row)] for row in ends]
+    found = [[torch.zeros_like(row[0]) if raw is None else raw * math.factorial(k)
+              for k, raw in enumerate(row)] for row in ends]
 
     def of(k: int) -> Any:
-        column = iter([row[k] for row in rows])
+        column = iter([row[k] for row in found])
         return map_tensors(lambda _: wrap(next(column)), tree[0])
 
     return of(0), [of(k) for k in range(1, order + 1)]
@@ -215,7 +229,8 @@ def _nested(call: Callable[..., Any], several: list[Series]) -> list[Series]:
 def _moving(paths: list[torch.Tensor]) -> int:
     """The number of a path's derivatives up to the last that isn't zero, and at least one."""
     rows = len(paths[0])
-    if state.trace is not None or current() is not None or batching():
+    if state.trace is not None or in_forward_mode() or batching() or any(
+            path.requires_grad for path in paths):
         return rows  # numbers aren't known, or derivatives by them are asked for
     last = rows
     while last > 1 and not any(path[last - 1].any() for path in paths):

@@ -1,4 +1,6 @@
-"""Taylor series by rules, in compiled functions, beside nested derivatives and JAX's."""
+"""Taylor series by rules, compiled and eagerly, beside nested derivatives and JAX's."""
+
+import warnings
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.autodiff import taylor
 from lamella.autodiff.tree import tensors
+from lamella.core.state import state
+from lamella.graph.tracing import body_apart
 
 RANDOM = np.random.default_rng(0)
 X = Tensor(RANDOM.standard_normal(5))
@@ -16,7 +20,7 @@ W = Tensor(RANDOM.standard_normal((5, 5)))
 
 @pytest.fixture
 def ways(monkeypatch):
-    """Whether each jet of a recording was computed by rules."""
+    """Whether each jet that tried rules was computed by them."""
     seen, by_rules = [], taylor._by_rules
 
     def watched(*args):
@@ -28,15 +32,21 @@ def ways(monkeypatch):
     return seen
 
 
+def nested(fn, *args):
+    """What a function gives by nested derivatives."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(taylor, "_by_rules", lambda *args: None)
+        return fn(*args)
+
+
 def check(fn, *args):
-    """A compiled function gives what the eager one gives, by nested derivatives."""
-    compiled = ms.jit(fn)
-    for _ in range(2):
-        found = list(tensors(compiled(*args)))
-    for a, b in zip(found, tensors(fn(*args)), strict=True):
-        assert a.shape == b.shape and a.dtype == b.dtype
-        limits = (1e-5, 1e-6) if a.dtype is ms.float32 else (1e-8, 1e-10)
-        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), *limits)
+    """A function gives compiled and eagerly what it gives by nested derivatives."""
+    compiled, wanted = ms.jit(fn), list(tensors(nested(fn, *args)))
+    for way in (compiled, compiled, fn):
+        for a, b in zip(tensors(way(*args)), wanted, strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            limits = (1e-5, 1e-6) if a.dtype is ms.float32 else (1e-8, 1e-10)
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), *limits)
 
 
 @pytest.mark.parametrize("fn", [
@@ -59,7 +69,9 @@ def check(fn, *args):
 ])
 def test_rules(fn, ways):
     check(lambda x, path: ms.jet(fn, x, path), X, PATH)
-    assert all(ways) and ways
+    count = len(ways)
+    ms.jet(fn, X, PATH)
+    assert all(ways) and len(ways) == count + 1 > 1
 
 
 def last(w, x, path):
@@ -88,7 +100,7 @@ def test_weights_of_a_network(ways):
     compiled = ms.jit(gradient)
     for _ in range(2):
         value, slopes = compiled(x)
-    wanted, slopes_wanted = gradient(x)
+    wanted, slopes_wanted = nested(gradient, x)
     np.testing.assert_allclose(float(value), float(wanted), 1e-4)
     for a, b in zip(slopes, slopes_wanted, strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-3, 1e-5 * float(abs(b).max()))
@@ -118,6 +130,79 @@ def test_side_effects_happen_once():
 
     ms.jit(lambda x: ms.jet(fn, x, PATH))(X)
     assert len(calls) == 1
+    ms.jet(fn, X, PATH)
+    assert len(calls) == 2
+
+
+def warned(x):
+    warnings.warn("beware", stacklevel=1)
+    return ops.sin(x)
+
+
+class Counted(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.calls, self.total = 0, ms.Parameter(ops.zeros(5, ms.float64), name="total")
+
+    def construct(self, x):
+        self.calls += 1
+        ops.assign_add(self.total, ops.ones_like(self.total))
+        return ops.sin(x) * self.total
+
+
+def test_what_does_more_than_computing_does_it_once_eagerly(capsys, monkeypatch):
+    assert nested(ms.jet, lambda x: ops.sin(x) * x, X, PATH)[1].shape == (5, 5)
+    net, wanted = Counted(), Counted()
+    for _ in range(2):
+        found, want = ms.jet(net, X, PATH), nested(ms.jet, wanted, X, PATH)
+        np.testing.assert_allclose(found[1].asnumpy(), want[1].asnumpy())
+        assert net.calls == wanted.calls and float(net.total[0]) == float(wanted.total[0])
+    ms.jet(lambda x: (print("once"), x * x)[1], X, PATH)
+    assert capsys.readouterr().out == "once\n"
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        ms.jet(warned, X, PATH)
+    assert len(seen) == 1
+
+    def dropped(x):
+        return ops.dropout(x * x, 0.5, training=True)
+
+    ms.set_seed(3)
+    found = ms.jet(dropped, X, PATH)[0].asnumpy(), ops.rand(3).asnumpy()
+    ms.set_seed(3)
+    wanted = nested(ms.jet, dropped, X, PATH)[0].asnumpy(), ops.rand(3).asnumpy()
+    np.testing.assert_array_equal(np.concatenate(found), np.concatenate(wanted))
+    with pytest.raises(ValueError, match="no such"):
+        ms.jet(lambda x: (_ for _ in ()).throw(ValueError("no such")), X, PATH)
+    assert state.trace is None
+
+
+def test_a_function_that_does_more_than_computing_is_recorded_once(monkeypatch):
+    tried, record = [], body_apart._recorded
+    monkeypatch.setattr(body_apart, "_recorded", lambda *args: tried.append(0) or record(*args))
+
+    def fn(x):
+        return x * float(x.sum())
+
+    for _ in range(3):
+        ms.jet(fn, X, PATH)
+    assert len(tried) == 1
+    for _ in range(3):
+        ms.jet(ops.sin, X, PATH)
+    assert len(tried) == 4
+
+
+def test_zeros_at_the_end_of_a_path_are_not_computed_with(monkeypatch):
+    path, seen = ops.zeros((4, 5), ms.float64), []
+    path[0] = 1.0
+    moving = taylor._moving
+    monkeypatch.setattr(taylor, "_moving", lambda paths: seen.append(moving(paths)) or seen[-1])
+    ms.grad(lambda x: ms.jet(ops.sin, x, path)[1][-1].sum())(X)
+    ms.grad(lambda x: nested(ms.jet, ops.sin, x, path)[1][-1].sum())(X)
+    assert seen == [1, 1]
+    ms.grad(lambda path: ms.jet(ops.sin, X, path)[1][-1].sum())(path)
+    ms.jvp(lambda path: ms.jet(ops.sin, X, path)[1][-1].sum(), path, path)
+    assert seen == [1, 1, 4, 4]
 
 
 def test_as_jax_says():

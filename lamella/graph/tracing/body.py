@@ -11,6 +11,7 @@ from torch.fx.node import map_arg
 
 from ...autodiff.level import Level, batching, entered
 from ...core.state import state
+from ..guards.reachable import Reachable
 from ..guards.search import reachable_from
 from ..ir.loop import loop_of
 from ..ir.operations import effects_of, is_random
@@ -24,7 +25,8 @@ Apply = Callable[[Any, tuple, dict], Any]
 
 
 def recorded_body(trace: Any, program: Callable[..., Any], call: Callable[[Raws], Raws],
-                  inputs: Raws) -> Callable[[Sequence[Any], Apply], list[Any]] | None:
+                  inputs: Raws, reach: Reachable | None = None
+                  ) -> Callable[[Sequence[Any], Apply], list[Any]] | None:
     """A function that computes the same from other inputs, applying each kernel in another way.
 
     The function runs dry, outside of all transformations.
@@ -34,6 +36,7 @@ def recorded_body(trace: Any, program: Callable[..., Any], call: Callable[[Raws]
         program: the program's function in it.
         call: the function, of raw tensors.
         inputs: what it takes.
+        reach: the objects that `program` can reach, if they are known.
 
     Returns:
         A function of the inputs and of an `Apply`; None if the program does more than computing,
@@ -41,7 +44,7 @@ def recorded_body(trace: Any, program: Callable[..., Any], call: Callable[[Raws]
     """
     if type(trace.recorder) not in (Recorder, BodyRecorder):
         return None
-    reach = reachable_from(program)
+    reach = reachable_from(program) if reach is None else reach
     if reach.limits.refused is not None or reach.limits.has_caches:
         return None
     level = Level(state.level, reverse=False, forward=True)

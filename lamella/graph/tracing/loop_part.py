@@ -169,7 +169,11 @@ class Part:
             if unknown(code):
                 trace.stop_dry_run(f"may use in {code.co_name!r} objects not found before the run")
 
-        only_computes = self._dry(call, check, inside)
+        try:
+            only_computes = self._dry(call, check, inside)
+        except BaseException:
+            before.restore()
+            raise
         if not before.is_left() or not only_computes:
             before.restore()
             raise Unlike

@@ -73,12 +73,14 @@ class Trace:
         runs: of Cells after `set_grad`, for their gradients.
         pulls: the backward passes that belong to the run (see `taping`); None if there are none.
         run_dry: whether what runs now is given up before any side effect (see `dry`).
-        outside: the check that it stays in what a graph can hold.
+        outside: the check that it stays in what a graph can hold, an `outside_kind`.
         loops: the program's loops that depend on Tensors.
         value: the function's result.
         refused: why no graph can hold the run; None if one can.
         outcome: the graph, the results and the side effects; None if there is no graph.
     """
+
+    outside_kind = Outside
 
     def __init__(self, reach: Reachable, held: list[HeldTensor], recorder: Recorder,
                  given: Given | None = None):
@@ -99,7 +101,7 @@ class Trace:
         self.value: Any = None
         self.refused: Refusal | None = None
         self.outcome: Outcome | None = None
-        self.outside = Outside(_weakly(self.refuse))
+        self.outside = self.outside_kind(_weakly(self.refuse))
         self.loops = ProgramLoops(self)
 
     def peek(self, raw: torch.Tensor) -> Any:
