@@ -365,7 +365,8 @@ class LiftedRun(Run):
 
 def _in_type_of(original: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     """A gradient in the type of what it is by; an outer derivative goes through integers too."""
-    exact = gradient.to(original.dtype)
+    kind = original.dtype
+    exact = gradient if gradient.dtype is kind else gradient.to(kind)  # which costs more in `vmap`
     if state.integers is not None and not differentiable(original):
         state.integers.append(exact)
     if not differentiable(original) and depends(gradient, current()):

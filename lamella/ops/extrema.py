@@ -33,14 +33,20 @@ def _masked(name: str, raw: torch.Tensor, initial: Any, where: Any) -> torch.Ten
     return raw
 
 
-def _extremum(name: str, along: Callable[..., Any], whole: Callable[..., torch.Tensor],
-              input: Tensor, axis: Any, keepdims: bool, initial: Any,
-              where: Any) -> tuple[Tensor, Tensor]:
+def _with_elements(name: str, input: Tensor, keepdims: Any) -> torch.Tensor:
+    """The raw tensor of an input whose arguments are right, if there is an extremum."""
     raw = input._raw
     flag(keepdims, name, "keepdims")
     if raw.numel() == 0:
         raise ValueError(f"For '{name}', 'input' must have elements, but got shape "
                          f"{tuple(raw.shape)}.")
+    return raw
+
+
+def _extremum(name: str, along: Callable[..., Any], whole: Callable[..., torch.Tensor],
+              input: Tensor, axis: Any, keepdims: bool, initial: Any,
+              where: Any) -> tuple[Tensor, Tensor]:
+    raw = _with_elements(name, input, keepdims)
     if axis is None:  # MindSpore ignores the other arguments here
         return wrap(whole(raw)), wrap(torch.zeros((), dtype=torch.int64, device=raw.device))
     if not isinstance(axis, int) or isinstance(axis, bool):
@@ -319,12 +325,25 @@ def aminmax(input: Tensor, *, axis: Any = 0, keepdims: bool = False) -> tuple[Te
     return wrap(low), wrap(high)
 
 
-def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callable[..., Any]:
+def _of_all(name: str, whole: Callable[..., torch.Tensor]) -> Callable[..., Tensor]:
+    """The extremum of all elements alone."""
+
+    def of_all(self: Tensor, keepdims: Any) -> Tensor:
+        return wrap(whole(_with_elements(name, self, keepdims)))
+
+    of_all.__name__ = name
+    return op(of_all)
+
+
+def _method(function: Callable[..., Any], over: Callable[..., Tensor],
+            whole: Callable[..., torch.Tensor]) -> Callable[..., Any]:
     """Tensor.max or Tensor.min: the values, or a pair.
 
     It is a pair for an axis given as `dim` or with `keepdim`, and eagerly for one given by position
     alone; in compiled functions of MindSpore that is the values.
     """
+
+    of_all = _of_all(function.__name__, whole)
 
     def method(self: Tensor, given: Any = None, kept: Any = None, /, *, dim: Any = None,
                keepdim: Any = None, axis: Any = None, keepdims: Any = None, initial: Any = None,
@@ -343,6 +362,8 @@ def _method(function: Callable[..., Any], over: Callable[..., Tensor]) -> Callab
             return function(self, dim, keepdim, initial=initial, where=where)
         if isinstance(axis, (tuple, list)):
             return over(self, axis, keepdims, initial=initial, where=where)
+        if axis is None and not return_indices:
+            return of_all(self, keepdims)
         pair = function(self, axis, keepdims, initial=initial, where=where)
         return pair if return_indices else pair[0]
 
@@ -369,8 +390,9 @@ def _tensor_argmin_with_value(self: Tensor, axis: int = 0,
     return min(self, axis, keep_dims)
 
 
-tensor_methods(maximum=maximum, minimum=minimum, fmax=fmax, fmin=fmin, max=_method(max, amax),
-               min=_method(min, amin), amax=amax, amin=amin, aminmax=aminmax, ptp=_tensor_ptp,
+tensor_methods(maximum=maximum, minimum=minimum, fmax=fmax, fmin=fmin,
+               max=_method(max, amax, torch.amax), min=_method(min, amin, torch.amin),
+               amax=amax, amin=amin, aminmax=aminmax, ptp=_tensor_ptp,
                argmax=spelled(argmax, axis="dim", keepdims="keepdim"),
                argmin=spelled(argmin, dim="axis", keepdim="keepdims"),
                argmax_with_value=_tensor_argmax_with_value,

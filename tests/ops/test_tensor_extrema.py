@@ -5,6 +5,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor
+from lamella.core.dispatch_mode import DispatchMode
 
 X = np.array([[1, 5, 3], [4, 2, 9]], np.float32)
 VALUES, KEPT, PLACES = [5, 9], [[5], [9]], [1, 2]
@@ -60,3 +61,22 @@ def test_compiled_function_in_eager_gradient():
         return x.max(1).sum()
 
     assert ms.grad(ms.jit(loss))(Tensor(X)).asnumpy().tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_extremum_of_all_elements_alone_is_one_kernel(name):
+    seen = []
+
+    class Kernels(DispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = Tensor([[1.0, 3.0], [4.0, 2.0]])
+    with Kernels():
+        found = getattr(x, name)()
+    assert seen == [f"a{name}.default"] and float(found) == {"max": 4.0, "min": 1.0}[name]
+    with pytest.raises(TypeError, match="keepdims"):
+        getattr(x, name)(keepdims=3)
+    with pytest.raises(ValueError, match=f"For '{name}', 'input' must have elements"):
+        getattr(Tensor(np.zeros((0, 2))), name)()
