@@ -6,6 +6,7 @@ does more than computing isn't tried again.
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,12 +15,14 @@ from ...core.state import state
 from ..guards.search import reachable_from
 from .body import Apply, recorded_body
 from .loop_part import Raws
-from .outside import Outside
+from .outside import Outside, extension
 from .recorder import Recorder
 from .refusals import CannotTrace
 from .trace import Trace
 
+OFTEN = 32  # recordings after which the part in C++ that watches a run is worth building
 _refused: weakref.WeakSet[Any] = weakref.WeakSet()  # code, and objects that are called
+_numbers = itertools.count(1)
 
 
 class _Apart(Outside):
@@ -55,6 +58,8 @@ def body_apart(program: Callable[..., Any], call: Callable[[Raws], Raws], inputs
 
 def _recorded(program: Callable[..., Any], call: Callable[[Raws], Raws], inputs: Raws
               ) -> Callable[[Sequence[Any], Apply], list[Any]] | None:
+    if next(_numbers) == OFTEN:
+        extension.request()
     reach = reachable_from(program)
     if reach.limits.refused is not None:
         return None
