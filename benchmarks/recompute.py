@@ -27,6 +27,11 @@ def status(key: str) -> float:
     raise KeyError(key)
 
 
+def reset_peak() -> None:
+    """Let the most memory be counted from now on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def lamella(scanned: bool) -> Callable[[], Any]:
     """A compiled step, its layers one by one or as a `scan`."""
     import lamella as ms
@@ -119,7 +124,7 @@ def measured(name: str) -> None:
     step, base, loss = CONTESTANTS[name](), status("VmRSS"), 0.0
     peak = 0.0
     for _ in range(CALLS):
-        Path("/proc/self/clear_refs").write_text("5")
+        reset_peak()
         loss = step()
         peak = status("VmHWM") - base
     print(f"{name:14s} {peak:6.0f} MiB, loss {loss:.3f}")
