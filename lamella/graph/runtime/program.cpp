@@ -12,6 +12,8 @@
 #include <structmember.h>
 
 #include <cmath>
+#include <string>
+#include <unordered_map>
 
 namespace py = pybind11;
 using c10::IValue;
@@ -26,18 +28,20 @@ struct Argument {
 
 struct Loop;
 
+// Small, since a long Python loop has tens of thousands.
 struct Instruction {
   enum Kind : uint8_t { Call, TensorList, OptionalList, Item, Repeat } kind;
-  std::optional<c10::OperatorHandle> op;
-  std::vector<Argument> arguments;
-  std::vector<int32_t> results;  // registers; -1 where nothing reads the result
-  int32_t index = 0;             // of Item
-  std::shared_ptr<const Loop> loop;  // of Repeat
+  uint32_t index = 0;  // of Item; else which operator or loop
+  uint32_t arguments, argument_count, results, result_count;  // where the program has them
 };
 
 struct Program {
   std::vector<IValue> constants;
+  std::vector<c10::OperatorHandle> operators;
+  std::vector<std::shared_ptr<const Loop>> loops;
   std::vector<Instruction> instructions;
+  std::vector<Argument> all_arguments;
+  std::vector<int32_t> all_results;  // registers; -1 where nothing reads the result
   std::vector<Argument> results;
   size_t registers = 0, inputs = 0;
   bool shares = false;  // whether inputs are changed, or results lie in their memory
@@ -52,38 +56,41 @@ struct Program {
     torch::jit::Stack stack;
     stack.reserve(32);
     for (const auto& step : instructions) {
+      const c10::ArrayRef<Argument> arguments(
+          all_arguments.data() + step.arguments, step.argument_count);
+      const int32_t* made = all_results.data() + step.results;
       switch (step.kind) {
         case Instruction::Call: {
-          for (const auto& a : step.arguments) stack.push_back(take(values, a));
-          step.op->callBoxed(&stack);
-          for (size_t i = 0; i < step.results.size(); ++i)
-            if (step.results[i] >= 0) values[step.results[i]] = std::move(stack[i]);
+          for (const auto& a : arguments) stack.push_back(take(values, a));
+          operators[step.index].callBoxed(&stack);
+          for (size_t i = 0; i < step.result_count; ++i)
+            if (made[i] >= 0) values[made[i]] = std::move(stack[i]);
           stack.clear();
           break;
         }
         case Instruction::TensorList: {
           c10::List<at::Tensor> list;
-          list.reserve(step.arguments.size());
-          for (const auto& a : step.arguments) list.push_back(take(values, a).toTensor());
-          values[step.results[0]] = std::move(list);
+          list.reserve(arguments.size());
+          for (const auto& a : arguments) list.push_back(take(values, a).toTensor());
+          values[made[0]] = std::move(list);
           break;
         }
         case Instruction::OptionalList: {
           c10::List<std::optional<at::Tensor>> list;
-          list.reserve(step.arguments.size());
-          for (const auto& a : step.arguments)
+          list.reserve(arguments.size());
+          for (const auto& a : arguments)
             list.push_back(take(values, a).toOptional<at::Tensor>());
-          values[step.results[0]] = std::move(list);
+          values[made[0]] = std::move(list);
           break;
         }
         case Instruction::Item: {
-          IValue item = values[step.arguments[0].number].toTensorList().get(step.index);
-          if (step.arguments[0].last) values[step.arguments[0].number] = IValue();
-          values[step.results[0]] = std::move(item);
+          IValue item = values[arguments[0].number].toTensorList().get(step.index);
+          if (arguments[0].last) values[arguments[0].number] = IValue();
+          values[made[0]] = std::move(item);
           break;
         }
         case Instruction::Repeat:
-          values[step.results[0]] = repeated(*step.loop, take(values, step.arguments[0]).toTensorVector());
+          values[made[0]] = repeated(*loops[step.index], take(values, arguments[0]).toTensorVector());
           break;
       }
     }
@@ -595,21 +602,27 @@ py::object make(const py::list& described, const py::list& results, size_t regis
   program->inputs = inputs;
   program->shares = shares;
   torch::jit::ToIValueAllowNumbersAsTensors numbers(true);
+  std::unordered_map<std::string, uint32_t> operators;  // by name and overload
+  program->instructions.reserve(described.size());
   for (const auto& each : described) {
     const auto parts = each.cast<py::tuple>();  // kind, name, overload, arguments, constants, results
     Instruction step;
     const auto kind = parts[0].cast<std::string>();
-    step.arguments = arguments_of(parts[3]);
-    step.results = parts[5].cast<std::vector<int32_t>>();
+    auto arguments = arguments_of(parts[3]);
+    const auto made = parts[5].cast<std::vector<int32_t>>();
     if (kind == "call") {
       step.kind = Instruction::Call;
       const auto name = parts[1].cast<std::string>(), overload = parts[2].cast<std::string>();
-      step.op = c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(), overload.c_str());
-      const auto& formal = step.op->schema().arguments();
-      TORCH_CHECK(formal.size() == step.arguments.size(), name, " takes other arguments");
+      const auto known = operators.try_emplace(name + "." + overload, program->operators.size());
+      step.index = known.first->second;
+      if (known.second)
+        program->operators.push_back(
+            c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(), overload.c_str()));
+      const auto& formal = program->operators[step.index].schema().arguments();
+      TORCH_CHECK(formal.size() == arguments.size(), name, " takes other arguments");
       const auto constants = parts[4].cast<py::list>();
       for (size_t i = 0; i < formal.size(); ++i) {
-        auto& argument = step.arguments[i];
+        auto& argument = arguments[i];
         if (argument.number >= 0) continue;
         const auto value = constants[~argument.number];
         argument.number = ~int32_t(program->constants.size());
@@ -617,20 +630,31 @@ py::object make(const py::list& described, const py::list& results, size_t regis
       }
     } else if (kind == "loop") {
       step.kind = Instruction::Repeat;
-      step.loop = loop_of(parts[4].cast<py::tuple>());
+      step.index = uint32_t(program->loops.size());
+      program->loops.push_back(loop_of(parts[4].cast<py::tuple>()));
     } else if (kind == "item") {
       step.kind = Instruction::Item;
       step.index = parts[4].cast<int32_t>();
     } else {
       step.kind = kind == "list" ? Instruction::TensorList : Instruction::OptionalList;
-      for (auto& argument : step.arguments)
+      for (auto& argument : arguments)
         if (argument.number < 0) {  // None
           argument.number = ~int32_t(program->constants.size());
           program->constants.emplace_back();
         }
     }
-    program->instructions.push_back(std::move(step));
+    step.arguments = uint32_t(program->all_arguments.size());
+    step.argument_count = uint32_t(arguments.size());
+    step.results = uint32_t(program->all_results.size());
+    step.result_count = uint32_t(made.size());
+    program->all_arguments.insert(
+        program->all_arguments.end(), arguments.begin(), arguments.end());
+    program->all_results.insert(program->all_results.end(), made.begin(), made.end());
+    program->instructions.push_back(step);
   }
+  program->constants.shrink_to_fit();
+  program->all_arguments.shrink_to_fit();
+  program->all_results.shrink_to_fit();
   program->results = arguments_of(results);
   py::capsule owner(program.get(), NAME, [](PyObject* capsule) {
     delete static_cast<Program*>(PyCapsule_GetPointer(capsule, NAME));

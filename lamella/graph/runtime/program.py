@@ -226,9 +226,9 @@ class _Lowered:
         registers = {value: value for value in range(self.inputs)}
         free: list[int] = []
         self.registers = self.inputs
-        self.instructions: list[tuple] = []
+        self.instructions: list[tuple] = self.steps  # each takes the place of its step
         use = 0
-        for kind, name, overload, takes, constants, made in self.steps:
+        for i, (kind, name, overload, takes, constants, made) in enumerate(self.steps):
             codes = []
             for value in takes:
                 use += 1
@@ -250,7 +250,7 @@ class _Lowered:
                         register, self.registers = self.registers, self.registers + 1
                     registers[value] = register
                 outs.append(register)
-            self.instructions.append((kind, name, overload, codes, constants, outs))
+            self.instructions[i] = kind, name, overload, codes, constants, outs
         self.results = [2 * registers[value] for value in results]
 
 
