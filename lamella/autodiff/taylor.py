@@ -186,7 +186,7 @@ def _nested_along(fn: Callable[..., Any], points: list[Tensor], paths: list[torc
 
 def _by_rules(fn: Callable[..., Any], points: list[Tensor], paths: list[torch.Tensor],
               order: int) -> tuple[Any, list[Any]] | None:
-    """As `_along`, by Taylor series of all orders at once; None if `fn` does more than computing."""
+    """As `_along`, by Taylor series of all orders at once; None if `fn` doesn't only compute."""
     tree: list[Any] = []
 
     def call(raws: list[torch.Tensor]) -> list[torch.Tensor]:

@@ -20,7 +20,8 @@ from ..graph.tracing.results import New
 from ..graph.tracing.undo import undone
 from ..graph.xla.lowering import NotLowered
 from ..graph.xla.lowering.graph import function_of
-from ..graph.xla.text import check, described, strided_from_bases, without_checks
+from ..graph.xla.rewriting import strided_from_bases, without_checks
+from ..graph.xla.text import described
 
 __all__ = ["stablehlo_of"]
 
@@ -87,7 +88,6 @@ def _without_layouts(graph: GraphModule, values: list[torch.Tensor], wanted: lis
     _copy_results(graph)
     checks = without_checks(graph)
     strided_from_bases(graph)
-    check(graph)
     found = described(graph, [x.resolve_conj().resolve_neg().contiguous() for x in values], checks)
     results = [[found["results"][i][0], [], None, None] for i in wanted]
     return {**found, "results": results, "packs": [[i] for i in range(len(results))],

@@ -11,53 +11,78 @@ from torch.fx import GraphModule
 
 from ...machine import background, cache, extension, library
 from ..ir.failures import Unknown
-from ..ir.lazy_module import copied
+from ..ir.lazy_module import dismantle
 from ..ir.loop import loop_of
 from ..ir.machine_code import MachineCode, Run
 from ..ir.operations import effects_of
-from ..ir.text import NoText, to_text
-from ..passes import plain
-from ..passes.flags import add_flag
+from ..ir.stages import Part
+from ..ir.text import NoText, metas_of, name_of, to_text
+from ..passes import plain_part
+from ..passes.flags import add_flag, may_flag
 from . import worker
 
-FORMAT = 3  # of the files on disk; after a change the older ones are not used
+FORMAT = 4  # of the files on disk; after a change the older ones are not used
 # operations that machine code calls with arguments which the kernel refuses (PyTorch 2.13)
 REFUSED = ("aten.mkldnn_rnn_layer.default", "aten.mkldnn_rnn_layer_backward.default")
 
 
 class Native(MachineCode):
-    """The machine code of a graph by AOTInductor."""
+    """The machine code of a part of a graph by AOTInductor.
+
+    Attributes:
+        name: names the part, with the metadata of its inputs.
+        part: the part, or another one of the same operations.
+    """
 
     worker = worker.__file__
     backends = ("replay", "inductor", "replay, captured", "inductor, captured")
 
-    def __init__(self, graph: GraphModule, inputs: list[torch.Tensor]):
+    def __init__(self, part: Part, inputs: list[torch.Tensor]):
         self.device = inputs[0].device if inputs else torch.device("cpu")
         # an accelerator's kernels are compiled one by one; the program leaves cores for that
         threads = 1 if self.device.type == "cpu" else max(1, (os.cpu_count() or 2) // 2)
         self.settings = {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
-        key, self.text = None, ""
-        self._flagged = ""  # the same of a graph whose last result is whether kernels fail
+        self.part, self._metas = part, metas_of(inputs)
+        self._has_flag = False  # whether the last result of the code is whether kernels fail
+        key, self.name = None, ""
         try:
-            self.text = to_text(plain(graph), inputs)
+            self.name = name_of(plain_part(part), self._metas)
             if cache.cache_folder() and not any(  # machine code would leave out checks
                     str(node.target) in REFUSED or effects_of(node.target).is_check
                     or loop_of(node) is not None
-                    for node in graph.graph.nodes):
-                self._flagged = self._with_flags(graph, inputs)
-                key = cache.key_of(FORMAT, self.text)
+                    for node in part.nodes):
+                flagged = self._flagged()
+                if flagged is not None:
+                    self._has_flag = True
+                    dismantle(flagged)
+                key = cache.key_of(FORMAT, self.name)
         except (NoText, Unknown):
             pass
         super().__init__(key)
 
-    def _with_flags(self, graph: GraphModule, inputs: list[torch.Tensor]) -> str:
-        """The text of the graph whose last result says whether kernels fail; empty if none can.
+    def _flagged(self) -> GraphModule | None:
+        """A copy of the part whose last result says whether kernels fail; None if none can.
 
         A device reports failures itself, after the call.
         """
-        other = copied(plain(graph))
-        has_flag = self.device.type == "cpu" and add_flag(other, safe=True)
-        return to_text(other, inputs) if has_flag else ""
+        part = plain_part(self.part)
+        if self.device.type != "cpu" or not may_flag(part.nodes):
+            return None
+        found = part.copied()
+        if add_flag(found, safe=True):
+            return found
+        dismantle(found)
+        return None
+
+    def _text(self) -> str:
+        """What the compiler reads, which isn't kept: that of a long graph takes megabytes."""
+        flagged = self._flagged() if self._has_flag else None
+        if flagged is None:
+            return to_text(plain_part(self.part), self._metas)
+        try:
+            return to_text(flagged, self._metas)
+        finally:
+            dismantle(flagged)
 
     def request(self) -> None:
         """Have it compiled unless it is on disk; `finished` tells when that has ended."""
@@ -65,17 +90,18 @@ class Native(MachineCode):
         if self.key is None or self.entry() is not None or not _has_compiler():
             self.finished = True
             return
-        background.submit(self._make)
+        texts = [self._text()]  # by this thread, whose graph it is
+        background.submit(lambda: self._make(texts))
 
     def make_now(self) -> None:
         """Compile it in this process: for tests."""
         if self.key is not None and self.entry() is None and _has_compiler():
-            self.compile_by(self._flagged or self.text, worker.compile_in)
+            self.compile_by([self._text()], worker.compile_in)
         self.requested = self.finished = True
 
-    def _make(self) -> None:
+    def _make(self, texts: list[str]) -> None:
         try:
-            self.compile(self._flagged or self.text)
+            self.compile(texts)
         finally:
             self.finished = True
 
@@ -89,7 +115,7 @@ class Native(MachineCode):
         except (OSError, RuntimeError, ValueError) as damage:
             cache.discard(folder, str(damage).split("\n")[0])
             return None
-        return _checked(run) if self._flagged else run
+        return _checked(run) if self._has_flag else run
 
 
 def _checked(run: Run) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -58,6 +59,13 @@ def agree_but_for_kinks(wanted: Values, got: list[torch.Tensor], again: Callable
     limits = [factor * units(a, b) for a, b in zip(wanted, again(), strict=True)]
     return all(its <= max(most, limit if math.isfinite(limit) else 0.0)
                for its, most, limit in zip(found, usual, limits, strict=True))
+
+
+def is_same_number(found: Any, expected: Any) -> bool:
+    """Whether a guard has its expected value; 0.0 and -0.0 differ, and NaN equals NaN."""
+    if found == expected:
+        return bool(found) or repr(found) == repr(expected)
+    return found != found and expected != expected
 
 
 def in_another_order(read: Values, made: Values) -> float:

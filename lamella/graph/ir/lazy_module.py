@@ -93,3 +93,13 @@ def copied(graph: GraphModule) -> GraphModule:
     result = own.graph_copy(graph.graph, {})
     own.output(result)
     return LazyModule(graph, own)
+
+
+def dismantle(graph: GraphModule) -> None:
+    """Erase the nodes of a graph that nothing uses any more.
+
+    They refer to each other, so their memory would be kept until Python's collector looks at old
+    objects, which it rarely does.
+    """
+    for node in reversed(graph.graph.nodes):
+        graph.graph.erase_node(node)

@@ -64,24 +64,25 @@ class MachineCode:
             if folder is not None:
                 (folder / "fastest").unlink(missing_ok=True)
 
-    def compile(self, text: str, prompt: float = 0.0) -> None:
+    def compile(self, texts: list[str], prompt: float = 0.0) -> None:
         """In the background: compile a text, and keep the code, or the error, on disk.
 
         Args:
-            text: what the worker reads.
+            texts: what the worker reads, alone in a list, which is emptied: that of a long graph
+                takes megabytes.
             prompt: seconds of processor time for which the worker runs like any other process.
         """
         # isolated: nothing of the current folder, or of PYTHON's variables, is imported
-        self.compile_by(text, lambda folder: background.run(
+        self.compile_by(texts, lambda folder: background.run(
             [sys.executable, "-I", self.worker, str(folder)], folder, PATIENCE, self.settings,
             prompt))
 
-    def compile_by(self, text: str, work: Callable[[pathlib.Path], object]) -> None:
+    def compile_by(self, texts: list[str], work: Callable[[pathlib.Path], object]) -> None:
         """As `compile`, by a function of the folder in which the text is."""
         folder = cache.draft()
         if folder is None or self.key is None:
             return
-        (folder / "graph.json").write_text(text, encoding="utf-8")
+        (folder / "graph.json").write_text(texts.pop(), encoding="utf-8")
         (folder / "threads").write_text(str(torch.get_num_threads()))
         (folder / "path").write_text("\n".join(_places()), encoding="utf-8")
         work(folder)

@@ -121,9 +121,14 @@ def _effects_by_schema(target: Any) -> Effects:
         or known.shaped_by_values or known.gives_python or known.reshapes_in_place))
 
 
-def bases_of(nodes: Iterable[Node]) -> dict[Node, set[Node]]:
-    """The alias set of each node: the nodes whose memory it may lie in; itself unless a view."""
-    found: dict[Node, set[Node]] = {}
+def bases_of(nodes: Iterable[Node], given: Iterable[Node] = ()) -> dict[Node, set[Node]]:
+    """The alias set of each node: the nodes whose memory it may lie in; itself unless a view.
+
+    Args:
+        nodes: the nodes, in order.
+        given: further nodes before them, which have memory of their own, whatever computes them.
+    """
+    found: dict[Node, set[Node]] = {node: {node} for node in given}
     parts: dict[object, Node] = {}
     for node in nodes:
         bases = None

@@ -202,6 +202,7 @@ class Cut:
         parts = [*_split_at([n for n in early if n in first], alone),
                  *_split_at([n for n in early if n not in first], alone)]
         self._assemble(parts, _split_at([n for n in body if n in self.late], alone), others)
+        del self.bases, self.views  # they take much of the memory of a long graph
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether a node is a view of an input, which each stage can make again at no cost."""

@@ -37,5 +37,10 @@ def generators_restored(streams: Sequence[torch.Generator]) -> Iterator[None]:
     try:
         yield
     finally:
-        for stream, position in zip(streams, positions, strict=True):
-            stream.set_state(position)
+        put_back(streams, positions)
+
+
+def put_back(streams: Sequence[torch.Generator], positions: Sequence[torch.Tensor]) -> None:
+    """Put generators into the states that they had."""
+    for stream, position in zip(streams, positions, strict=True):
+        stream.set_state(position)

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import operator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.fx import Graph, GraphModule, Node
 
 from .loop import Loop
+from .stages import Part
 
 
 class NoText(Exception):
     """The graph has an operation or argument that can't be serialized."""
 
 
-def to_text(graph: GraphModule, inputs: list[torch.Tensor]) -> str:
-    """A graph of kernels, with the metadata of its inputs, in one JSON line.
-
-    Of a graph with loops this is a name only: `from_text` can't read it.
-    """
-    metas = [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
-    return json.dumps({"nodes": _lines(graph), "inputs": metas})
+def metas_of(inputs: Iterable[torch.Tensor]) -> list[Any]:
+    """The metadata of inputs, for JSON."""
+    return [[list(t.shape), list(t.stride()), str(t.dtype)[6:], str(t.device)] for t in inputs]
 
 
-def _lines(graph: GraphModule) -> list[Any]:
-    numbers: dict[Node, int] = {}
-    lines = []
-    for node in graph.graph.nodes:
+def to_text(graph: GraphModule | Part, metas: list[Any]) -> str:
+    """A graph of kernels, or a part of one, with the metadata of its inputs, in one JSON line."""
+    # line by line, which takes far less memory
+    lines = ", ".join(map(json.dumps, _lines(graph)))
+    return f'{{"nodes": [{lines}], "inputs": {json.dumps(metas)}}}'
+
+
+def name_of(graph: GraphModule | Part, metas: list[Any]) -> str:
+    """A name for a graph and the metadata of its inputs, which may also have loops."""
+    found = hashlib.sha256(json.dumps(metas).encode())
+    for line in _lines(graph):
+        found.update(json.dumps(line).encode())
+    return found.hexdigest()
+
+
+def _lines(graph: GraphModule | Part) -> Iterator[Any]:
+    if isinstance(graph, Part):
+        given, results = graph.inputs, graph.results
+        nodes: Iterable[Node] = graph.nodes
+    else:
+        nodes = graph.graph.nodes
+        given, results = [], graph.graph.output_node().args[0]
+    numbers = {node: i for i, node in enumerate(given)}
+    yield from (["placeholder", [], {}] for _ in given)
+    for node in nodes:
         numbers[node] = len(numbers)
         if node.op == "call_function":
-            lines.append([_name(node.target), _written(node.args, numbers),
-                          _written(node.kwargs, numbers)])
-        elif node.op in ("placeholder", "output"):
-            lines.append([node.op, _written(node.args, numbers), {}])
-        else:
+            yield [_name(node.target), _written(node.args, numbers),
+                   _written(node.kwargs, numbers)]
+        elif node.op == "placeholder":
+            yield [node.op, _written(node.args, numbers), {}]
+        elif node.op != "output":
             raise NoText(node.op)
-    return lines
+    yield ["output", [_written(results, numbers)], {}]
 
 
 def from_text(text: str) -> tuple[GraphModule, list[torch.Tensor]]:
@@ -60,7 +80,7 @@ def from_text(text: str) -> tuple[GraphModule, list[torch.Tensor]]:
 def _name(target: Any) -> Any:
     if isinstance(target, Loop):
         return ["loop", target.carried, target.stacks, target.steps, target.backward,
-                target.counts, target.counted, *map(_lines, target.graphs)]
+                target.counts, target.counted, *(list(_lines(graph)) for graph in target.graphs)]
     if target is operator.getitem:
         return "getitem"
     if isinstance(target, torch._ops.OpOverload):

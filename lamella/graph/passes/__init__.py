@@ -6,3 +6,4 @@ Each pass is a file. It keeps the results, the mutations of inputs, and the orde
 from .order import improve as improve
 from .order import was_measured_before as was_measured_before
 from .routes import plain as plain
+from .routes import plain_part as plain_part

@@ -8,6 +8,7 @@ that the program should see. The flag of a loop's steps is carried from one to t
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -44,6 +45,17 @@ def add_flag(module: GraphModule, safe: bool = False) -> bool:
         end.args = ([*end.args[0], flag],)  # type: ignore[misc]
         module.recompile()
     return flag is not None
+
+
+def may_flag(nodes: Iterable[Node]) -> bool:
+    """Whether any of some kernels may fail, as far as their arguments tell.
+
+    Raises:
+        Unknown: if one may, and what for isn't known.
+    """
+    return any(node.op == "call_function" and (
+        loop_of(node) is not None or FAILS in node.meta or bool(checks_of(node)))
+        for node in nodes)
 
 
 def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Node | None:

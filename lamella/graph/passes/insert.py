@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.fx import GraphModule, Node
 
+from ..ir.lazy_module import dismantle
 from ..ir.metadata import meta_of
 from ..tracing.lines import NOWHERE
 from ..tracing.recorder import Recorder
@@ -47,4 +48,6 @@ def inserted(module: GraphModule, place: Node, function: Callable[..., Sequence[
             module.register_buffer(name, value, persistent=False)
             nodes[start] = graph.get_attr(name)
             nodes[start].meta.update(start.meta)
-        return list(graph.graph_copy(part.graph, nodes))  # type: ignore[arg-type]
+        results = list(graph.graph_copy(part.graph, nodes))  # type: ignore[arg-type]
+    dismantle(part)
+    return results

@@ -16,11 +16,11 @@ from torch.fx import GraphModule
 from ...machine import cache
 from ...machine.memory import release
 from ..ir import logs
-from ..ir.lazy_module import copied
+from ..ir.lazy_module import copied, dismantle
 from ..ir.loop import loops_of
 from ..ir.operations import sweep
 from ..ir.stages import lift_constants
-from ..ir.text import NoText, to_text
+from ..ir.text import NoText, metas_of, name_of
 from .activations import fuse_activations
 from .attention import route_attention
 from .batch_norms import fuse_batch_norms
@@ -43,7 +43,7 @@ from .trial import NotYet, pays
 
 Attempt = Callable[[GraphModule, Sequence[torch.Tensor]], GraphModule | None]
 LONG = 1.0  # seconds of a rewriting after which its trial waits for the next call
-FORMAT = 15  # of the decisions on disk; after a change the older ones are not used
+FORMAT = 16  # of the decisions on disk; after a change the older ones are not used
 
 def _with_products(first: Attempt) -> Attempt:
     """A rewriting, and convolutions as products of matrices on top of that.
@@ -265,8 +265,10 @@ class Decisions(dict[str, bool]):
         with contextlib.suppress(NoText):
             if cache.cache_folder() is not None:
                 lifted, constants = lift_constants(graph)
-                text = to_text(lifted, [*inputs, *constants])
-                self.key = cache.key_of("passes", FORMAT, text)
+                name = name_of(lifted, metas_of([*inputs, *constants]))
+                if lifted is not graph:
+                    dismantle(lifted)
+                self.key = cache.key_of("passes", FORMAT, name)
                 self.folder = cache.entry(self.key)
         if self.folder is not None:
             try:

@@ -9,9 +9,10 @@ from torch.fx import Graph, GraphModule, Node
 
 from ...machine import few_rows
 from ...machine.products import available, routes
-from ..ir.lazy_module import copied
+from ..ir.lazy_module import copied, dismantle
 from ..ir.metadata import TensorMetadata, meta_of
 from ..ir.operations import effects_of
+from ..ir.stages import Part
 from .attention import plain_attention
 from .plain import plain_kernels
 
@@ -161,4 +162,14 @@ def plain(graph: GraphModule) -> GraphModule:
         node.replace_all_uses_with(out)
         found.graph.erase_node(node)
     found.recompile()
+    return found
+
+
+def plain_part(part: Part) -> Part:
+    """As `plain`, of a part of a graph."""
+    if not any(map(_is_ours, part.nodes)):
+        return part
+    copy = part.copied()
+    found = Part.whole(plain(copy))
+    dismantle(copy)
     return found

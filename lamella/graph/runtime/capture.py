@@ -199,3 +199,8 @@ def _place_among(out: torch.Tensor, inputs: Values) -> int | None:
 def _is_default(stream: torch.Generator) -> bool:
     return any(stream is default or stream == default
                for default in kinds.default_generators(stream.device.type))
+
+
+def captures(values: Sequence[torch.Tensor]) -> bool:
+    """Whether the device of a stage's inputs has captured graphs."""
+    return bool(values) and kinds.graphs_of(values[0].device) is not None

@@ -149,6 +149,7 @@ class Execution:
             self.settled |= self.runs == SOON and self.spent < SOON * self._least_of_all
             if self.settled:
                 return
+            self._measured |= plan.is_far_ahead
             with generators_restored(self.streams):
                 if hot and not self._measured and self._can_afford_a_trial():
                     del values[count:]  # the results of the stages

@@ -11,18 +11,17 @@ import torch
 from torch.fx import GraphModule
 
 from ...communication.repeated import Attempt
-from ...device import kinds
 from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
-from ..ir.agreement import agree_but_for_kinks, next_to
+from ..ir.agreement import agree_but_for_kinks, is_same_number, next_to
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
-from ..ir.streams import generators_restored, streams_of
+from ..ir.streams import generators_restored, put_back, streams_of
 from ..passes import memory
 from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
-from .capture import Captured, others_like
+from .capture import Captured, captures, others_like
 from .density import dense_share
 from .joined import joined
 from .liveness import Liveness
@@ -137,7 +136,7 @@ class Plan:
                     and number == self.changing - 1 and stage.run is stage.replay):
                 if self.joined.run(values):
                     return True
-                _put_back(streams, before)
+                put_back(streams, before)
                 raise KernelFailed
             if attempt is not None and number == self.last_check:
                 attempt.hold()
@@ -161,12 +160,12 @@ class Plan:
                     raise
                 for value, copy in kept:
                     value.copy_(copy)
-                _put_back(streams, before)
+                put_back(streams, before)
                 if attempt is not None:
                     attempt.miss()
                 raise KernelFailed from error  # the function, run eagerly, raises the real error
             if not holds:
-                _put_back(streams, before)
+                put_back(streams, before)
                 if attempt is not None:
                     attempt.miss()
                 return False
@@ -188,7 +187,7 @@ class Plan:
                 holds = expected.holds([values[i] for i in self.operands[place]])
             else:
                 found = values[place].item()
-                holds = _is(found, expected)
+                holds = is_same_number(found, expected)
             if not holds:
                 self.failed = number, found
                 return False
@@ -217,6 +216,13 @@ class Plan:
         left = [stage for stage in self.stages if not stage.settled]
         return bool(left) and all(stage.waits for stage in left)
 
+    @property
+    def is_far_ahead(self) -> bool:
+        """Whether machine code is so fast that no rewriting of kernels would matter."""
+        return any(stage.is_far_ahead for stage in self.stages) and all(
+            stage.is_far_ahead or stage.part.changes_inputs or not is_worth_compiling(stage.part)
+            for stage in self.stages)
+
     def settle(self, values: list[Any], heat: Heat, prompt: bool = False) -> None:
         """Continue the autotuning of each stage; `values` are those of a run, and forgotten.
 
@@ -239,18 +245,6 @@ class Plan:
         self._freed = self._liveness.freed()
 
 
-def _put_back(streams: list[torch.Generator], positions: list[torch.Tensor]) -> None:
-    for stream, position in zip(streams, positions, strict=True):
-        stream.set_state(position)
-
-
-def _is(found: Any, expected: Any) -> bool:
-    """Whether a guard has its expected value; 0.0 and -0.0 differ, and NaN equals NaN."""
-    if found == expected:
-        return bool(found) or repr(found) == repr(expected)
-    return found != found and expected != expected
-
-
 class Stage:
     """A part of a graph, and the backend that runs it.
 
@@ -261,6 +255,7 @@ class Stage:
         run: the function that runs it now.
         backend: ``"replay"``, ``"xla"`` or ``"inductor"``; with ``", captured"`` if captured.
         settled: whether the choice of the backend is final.
+        is_far_ahead: whether it is run by machine code that takes far less time than the replay.
     """
 
     def __init__(self, part: Part, takes: list[int], stays: list[bool], compile: bool,
@@ -273,6 +268,7 @@ class Stage:
         self.backend = "replay"
         self.settled = part.changes_inputs or not compile or not is_forced() and (
             ENGINE == "replay" or not is_worth_compiling(part))
+        self.is_far_ahead = False
         self.native: Native | None = None
         self.xla: Xla | None = None
         self._known: str | None = None  # the backend that an earlier process found fastest
@@ -321,7 +317,7 @@ class Stage:
         if is_forced():
             self._force(values)
         elif heat > Heat.COLD and "replay" not in self._compared and (
-                self._known is None and _captures(values)):
+                self._known is None and captures(values)):
             self._compare("replay", values, results)
         elif (heat > Heat.COLD or self._known == "xla") and ENGINE != "inductor" and (
                 "xla" not in self._compared and self.xla.is_possible):
@@ -338,9 +334,8 @@ class Stage:
 
     def _look_up(self, values: list[torch.Tensor]) -> None:
         """Use the backend that an earlier process found, if it is on disk."""
-        graph = self.part.copied()
-        self.native = Native(graph, values)
-        self.xla = Xla(graph, self.native.text, lambda x: self.replay(x),
+        self.native = Native(self.part, values)
+        self.xla = Xla(self.part, self.native.name, lambda x: self.replay(x),
                        self.part.constants)
         before, self._before = self._before, ()
         if self._takes_over(before):
@@ -361,6 +356,8 @@ class Stage:
             its = stage.xla
             if its is not None and its.key is not None and its.key == self.xla.key:
                 self.xla, self.native = its, stage.native
+                for code in filter(None, (its, stage.native)):
+                    code.part = self.part  # so that the other graph is freed
                 self._known, self._is_dense = stage._known, stage._is_dense
                 if stage.backend in ("replay", "xla") and not stage.is_timed:
                     self._compared, self.backend = stage._compared, stage.backend
@@ -372,7 +369,7 @@ class Stage:
         """Whether dense kernels take most of the time, so that there is nothing to win."""
         if self._is_dense is None:
             release()
-            self._is_dense = dense_share(self.part.copied(), values) > MOST_DENSE
+            self._is_dense = dense_share(self.part, values) > MOST_DENSE
             if self._is_dense:
                 self._decide("replay", None)
                 self.settled = True
@@ -418,7 +415,7 @@ class Stage:
         self._compared.add(engine)
         results = results if self.run is self.replay else None
         names = ["replay", engine]
-        if _captures(values):
+        if captures(values):
             names += ["replay, captured", f"{engine}, captured"]
         # the first stays unless another is clearly faster
         names = list(dict.fromkeys([self.backend, *names]))
@@ -438,8 +435,9 @@ class Stage:
                 ) -> None:
         """Run by the fastest backend; Inductor isn't tried where XLA wins by far."""
         self._decide(fastest, run, is_sure)
-        far = fastest == "xla" and shares.get("xla", 1.0) < FAR * shares.get("replay", 1.0)
-        self.settled = far or "inductor" in self._compared
+        self.is_far_ahead = (
+            fastest == "xla" and shares.get("xla", 1.0) < FAR * shares.get("replay", 1.0))
+        self.settled = self.is_far_ahead or "inductor" in self._compared
 
     def _way(self, name: str, values: list[torch.Tensor]) -> Run | None:
         """The function of a backend; None if it is not available."""
@@ -500,8 +498,3 @@ class Stage:
                 code.forget()
         logs.show("schedule", f"a stage of {len(self.part.nodes)} operations is run by "
                   f"{self.backend} from now on")
-
-
-def _captures(values: list[torch.Tensor]) -> bool:
-    """Whether the device of a stage's inputs has captured graphs."""
-    return bool(values) and kinds.graphs_of(values[0].device) is not None

@@ -14,84 +14,96 @@ from ...core.forking import Lock
 from ...machine import background, cache, library
 from ..ir import logs
 from ..ir.failures import Unknown
+from ..ir.lazy_module import dismantle
 from ..ir.loop import room_for
 from ..ir.machine_code import MachineCode, Run
-from ..passes import plain
-from ..passes.flags import add_flag
+from ..ir.stages import Part
+from ..passes import plain_part
+from ..passes.flags import add_flag, may_flag
 from . import client, worker
 from .lowering import NotLowered
 from .lowering.graph import compiled
-from .numbers import numbers_of, with_numbers
-from .text import check, described, needs_rewriting, strided_from_bases, without_checks
+from .numbers import numbers_of
+from .rewriting import needs_rewriting, strided_from_bases, without_checks
+from .text import check, text_of
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
 MOST_ROOM = 2**16  # steps of a loop whose values are kept
-FORMAT = 13  # of the files on disk; after a change the older ones are not used
+FORMAT = 14  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):
-    """The machine code of a graph by XLA.
+    """The machine code of a part of a graph by XLA.
 
     Args:
-        graph: a graph that changes none of its inputs; it is rewritten for XLA.
-        text: its serialization with the metadata of its inputs (`ir.text`), for its name on disk.
-        otherwise: runs the graph without XLA, in a forked process.
+        part: it changes none of its inputs.
+        name: names it, with the metadata of its inputs (`ir.text.name_of`), for its name on disk.
+        otherwise: runs the part without XLA, in a forked process.
         constants: tensors that are the same in each call, by the numbers of their inputs.
+
+    Attributes:
+        part: the part, or another one of the same operations.
     """
 
     worker = worker.__file__
     backends = ("replay", "xla", "inductor")
 
-    def __init__(self, graph: GraphModule, text: str, otherwise: Run,
+    def __init__(self, part: Part, name: str, otherwise: Run,
                  constants: Mapping[int, torch.Tensor] = types.MappingProxyType({})):
-        self._graph: GraphModule | None = graph
-        self._is_plain = False  # whether it is the graph that is described
+        self.part = part
+        self._own: Part | None = None  # as it is described, until then
+        self._copy: GraphModule | None = None  # that it is a part of, if it had to be copied
         self._numbers = numbers_of(constants)
         self._otherwise = otherwise
         self._run: client.Executable | None = None
         self._code: Run | None = None  # what runs it
         self._earlier: list[client.Executable] = []
         self._checks = 0
-        self._taken: list[int] = []  # the inputs that are no constants
         self._is_refused = not client.available()
-        self._text = text if not self._is_refused and cache.cache_folder() is not None else ""
-        self._room = room_for(list(graph.graph.nodes))
+        self._named = name if not self._is_refused and cache.cache_folder() is not None else ""
+        self._room = room_for(part.nodes)
         self._growing = Lock()
         super().__init__(self._name())
 
     def _name(self) -> str | None:
         """Its name on disk."""
         room = (self._room,) if self._room else ()
-        return self._text and cache.key_of(
-            "xla", FORMAT, client.version(), repr(self._numbers), self._text, *room) or None
+        return self._named and cache.key_of(
+            "xla", FORMAT, client.version(), repr(self._numbers), self._named, *room) or None
 
     @property
     def is_possible(self) -> bool:
         """Whether XLA may run the graph, as far as is known without running it."""
         if self.finished:
             return self._run is not None
-        return self._plain() is not None
+        return self.requested or self._plain() is not None
 
-    def _plain(self) -> GraphModule | None:
-        """The graph that is described; None if XLA can't run it."""
-        graph = self._graph  # read once: the background forgets it at the end
-        if not self._is_plain and graph is not None:
+    def _plain(self) -> Part | None:
+        """The part that is described, rewritten for XLA; None if XLA can't run it."""
+        if self._own is None and not self._is_refused:
             try:
-                graph = self._graph = plain(graph)
-                if needs_rewriting(graph):
-                    self._checks = without_checks(graph)
-                    strided_from_bases(graph)
-                try:
-                    self._checks += add_flag(graph)
-                except Unknown as reason:
-                    raise NotLowered(str(reason)) from None
-                self._taken = with_numbers(graph, self._numbers)
-                check(graph)
-                self._is_plain = True
+                self._own = self._rewritten()
+                check(self._own, self._numbers)
             except NotLowered as reason:
                 self._refuse(reason)
-                return None
-        return graph
+        return self._own
+
+    def _rewritten(self) -> Part:
+        """A copy of the part, rewritten for XLA; the part itself if nothing in it has to be."""
+        own, self._checks = plain_part(self.part), 0
+        self._copy = None if own is self.part else own.root
+        try:
+            rewrites = needs_rewriting(own.nodes)
+            if not (rewrites or may_flag(own.nodes)):
+                return own
+            graph = self._copy = self._copy or own.copied()
+            if rewrites:
+                self._checks = without_checks(graph)
+                strided_from_bases(graph)
+            self._checks += add_flag(graph)
+        except Unknown as reason:
+            raise NotLowered(str(reason)) from None
+        return Part.whole(graph)
 
     def request(self, values: list[torch.Tensor], prompt: bool = False) -> None:
         """Have it loaded, and compiled unless it is on disk; `finished` tells when that has ended.
@@ -101,39 +113,47 @@ class Native(MachineCode):
             prompt: whether it is compiled like any other process runs, rather than quietly.
         """
         self.requested = True
-        text = None
+        texts: list[str] = []
         if self.key is not None and self.entry() is None:
-            found = self._described(values)
-            text = None if found is None else json.dumps(found)
+            texts += filter(None, [self._described(values)])
+        self._free_copy()
         if self.key is None:
             self.finished = True
         else:
-            background.submit(lambda: self._make(text, PROMPT if prompt else 0.0), quick=True)
+            background.submit(lambda: self._make(texts, PROMPT if prompt else 0.0), quick=True)
 
     def make_now(self, values: list[torch.Tensor]) -> None:
         """Compile it in this process, which imports JAX: for tests."""
-        found = self._described(values)
+        text = self._described(values)
         try:
-            if found is not None:
-                self._use(self._executable(compiled(
-                    json.loads(json.dumps(found)), torch.get_num_threads()), found))
+            if text is not None:
+                found = json.loads(text)
+                code = compiled(found, torch.get_num_threads())
+                self._use(self._executable(code, found))
         except NotLowered as reason:
             self._refuse(reason)
+        self._free_copy()
         self.requested = self.finished = True
 
-    def _described(self, values: list[torch.Tensor]) -> dict[str, Any] | None:
-        graph = self._plain()
+    def _described(self, values: list[torch.Tensor]) -> str | None:
+        part = self._plain()
         try:
-            return None if graph is None else {
-                **described(graph, [values[i] for i in self._taken], self._checks, self._room),
-                "taken": self._taken}
+            return None if part is None else text_of(
+                part, values, self._checks, self._room, constants=self._numbers)
         except NotLowered as reason:
             self._refuse(reason)
             return None
 
     def _refuse(self, reason: NotLowered) -> None:
-        self.key, self._graph, self._is_refused = None, None, True
+        self.key, self._is_refused = None, True
+        self._free_copy()
         logs.show("schedule", f"a stage isn't for XLA, because of {reason}")
+
+    def _free_copy(self) -> None:
+        """Free the copy, whose nodes take far more memory than its code."""
+        if self._copy is not None:
+            dismantle(self._copy)
+        self._own = self._copy = None
 
     def load(self) -> Run | None:
         """The function that runs it, once that is there."""
@@ -167,23 +187,21 @@ class Native(MachineCode):
             self.key, self.finished = self._name(), False
         self.request(values)
 
-    def _make(self, text: str | None, prompt: float) -> None:
+    def _make(self, texts: list[str], prompt: float) -> None:
         try:
-            if text is not None and self.entry() is None:  # the same may have been asked for before
+            if texts and self.entry() is None:  # the same may have been asked for before
                 background.start("lamella-xla-client", client.prepare)  # takes a second, too
-                self.compile(text, prompt)
+                self.compile(texts, prompt)
             self._use(self._loaded())
         finally:
             self.finished = True
-            if not self._room:  # it isn't described again
-                self._graph = None
 
     def _loaded(self) -> client.Executable | None:
         folder = self.entry()
         if folder is None or (folder / "failed").exists():
             return None
         try:
-            text, code = library.contents(folder, "graph.json", "model.xla")
+            text, code = library.contents(folder, "call.json", "model.xla")
             return self._executable(code, json.loads(text))
         except (OSError, RuntimeError, ValueError, KeyError) as damage:
             cache.discard(folder, str(damage).split("\n")[0])

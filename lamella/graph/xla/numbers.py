@@ -7,15 +7,15 @@ graph. As inputs each costs a microsecond a call, and XLA can't compute with the
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
-from torch.fx import GraphModule, Node
 
 from ..ir.metadata import TensorMetadata, meta_of_value
-from ..ir.operations import bases_of
 
+NO_NUMBERS: Mapping[int, Number] = types.MappingProxyType({})
 MOST_READ = 2**16  # elements of a constant that are compared
 _TYPES = (torch.bool, torch.int32, torch.int64, torch.float32, torch.float64)
 
@@ -54,38 +54,22 @@ def numbers_of(constants: Mapping[int, torch.Tensor]) -> dict[int, Number]:
     return found
 
 
-def with_numbers(graph: GraphModule, numbers: Mapping[int, Number]) -> list[int]:
-    """Let a graph make tensors of one number itself; returns the numbers of the other inputs.
+def words_of(number: Number, to: int) -> list[dict[str, Any]]:
+    """The operations that make a tensor of one number, with its metadata, in words of JSON.
 
-    What a result lies in, or is written, stays an input.
+    Args:
+        number: the tensor.
+        to: the number of the first value that they make; the last is the tensor.
     """
-    nodes = list(graph.graph.nodes)
-    if not numbers:
-        return list(range(sum(n.op == "placeholder" for n in nodes)))
-    bases = bases_of(nodes)
-    given: set[Node] = set().union(*(bases[n] for n in nodes[-1].args[0]))  # type: ignore[union-attr]
-    taken = []
-    for i, node in enumerate(n for n in nodes if n.op == "placeholder"):
-        if i not in numbers or node in given:
-            taken.append(i)
-            continue
-        first = next(n for n in nodes if n.op != "placeholder")
-        with graph.graph.inserting_before(first):
-            node.replace_all_uses_with(_made(graph, numbers[i]))
-        graph.graph.erase_node(node)
-    graph.recompile()
-    return taken
-
-
-def _made(graph: GraphModule, number: Number) -> Node:
-    """Operations that make a tensor of one number, with its metadata."""
-    meta, aten = number.meta, torch.ops.aten
-    kept: dict[str, Any] = {"dtype": meta.dtype, "device": meta.device}
-    if meta.contiguous:
-        return graph.graph.call_function(
-            aten.full.default, (list(meta.shape), number.value), kept)
-    one = graph.graph.call_function(aten.full.default, (_once(meta), number.value), kept)
-    return graph.graph.call_function(aten.expand.default, (one, list(meta.shape)))
+    meta, kind = number.meta, str(number.meta.dtype)[6:]
+    shape = list(meta.shape)
+    first = shape if meta.contiguous else _once(meta)
+    made = [{"op": "full.default", "to": to, "aval": [first, kind],
+             "args": [first, number.value, {"dtype": kind}, None, None, None]}]
+    if not meta.contiguous:
+        made.append({"op": "expand.default", "to": to + 1, "aval": [shape, kind],
+                     "args": [{"n": to}, shape, False]})
+    return made
 
 
 def _once(meta: TensorMetadata) -> list[int]:

@@ -2,57 +2,75 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import operator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch.fx import GraphModule, Interpreter, Node
+from torch.fx import GraphModule, Node
 
+from ..ir.interpreter import interpret
 from ..ir.loop import Loop, keeps_to, loop_of
 from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import bases_of, effects_of, is_random, written_by
+from ..ir.stages import Part
 from .lowering import TABLE, NotLowered
 from .lowering.shapes import memory_places
+from .numbers import NO_NUMBERS, Number, words_of
+from .rewriting import is_strided
 
 TYPES = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
          torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
          torch.complex128)
 
+Words = dict[str, Any]  # of JSON
+
 MOST_PACKED = 4096  # elements of a result that is copied beside others
 MOST_KEPT = 2**28  # bytes of what is kept of a loop's steps, where their number depends on data
 MOST_GAPS = 4  # times as much memory as elements that a result of more than MOST_PACKED may take
 
-# where matrix factorizations tell whether they have succeeded
-SUCCESS = {"linalg_inv_ex": 1, "linalg_cholesky_ex": 1, "linalg_lu_factor_ex": 2,
-           "_linalg_solve_ex": 3}
-
 TURNING = ("_linalg_det.default", "_linalg_slogdet.default")  # see `_turns`
 
 
-def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0, room: int = 0
-              ) -> dict[str, Any]:
+def described(graph: GraphModule | Part, inputs: list[torch.Tensor], checks: int = 0,
+              room: int = 0, kept: Callable[[Words], Any] = lambda step: step,
+              constants: Mapping[int, Number] = NO_NUMBERS) -> dict[str, Any]:
     """A graph as JSON: operations with all arguments, and values with their numbers.
 
     Args:
-        graph: a graph that changes none of its inputs.
+        graph: a graph that changes none of its inputs, or a part of one.
         inputs: inputs of the graph, on which it is run once to find the metadata of its values.
         checks: how many of its last results tell by a number other than 0 that a matrix can't be
             factorized (`without_checks`).
         room: for how many steps there is room in loops that keep values of a number of steps that
             depends on data. A flag tells if there were more.
+        kept: what is kept of each operation's words.
+        constants: the inputs that are one number throughout; the code makes them itself.
 
     Raises:
         NotLowered: if the table lacks an operation, or a value isn't a dense tensor of the CPU.
     """
-    check(graph)
-    nodes = list(graph.graph.nodes)
-    results: list[Node] = list(nodes[-1].args[0])  # type: ignore[arg-type]
-    metas, numbers, steps, values = _steps(graph, inputs, room)
+    part = graph if isinstance(graph, Part) else Part.whole(graph)
+    taken = check(part, constants)
+    results = part.results
+    metas, numbers, found, values = _steps(part, inputs, taken, constants, room)
+    inputs = [inputs[i] for i in taken]
+    steps, outgrown = [], []
+    for step in found:
+        steps.append(kept(step))
+        if "room" in step:  # whether there were more steps
+            outgrown.append((step["to"], len(step["aval"]) - 1))
+    last = max(numbers.values(), default=-1) + 1
+    more = range(last, last + len(outgrown))
+    steps += [kept({"op": "getitem", "to": to, "args": [{"n": loop}, place]})
+              for to, (loop, place) in zip(more, outgrown, strict=True)]
     results, checked = results[:len(results) - checks], results[len(results) - checks:]
     values = values[:len(results)]
-    flags = [*(numbers[n] for n in checked), *_outgrown(steps, len(numbers))]
+    flags = [*(numbers[n] for n in checked), *more]
     places = [_place_of(meta_of_value(x)) for x in inputs]
     ends = [metas[n] for n in results]
     layouts = [[repeated(meta), *_layout_of(meta)] for meta in ends]
@@ -61,13 +79,26 @@ def described(graph: GraphModule, inputs: list[torch.Tensor], checks: int = 0, r
     together = packs(placed)
     return {"inputs": [[[x.shape[i] for i in order or range(x.dim())], _type(x.dtype)]
                        for x, order in zip(inputs, places, strict=True)],
-            "places": places, "orders": [order and _inverse(order) for order in places],
-            "steps": steps,
+            "taken": taken, "places": places,
+            "orders": [order and _inverse(order) for order in places], "steps": steps,
             "results": [[numbers[n], *layout] for n, layout in zip(results, layouts, strict=True)],
             "packs": together, "checks": flags,
             "flag": _flag_place(together, placed) if flags else None,
             "strides": [list(meta.stride) for meta in ends],
             "shapes": [list(meta.shape) for meta in ends]}
+
+
+def text_of(*args: Any, **kwargs: Any) -> str:
+    """What `described` gives, as text. Each operation's words become text at once: a description of
+    a long graph takes ten times as much memory.
+    """
+    found = described(*args, **kwargs, kept=json.dumps)
+    steps = found.pop("steps")
+    if not steps:
+        return json.dumps({**found, "steps": []})
+    steps[0] = f'{json.dumps(found)[:-1]}, "steps": [{steps[0]}'
+    steps[-1] += "]}"
+    return ", ".join(steps)
 
 
 def packs(ends: list[Any]) -> list[list[int]]:
@@ -107,75 +138,31 @@ def _flag_place(together: list[list[int]], ends: list[Any]) -> list[int]:
     return [len(together), 0]
 
 
-def needs_rewriting(graph: GraphModule) -> bool:
-    """Whether `without_checks` or `strided_from_bases` would change a graph."""
-    return any(_is_check(node) or _is_strided(node) for node in graph.graph.nodes)
-
-
-def without_checks(graph: GraphModule) -> int:
-    """Take the checks of matrix factorizations out of a graph; what they check become its last
-    results.
-
-    Returns:
-        How many those are.
-
-    Raises:
-        NotLowered: if anything else reads what is checked.
-    """
-    nodes = list(graph.graph.nodes)
-    for node in nodes:
-        place = SUCCESS.get(str(node.target).removeprefix("aten.").removesuffix(".default"))
-        for part in node.users if place is not None else ():
-            if part.target is operator.getitem and part.args[1] == place and not all(
-                    _is_check(user) for user in part.users):
-                raise NotLowered(f"the success of {node.target} as a value")
-    made = dict.fromkeys(node.args[0] for node in nodes if _is_check(node))
-    for node in nodes:
-        if _is_check(node):
-            graph.graph.erase_node(node)
-    nodes[-1].args = ((*nodes[-1].args[0], *made),)
-    return len(made)
-
-
-def _is_check(node: Node) -> bool:
-    return node.target is torch.ops.aten._linalg_check_errors.default
-
-
-def strided_from_bases(graph: GraphModule) -> None:
-    """Let as_strided, which addresses memory, take the value that owns the memory, not a view."""
-    bases = bases_of(graph.graph.nodes)
-    for node in graph.graph.nodes:
-        if _is_strided(node) and len(node.args) > 3:
-            (base, *others) = bases[node.all_input_nodes[0]]
-            if not others:
-                node.update_arg(0, base)
-
-
-def _is_strided(node: Node) -> bool:
-    return node.target is torch.ops.aten.as_strided.default
-
-
-def check(graph: GraphModule) -> None:
-    """Check what can be known of a graph without running it.
+def check(part: Part, constants: Mapping[int, Number] = NO_NUMBERS) -> list[int]:
+    """Check what can be known of a graph without running it; returns the numbers of the inputs that
+    XLA takes. The others are of one number, and no result lies in one.
 
     Raises:
         NotLowered: if the table lacks an operation, or memory is shared in a way that isn't known.
     """
-    nodes = list(graph.graph.nodes)
-    _check_names(nodes)
-    _check_aliases(nodes)
-    for node in nodes:
+    _check_names(part.nodes)
+    bases = bases_of(part.nodes, part.inputs)
+    needed = set().union(*(bases[n] for n in part.results))
+    taken = [i for i, node in enumerate(part.inputs) if i not in constants or node in needed]
+    _check_aliases(part.nodes, part.results, {part.inputs[i] for i in taken}, bases)
+    for node in part.nodes:
         if (loop := loop_of(node)) is not None:
-            if loop.has_open_stacks and not keeps_to(node, nodes):
+            if loop.has_open_stacks and not keeps_to(node, part.nodes):
                 raise NotLowered("a number of values that depends on data")
             _check_inside(loop)
+    return taken
 
 
 def _check_inside(loop: Loop) -> None:
     for graph in loop.graphs:
         nodes = list(graph.graph.nodes)
         _check_names(nodes)
-        _check_writes(nodes)
+        _check_writes(nodes, bases_of(nodes))
         for inner in filter(None, map(loop_of, nodes)):
             if inner.has_open_stacks:
                 raise NotLowered("a loop that keeps values, inside of another loop")
@@ -296,7 +283,8 @@ def functional(name: str) -> str:
     return f"{name.removesuffix('_')}.{overload}"
 
 
-def _check_aliases(nodes: list[Node]) -> None:
+def _check_aliases(nodes: list[Node], results: list[Node], given: set[Node],
+                   bases: dict[Node, set[Node]]) -> None:
     """Check that it is known which values share memory, where that matters.
 
     Raises:
@@ -304,20 +292,17 @@ def _check_aliases(nodes: list[Node]) -> None:
             share memory, if a tensor that was reshaped in place is used further under its old
             name, or if `as_strided` takes a view or an input.
     """
-    bases = bases_of(nodes)
-    given = {n for n in nodes if n.op == "placeholder"}
-    for node in nodes[-1].args[0]:  # type: ignore[union-attr]
+    for node in results:
         if not bases[node].isdisjoint(given):
             raise NotLowered("a result that shares memory with an input")
-    for node in filter(_is_strided, nodes):
+    for node in filter(is_strided, nodes):
         source = node.all_input_nodes[0]
         if source in given or bases[source] != {source}:
             raise NotLowered("as_strided of a view, or of an input")
-    _check_writes(nodes)
+    _check_writes(nodes, bases)
 
 
-def _check_writes(nodes: list[Node]) -> None:
-    bases = bases_of(nodes)
+def _check_writes(nodes: list[Node], bases: dict[Node, set[Node]]) -> None:
     doubtful = {base for node in nodes if len(bases[node]) > 1 for base in bases[node]}
     for node in nodes:
         if node.op != "call_function":
@@ -329,23 +314,30 @@ def _check_writes(nodes: list[Node]) -> None:
             raise NotLowered("written memory that other values may share")
 
 
-class _Forms(Interpreter):
-    """Runs a graph once, and notes the metadata of its values."""
+def _forms(part: Part, inputs: list[torch.Tensor]
+           ) -> tuple[list[Any], dict[Node, Any], dict[Node, list[Any]]]:
+    """Run a graph once: its results, the metadata of its values, and what its loops took."""
+    metas: dict[Node, Any] = {}
+    loops: dict[Node, list[Any]] = {}
+    same: dict[Any, Any] = {}  # equal metadata is kept once
 
-    def found(self, inputs: list[torch.Tensor]) -> list[Any]:
-        """The results of the graph."""
-        self.metas: dict[Node, Any] = {}
-        self.loops: dict[Node, list[Any]] = {}  # what each was called with
-        with torch.enable_grad():
-            return self.run(*inputs)
+    def meta_of(value: Any) -> TensorMetadata | None:
+        meta = meta_of_value(value)
+        return same.setdefault(meta, meta)
 
-    def run_node(self, n: Node) -> Any:
-        if loop_of(n) is not None:
-            self.loops[n] = [self.env[node] for node in n.args[0]]  # type: ignore[union-attr]
-        made = super().run_node(n)
-        self.metas[n] = ([meta_of_value(v) for v in made] if isinstance(made, (list, tuple))
-                         else meta_of_value(made))
+    def call(node: Node, args: tuple, kwargs: dict) -> Any:
+        if loop_of(node) is not None:
+            loops[node] = list(args[0])
+        made = node.target(*args, **kwargs)  # type: ignore[operator]
+        metas[node] = [meta_of(v) for v in made] if isinstance(
+            made, (list, tuple)) else meta_of(made)
         return made
+
+    known: dict[Node, Any] = dict(zip(part.inputs, inputs, strict=True))
+    metas.update((node, meta_of(value)) for node, value in known.items())
+    with torch.enable_grad():
+        interpret(part.root, part.nodes, known, part.results, call)
+    return [known[node] for node in part.results], metas, loops
 
 
 def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: list[Any],
@@ -372,41 +364,29 @@ def _loop(loop: Loop, node: Node, numbers: dict[Node, int], meta: Any, given: li
     return step
 
 
-def _outgrown(steps: list[dict[str, Any]], start: int) -> list[int]:
-    """The numbers of values that tell whether loops took more steps than there is room for.
-
-    These values are added to the steps, with numbers from `start` on.
-    """
-    found = []
-    for step in list(steps):
-        if "room" in step:
-            found.append(start + len(found))
-            steps.append({"op": "getitem", "to": found[-1],
-                          "args": [{"n": step["to"]}, len(step["aval"]) - 1]})
-    return found
-
-
 def _part(graph: GraphModule, inputs: list[torch.Tensor]) -> dict[str, Any]:
-    _, numbers, steps, _ = _steps(graph, inputs)
-    results: list[Node] = list(list(graph.graph.nodes)[-1].args[0])  # type: ignore[arg-type]
-    return {"inputs": [_short(meta_of_value(x)) for x in inputs], "steps": steps,
-            "results": [numbers[n] for n in results]}
+    part = Part.whole(graph)
+    _, numbers, steps, _ = _steps(part, inputs, range(len(inputs)))
+    return {"inputs": [_short(meta_of_value(x)) for x in inputs], "steps": list(steps),
+            "results": [numbers[n] for n in part.results]}
 
 
-def _steps(graph: GraphModule, inputs: list[torch.Tensor], room: int = 0
-           ) -> tuple[dict[Node, Any], dict[Node, int], list[dict[str, Any]], list[Any]]:
-    """The metas of a graph's values, their numbers, its operations as JSON, and its results."""
-    found = _Forms(graph)
-    results = found.found(inputs)
-    metas = found.metas
-    nodes = list(graph.graph.nodes)
-    numbers = {n: i for i, n in enumerate(n for n in nodes if n.op == "placeholder")}
-    steps = []
-    for node in nodes:
-        if node.op == "call_function":
-            numbers[node] = len(numbers)
-            steps.append(_step(node, numbers, metas, found.loops, room))
-    return metas, numbers, steps, results
+def _steps(part: Part, inputs: list[torch.Tensor], taken: Collection[int],
+           constants: Mapping[int, Number] = NO_NUMBERS, room: int = 0
+           ) -> tuple[dict[Node, Any], dict[Node, int], Iterator[Words], list[Any]]:
+    """The metas of a graph's values, their numbers, its operations as JSON, which are made one by
+    one, and its results."""
+    results, metas, loops = _forms(part, inputs)
+    numbers = {part.inputs[i]: number for number, i in enumerate(taken)}
+    made: list[Words] = []
+    for i, node in enumerate(part.inputs):
+        if i not in taken:
+            made += words_of(constants[i], len(taken) + len(made))
+            numbers[node] = made[-1]["to"]
+    first = len(taken) + len(made)
+    numbers.update((node, i) for i, node in enumerate(part.nodes, first))
+    return metas, numbers, itertools.chain(made, (
+        _step(n, numbers, metas, loops, room) for n in part.nodes)), results
 
 
 def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],

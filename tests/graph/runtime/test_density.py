@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from lamella.graph.ir.stages import Part
 from lamella.graph.runtime import density
 from lamella.graph.runtime.density import dense_share
 
@@ -16,7 +17,7 @@ def module(*targets):
     for target in targets:
         y = graph.call_function(target, (y, x) if target is aten.mm.default else (y,))
     graph.output([y])
-    return torch.fx.GraphModule(torch.nn.Module(), graph)
+    return Part.whole(torch.fx.GraphModule(torch.nn.Module(), graph))
 
 
 def test_products_are_dense():

@@ -1,6 +1,8 @@
 """The memory that a compiled function keeps."""
 
 import gc
+import json
+import time
 import weakref
 
 import numpy as np
@@ -8,7 +10,13 @@ import pytest
 import torch
 
 import lamella as ms
-from lamella import nn, ops
+from lamella import Tensor, nn, ops
+from lamella.graph.aoti import native as aoti
+from lamella.graph.runtime.compiled import Compiled
+from lamella.graph.runtime.density import dense_share
+from lamella.graph.xla import client
+from lamella.graph.xla import native as xla
+from lamella.machine import background
 from lamella.machine.memory import allocator
 
 
@@ -92,3 +100,45 @@ def test_blocks_are_aligned_and_too_large_ones_are_an_error(own_allocator):
     grown = torch.ones(3)
     grown.resize_(1000)
     assert grown[:3].tolist() == [1.0, 1.0, 1.0]
+
+
+def nodes():
+    """How many nodes of graphs there are, but for the roots of those that are gone."""
+    return sum(type(x) is torch.fx.Node and x.op != "root" for x in gc.get_objects())
+
+
+def checked(x, i):
+    """One kernel of it may fail, so that compilers get another graph."""
+    return ops.tanh(x * 2 + 1).index_select(0, i) * ops.exp(x).sum()
+
+
+@pytest.mark.parametrize("fn, copies", [(checked, True), (
+    lambda x, i: ops.tanh(x * 2 + 1) * ops.exp(x).sum() + i.sum(), False)],
+    ids=["copied", "as it is"])
+def test_graphs_for_compilers_are_freed_once_they_are_texts(fn, copies, no_collector, monkeypatch,
+                                                            tmp_path):
+    monkeypatch.setenv("LAMELLA_CACHE", str(tmp_path))
+    compiled, given = Compiled(fn, level="O1"), (ops.ones((5,)), Tensor([1, 2]))
+    for _ in range(3):
+        compiled(*given)
+    (graph,) = compiled.graphs(*given)
+    plan = graph.execution.plan
+    (stage,) = plan.stages
+    inputs = [*(x._raw for x in given), *graph.inputs.constants, *plan.constants]
+    values = [inputs[i] for i in stage.takes]
+    gc.collect()  # what recording has left
+    before = nodes()
+    found = aoti.Native(stage.part, values)
+    assert found.key is not None and found._has_flag is copies and nodes() == before
+    assert found._text().count("aten.tanh.default") == 1 and nodes() == before
+    assert dense_share(stage.part, values) == 0.0 and nodes() == before
+    if client.available():
+        code, made = xla.Native(stage.part, found.name, stage.replay), []
+        monkeypatch.setattr(code, "_make", lambda texts, prompt: made.extend(texts))
+        assert code.is_possible and (nodes() > before) is copies
+        code.request(values)
+        assert code.is_possible and nodes() == before
+        background.submit(lambda: made.append(None), quick=True)
+        while None not in made:
+            time.sleep(0.01)
+        assert [step["op"] for step in json.loads(made[0])["steps"]].count("tanh.default") == 1

@@ -10,6 +10,7 @@ import torch
 
 import lamella as ms
 from lamella import ops
+from lamella.graph.ir.stages import Part
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.runtime.plan import Heat, Stage
 from lamella.graph.xla.native import Native
@@ -37,7 +38,7 @@ def native(fn, x):
     stage = graph.execution.plan.stages[0]
     inputs = [x._raw, *graph.inputs.constants, *graph.execution.plan.constants]
     values = [inputs[i] for i in stage.takes]
-    return Native(stage.part.copied(), stage.native.text, stage.replay), values, stage
+    return Native(stage.part, stage.native.name, stage.replay), values, stage
 
 
 def finished(code, values):
@@ -62,7 +63,7 @@ def test_code_is_compiled_once_and_used_again_unless_it_is_damaged(kept):
     assert run is not None and code.is_possible
     torch.testing.assert_close(run(values), wanted)
     folder = kept / code.key
-    assert sorted(f.name for f in folder.iterdir()) >= ["digest", "graph.json", "log", "model.xla"]
+    assert sorted(f.name for f in folder.iterdir()) >= ["call.json", "digest", "log", "model.xla"]
     assert not list(kept.glob("draft-*"))
 
     made = (folder / "model.xla").stat().st_mtime_ns
@@ -71,7 +72,7 @@ def test_code_is_compiled_once_and_used_again_unless_it_is_damaged(kept):
     assert (folder / "model.xla").stat().st_mtime_ns == made
 
     whole = {file.name: file.read_bytes() for file in folder.iterdir()}
-    for name, damage in (("model.xla", b"abc"), ("graph.json", b"{}"), ("digest", b"0")):
+    for name, damage in (("model.xla", b"abc"), ("call.json", b"{}"), ("digest", b"0")):
         (folder / name).write_bytes(damage)
         damaged, _, _ = native(step, x)
         assert finished(damaged, values).load() is None and not damaged.is_possible
@@ -98,9 +99,11 @@ def test_a_plan_that_replaces_another_goes_on_with_its_code():
     x = ops.ones((9,)) / 3
     code, values, stage = native(step, x)
     stage.xla = finished(code, values)
-    after = Stage(stage.part, stage.takes, stage.stays, True, [stage])
+    part = Part.whole(stage.part.copied())
+    after = Stage(part, stage.takes, stage.stays, True, [stage])
     after.settle(values, Heat.WARM)
     assert after.xla is code and after.is_timed  # the code is there, and tried at once
+    assert code.part is after.native.part is part  # the graph of the other plan may be freed
     after._decide("xla", code.load())
     last = Stage(stage.part, stage.takes, stage.stays, True, [after])
     last.settle(values, Heat.COLD)
@@ -135,14 +138,14 @@ def test_only_clear_answers_are_kept():
 def test_a_graph_that_cannot_be_compiled_is_replayed(kept, monkeypatch):
     code, values, _ = native(lambda x: ops.tanh(x * 3).sum() * x - 1, ops.ones((6,)))
     from lamella.graph.xla import native as module
-    described = module.described
+    text_of = module.text_of
 
-    def wrong(*args):
-        found = described(*args)
+    def wrong(*args, **kwargs):
+        found = json.loads(text_of(*args, **kwargs))
         found["steps"][0]["aval"][0] = [7]
-        return found
+        return json.dumps(found)
 
-    monkeypatch.setattr(module, "described", wrong)
+    monkeypatch.setattr(module, "text_of", wrong)
     assert finished(code, values).load() is None and not code.is_possible
     assert "not float32[7]" in (kept / code.key / "failed").read_text()
 

@@ -102,7 +102,7 @@ def test_constants_that_repeat_one_number_are_compiled_in():
 
     compiled = run(fn, tensor(6, 4))
     (graph,) = compiled.graphs(tensor(6, 4))
-    assert engine(compiled) == ["xla"] and len(graph.execution.plan.stages[0].xla._taken) == 1
+    assert engine(compiled) == ["xla"] and len(graph.execution.plan.stages[0].xla._run._taken) == 1
 
 
 @pytest.mark.parametrize("right", [False, True])

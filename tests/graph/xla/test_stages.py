@@ -1,18 +1,26 @@
 """Stages run by XLA give what the program gives eagerly: types, layouts, memory, threads."""
 
 import gc
+import operator
 import os
 import threading
 import weakref
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.graph.ir.operations import bases_of
+from lamella.graph.ir.stages import Part
+from lamella.graph.ir.text import metas_of, name_of, to_text
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.tracing.symbolic import preparation
+from lamella.graph.xla.text import described
 from tests.graph.xla.forced import engine, forced, parts, run, tensor  # noqa: F401
+
+aten = torch.ops.aten
 
 
 @pytest.mark.parametrize("dtype", [ms.float32, ms.float64, ms.int32, ms.int64, ms.uint8, ms.int8,
@@ -405,3 +413,19 @@ def test_a_network_that_xla_runs_is_freed(executor):
     del net, compiled
     gc.collect()
     assert gone() is None
+
+
+def test_a_stage_may_take_one_of_several_results_of_another():
+    """For it that is an input like any other, whatever computes it."""
+    graph, alone = torch.fx.Graph(), torch.fx.Graph()
+    several = graph.call_function(aten.topk.default, (graph.placeholder("x"), 2))
+    first = graph.call_function(operator.getitem, (several, 0))
+    last = graph.call_function(aten.mul.Tensor, (first, 2))
+    graph.output([last])
+    part = Part(torch.fx.GraphModule(torch.nn.Module(), graph), [last], [first], [last],
+                bases_of(graph.nodes))
+    alone.output([alone.call_function(aten.mul.Tensor, (alone.placeholder("x"), 2))])
+    whole, x = torch.fx.GraphModule(torch.nn.Module(), alone), torch.ones(2)
+    assert described(part, [x]) == described(whole, [x])
+    assert name_of(part, metas_of([x])) == name_of(whole, metas_of([x]))
+    assert to_text(part, metas_of([x])) == to_text(whole, metas_of([x]))
