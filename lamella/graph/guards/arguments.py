@@ -80,9 +80,9 @@ def apart(value: Any, depth: int = 0) -> Apart | None:
 
 
 def _of_function(value: types.FunctionType, depth: int) -> Apart | None:
-    """A function that was defined while another ran."""
-    if "<locals>" not in value.__qualname__ or depth > DEEPEST or value.__dict__ or (
-            not may_be_passed_on(value)):
+    """A function that was defined while another ran, or a lambda: a call may make a new one."""
+    is_made = "<locals>" in value.__qualname__ or value.__name__ == "<lambda>"
+    if not is_made or depth > DEEPEST or value.__dict__ or not may_be_passed_on(value):
         return None
     closed = [cell.cell_contents for cell in value.__closure__ or ()]
     named = value.__kwdefaults__ or {}

@@ -419,3 +419,14 @@ def test_lists_that_are_inside_of_others_many_times_over():
     for _ in range(2):
         assert float(step(Tensor([1.0]), many).asnumpy()[0]) == 5001
     assert step.report()["replays"] == 1
+
+
+def test_a_lambda_of_a_module_is_recorded_once_and_is_still_itself():
+    module: dict[str, Any] = {"jit": jit, "x": X}
+    exec("double = lambda x: x * 2\n"
+         "apply = jit(lambda fn, x: fn(x) if fn is double else x + 1)\n"
+         "given = [(apply(double, x), apply(lambda x: x * 2, x)) for _ in 'abcde']", module)
+    for its, other in module["given"]:
+        np.testing.assert_array_equal(its.asnumpy(), X.asnumpy() * 2)
+        np.testing.assert_array_equal(other.asnumpy(), X.asnumpy() + 1)
+    assert module["apply"].report()["traces"] == 2
