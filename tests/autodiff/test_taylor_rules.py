@@ -12,6 +12,8 @@ from lamella.autodiff.tree import tensors
 from lamella.core.state import state
 from lamella.graph.tracing import body_apart
 
+from ..zygote import run as python
+
 RANDOM = np.random.default_rng(0)
 X = Tensor(RANDOM.standard_normal(5))
 PATH = Tensor(RANDOM.standard_normal((5, 5)) / 3)
@@ -175,6 +177,20 @@ def test_what_does_more_than_computing_does_it_once_eagerly(capsys, monkeypatch)
     with pytest.raises(ValueError, match="no such"):
         ms.jet(lambda x: (_ for _ in ()).throw(ValueError("no such")), X, PATH)
     assert state.trace is None
+
+
+def test_prints_of_a_process_come_once():
+    found = python("-c", """if True:
+        import lamella as ms
+        from lamella import Tensor, ops
+
+        def fn(x):
+            print("once")
+            return ops.sin(x)
+
+        ms.jet(fn, Tensor([1.0]), Tensor([[1.0], [0.0], [0.0], [0.0]]))
+    """)
+    assert found.stdout == "once\n", found.stderr  # print writes in C there
 
 
 def test_a_function_that_does_more_than_computing_is_recorded_once(monkeypatch):

@@ -14,6 +14,7 @@ from typing import Any
 from ...core.state import state
 from ..guards.search import reachable_from
 from .body import Apply, recorded_body
+from .effects import prints_recorded
 from .loop_part import Raws
 from .outside import Outside, extension
 from .recorder import Recorder
@@ -66,7 +67,7 @@ def _recorded(program: Callable[..., Any], call: Callable[[Raws], Raws], inputs:
     trace = _TraceApart(reach, [], Recorder([]))
     state.trace = trace
     try:
-        with trace.outside:
+        with prints_recorded(), trace.outside:
             return recorded_body(trace, program, call, inputs, reach)
     except CannotTrace:
         return None
