@@ -397,6 +397,6 @@ def test_an_equation_of_its_benchmark_has_one_gradient():
 
 def test_a_long_loop_is_measured(monkeypatch):
     monkeypatch.setitem(DATA, "spiking", DATA["spiking"])
-    found = long.figures("lamella", 5, 0.0)
+    found = long.figures("lamella", 5, 0.0, loaded=False)
     assert 0 < found["first"] < found["two"] and found["step"] > 0
     assert found["memory"] <= found["later"]
