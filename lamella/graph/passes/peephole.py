@@ -38,10 +38,10 @@ def peephole(module: GraphModule, memory: Memory) -> int:
     return count
 
 
-def _source(node: Node) -> Node:
+def _source(node: Node) -> Node | None:
+    """The value that an operation takes first; None for a number, which PyTorch wraps."""
     source = node.args[0]
-    assert isinstance(source, Node)
-    return source
+    return source if isinstance(source, Node) else None
 
 
 def _order_of(node: Node) -> list[int] | None:
@@ -63,7 +63,7 @@ def _order_of(node: Node) -> list[int] | None:
 def _transposed(node: Node) -> Node | None:
     """The argument of two permutations in a row that cancel each other."""
     inner = _source(node)
-    if inner.target not in TURNS:
+    if inner is None or inner.target not in TURNS:
         return None
     a, b = _order_of(node), _order_of(inner)
     if a is None or b is None or [b[i] for i in a] != list(range(len(a))):
@@ -74,15 +74,15 @@ def _transposed(node: Node) -> Node | None:
 def _viewed(node: Node) -> Node | None:
     """The argument of a view without effect; a view of a view becomes a view of the latter's."""
     inner = _source(node)
-    if same_as(node, inner):
+    if inner is None or same_as(node, inner):
         return inner
     if inner.target is aten.sum.dim_IntList and _is_sum(node, inner):
         inner.args, inner.meta["tensor_meta"] = (*inner.args[:2], False), node.meta["tensor_meta"]
         return inner
     if inner.target in (aten.view.default, aten._unsafe_view.default):
         below = _source(inner)
-        meta = meta_of(below)
-        if meta is not None and meta.contiguous:
+        meta = None if below is None else meta_of(below)
+        if below is not None and meta is not None and meta.contiguous:
             if same_as(node, below):
                 return below
             node.update_arg(0, below)
@@ -91,8 +91,9 @@ def _viewed(node: Node) -> Node | None:
 
 def _is_sum(view: Node, total: Node) -> bool:
     """Whether a view only drops the dimensions that a sum kept, and is the sum's only user."""
-    meta, kept, summed = meta_of(view), meta_of(total), meta_of(_source(total))
-    if meta is None or kept is None or summed is None or total.args[2:] != (True,):
+    meta, kept, source = meta_of(view), meta_of(total), _source(total)
+    if meta is None or kept is None or source is None or meta_of(source) is None or (
+            total.args[2:] != (True,)):
         return False
     dims: Any = total.args[1] or ()
     left = [n for d, n in enumerate(kept.shape)
@@ -101,10 +102,11 @@ def _is_sum(view: Node, total: Node) -> bool:
 
 
 def _expanded(node: Node) -> Node | None:
-    return _source(node) if same_as(node, _source(node)) else None
+    source = _source(node)
+    return source if source is not None and same_as(node, source) else None
 
 
-def _itself(node: Node) -> Node:
+def _itself(node: Node) -> Node | None:
     return _source(node)
 
 

@@ -29,6 +29,18 @@ def test_equal_numbers_of_different_types_are_not_merged():
     assert count(better, "mul") == 2
 
 
+def test_a_number_in_the_place_of_a_tensor_is_no_value_of_the_graph():
+    def function(x):
+        return x * aten._to_copy.default(torch.tensor(2.0)) + aten.detach.default(x)
+
+    graph = recorded(function, torch.ones(4))
+    (cast,) = [n for n in graph.graph.nodes if n.target is aten._to_copy.default]
+    cast.args = (2.0,)  # as a rule of `vmap` records it
+    graph.recompile()
+    better = improve(graph, [torch.ones(4)])
+    check_same(graph, better, [torch.ones(4)])
+
+
 def test_zeros_of_different_signs_are_not_merged():
     _, better = improved(lambda x: (x / 0.0).exp() + (x / -0.0).exp(), torch.ones(4))
     assert count(better, "div") == 2

@@ -285,3 +285,11 @@ def test_other_derivatives_of_it(bend):
     for _ in range(3):
         ms.grad(f)(x)
         assert_alike(bend(f)(x), bend(f.fn)(x))
+
+
+def test_a_batched_function_of_numbers():
+    compiled = ms.jit(ms.vmap(lambda x: (x * x + 1) * 2))
+    for scale in (1.0, 2.0, 3.0):
+        x = ms.Tensor([1.0, 2.0]) * scale
+        found = ms.grad(lambda x: compiled(x).sum())(x)
+        np.testing.assert_allclose(found.asnumpy(), 4 * x.asnumpy())
