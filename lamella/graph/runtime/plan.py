@@ -15,6 +15,7 @@ from ...machine.memory import release, returning_freed_memory
 from ..aoti.native import Native
 from ..ir import logs
 from ..ir.agreement import agree_but_for_kinks, is_same_number, next_to
+from ..ir.lazy_module import dismantle
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut, Part
 from ..ir.streams import generators_restored, put_back, streams_of
@@ -380,8 +381,12 @@ class Stage:
 
         Such code isn't even timed: a step that fits into memory must not fail by a comparison.
         """
-        return bytes > MORE_MEMORY and (
-            bytes > MORE_MEMORY + memory.Liveness(self.part.copied().graph).peak)
+        if bytes <= MORE_MEMORY:
+            return False
+        graph = self.part.copied()
+        peak = memory.Liveness(graph.graph).peak
+        dismantle(graph)
+        return bytes > MORE_MEMORY + peak
 
     def _settle_native(self, values: list[torch.Tensor], results: list[torch.Tensor] | None
                        ) -> None:
