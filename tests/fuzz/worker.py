@@ -135,7 +135,7 @@ def main(folder: str, seed: str, begin: str, end: str, source: str = "tests.fuzz
         if number - int(begin) in (50, 2000):
             gc.collect()
             gc.freeze()  # what was imported by now stays, and isn't searched again
-        elif number % 1000 == 0:
+        elif number % 4000 == 0:
             gc.collect()
 
 
