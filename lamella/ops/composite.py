@@ -334,7 +334,11 @@ def add_flags(fn: Any = None, **flags: Any) -> Any:
         raise TypeError(f"For 'add_flags', 'fn' must be a function or a Cell, but got {fn!r} of "
                         f"type {type(fn).__name__}.")
     kept = {**getattr(fn, "_func_graph_flags", {}), **flags}
-    fn._func_graph_flags = kept
+    try:
+        fn._func_graph_flags = kept
+    except AttributeError:
+        raise TypeError(f"For 'add_flags', 'fn' must be a function or a Cell that can hold flags, "
+                        f"but got {fn!r}.") from None
     return fn
 
 

@@ -55,16 +55,21 @@ hyper_add = HyperMap(add)
 make_slice = slice
 
 
+def _told(value: Any) -> str:
+    """A value's type, with its shape where it has one."""
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
+
+
 def _augmented(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """``x += y`` of MindSpore's graphs, and its like, which leave `x` as it is."""
     def augmented(x: Any, y: Any) -> Any:
         try:
             return operation(x, y)
-        except TypeError as error:
-            raise TypeError(f"For '{name}', x and y of the types {type(x).__name__} and "
-                            f"{type(y).__name__} don't go together.") from error
-        except ValueError as error:  # of NumPy's arrays, say, whose shapes don't broadcast
-            raise ValueError(f"For '{name}', x and y don't go together: {error}.") from error
+        except (TypeError, ValueError) as error:  # types, or shapes that don't broadcast
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"For '{name}', x and y must go together, but got {_told(x)} and "
+                       f"{_told(y)}.") from error
 
     augmented.__name__ = augmented.__qualname__ = name
     augmented.__doc__ = f"The result of `{operation.__name__}`; the first argument stays."

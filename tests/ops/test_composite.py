@@ -93,6 +93,8 @@ def test_constexpr_and_add_flags() -> None:
             return x
 
     assert double(4) == 8 and Net().construct._func_graph_flags == {"loop": True}
+    with pytest.raises(TypeError, match="add_flags.*abs"):
+        ops.add_flags(abs)
 
 
 def test_pyfunc_gives_tuples_of_the_types_asked_for() -> None:

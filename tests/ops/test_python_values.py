@@ -93,8 +93,10 @@ def test_assignments_of_graphs_leave_the_first():
                          ("floordiv", [2, 3]), ("mod", [1, 1])):
         assert getattr(ops, f"augassign_{name}")(x, 2).asnumpy().tolist() == wanted
     assert x.asnumpy().tolist() == [5, 7]
-    with pytest.raises(TypeError, match="augassign_add"):
+    with pytest.raises(TypeError, match="augassign_add.*int and str"):
         ops.augassign_add(3, "a")
+    with pytest.raises(ValueError, match=r"augassign_mod.*ndarray of shape \(0,\) and ndarray of"):
+        ops.augassign_mod(np.zeros(0), np.zeros((2, 3)))
 
 
 def test_ends_of_slices():
