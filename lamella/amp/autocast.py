@@ -18,7 +18,7 @@ from .. import ops
 from ..core import context, log
 from ..core import dtype as mstype
 from ..core.require import of_type
-from ..machine import batch_norm
+from ..machine import batch_norm, layouts
 from ..nn.cell import Cell
 
 __all__ = ["AMP_AUTO_BLACK_LIST", "AMP_AUTO_WHITE_LIST", "AMP_PRIM_ARG_TABLE", "AmpDecorator",
@@ -202,6 +202,8 @@ class _SensitiveInFloat32(TorchFunctionMode):
         if func is torch.native_batch_norm and not kwargs and (
                 found := batch_norm.in_float32(*args)) is not None:
             return found
+        if func is torch.conv2d and len(args) > 1:
+            args = (*layouts.channels_last(*args[:2]), *args[2:])
         if getattr(func, "__name__", "") in self.names:
             args = [_raised(a) for a in args]
             kwargs = {key: _raised(value) for key, value in kwargs.items()}

@@ -16,6 +16,7 @@ from ..core.state import is_plain_run
 from ..core.tape import note_results, only_with_gradients
 from .casts import narrow, wide
 from .extension import Extension
+from .layouts import is_dense, laid_as
 
 extension = Extension("lamella_batch_norm", pathlib.Path(__file__).with_name("batch_norm.cpp"),
                       for_this_processor=True)
@@ -82,7 +83,7 @@ def in_float32(x: torch.Tensor, weight: Some, bias: Some, *running: Any
     mean, var, training, _, eps = running
     if (x.dtype is not torch.bfloat16 or type(x) is not torch.Tensor or not x.is_cpu
             or x.numel() < LARGE or mean is not None or var is not None or not training
-            or not is_plain_run() or not x.is_contiguous() or 1 in x.shape[1:]):
+            or not is_plain_run() or 1 in x.shape[1:] or not is_dense(x)):
         return None
     if any(v is not None and (v.dtype is not torch.float32 or not v.is_contiguous())
            for v in (weight, bias)):
@@ -108,7 +109,7 @@ class _InFloat32(torch.autograd.Function):
     @only_with_gradients
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         x, weight, mean, inverse = ctx.saved_tensors
-        gradient = gradients[0].contiguous()
+        gradient = laid_as(gradients[0], x)
         if torch.is_grad_enabled():
             found = by_torch_backward(gradient, None, None, x, weight, mean, inverse, True, False)
         else:
