@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .later import jnp
-from .table import Aval, NotLowered, row, wide
+from .table import Aval, row, wide
 
 
 @row("native_layer_norm")
@@ -39,22 +39,3 @@ def _layer_norm_backward(avals: list[Aval | None], g: Any, x: Any, shape: list[i
     return [value.astype(aval.dtype).reshape(aval.shape) if aval is not None else None
             for aval, value in zip(avals, (found, (own * normal).sum(outer), own.sum(outer)),
                                    strict=True)]
-
-
-@row("native_batch_norm", "_native_batch_norm_legit_no_training")
-def _batch_norm(avals: list[Aval], x: Any, weight: Any, bias: Any, mean: Any, variance: Any,
-                *rest: Any) -> list[Any]:
-    *training, _, eps = rest
-    if any(training):
-        raise NotLowered("the statistics of a batch, which are kept")
-    kind = wide(avals[0].dtype)
-    shape = [1, -1, *[1] * (x.ndim - 2)]
-    scale = 1 / jnp.sqrt(variance.astype(kind) + eps)
-    if weight is not None:
-        scale = scale * weight.astype(kind)
-    shift = -mean.astype(kind) * scale
-    if bias is not None:
-        shift = shift + bias.astype(kind)
-    found = x.astype(kind) * scale.reshape(shape) + shift.reshape(shape)
-    return [found.astype(avals[0].dtype),
-            *[jnp.zeros(aval.shape, aval.dtype) for aval in avals[1:]]]
