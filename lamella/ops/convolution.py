@@ -192,19 +192,25 @@ def convolve_transposed(name: str, input: Tensor, weight: Tensor, bias: Tensor |
         pairs = window_padding(name, mode, 0, lengths, sizes, stride, dilation)
     elif mode == "valid":
         pairs = [(0, 0)] * rank
-    before = [p for p, _ in pairs]
+    # PyTorch's kernels cut as much off both ends, and have less than `most` of output padding; more
+    # is wanted where the padding behind is the smaller one
+    most = [max(s, d) - 1 for s, d in zip(stride, dilation, strict=True)]
+    whole = [(n - 1) * s + d * (k - 1) + 1 for n, k, s, d in
+             zip(raw.shape[2:], sizes, stride, dilation, strict=True)]
+    ends = [(p, w - p - want) for (p, _), w, want in zip(pairs, whole, lengths, strict=True)]
+    cut = [max(min(before, behind + m), 0) for (before, behind), m in zip(ends, most, strict=True)]
     # what is missing at the end is computed as output padding, what is too much is cut off
-    rest = [want - ((n - 1) * s - 2 * p + d * (k - 1) + 1) for want, n, k, s, d, p in
-            zip(lengths, raw.shape[2:], sizes, stride, dilation, before, strict=True)]
-    extra = [min(max(r, 0), max(s, d) - 1) for r, s, d in zip(rest, stride, dilation, strict=True)]
+    rest = [c - behind for c, (_, behind) in zip(cut, ends, strict=True)]
+    extra = [min(max(r, 0), m) for r, m in zip(rest, most, strict=True)]
     if number_is_open():
-        out = _transposed_by_products(raw, kernels, bias, stride, before, extra, dilation, groups)
+        out = _transposed_by_products(raw, kernels, bias, stride, cut, extra, dilation, groups)
     else:
-        out = _TRANSPOSED[rank](raw, kernels, None if bias is None else bias._raw, stride, before,
+        out = _TRANSPOSED[rank](raw, kernels, None if bias is None else bias._raw, stride, cut,
                                 extra, groups, dilation)
-    if rest != extra:
-        out = F.pad(out, [n for r, e in zip(reversed(rest), reversed(extra), strict=True)
-                          for n in (0, r - e)])
+    more = [(c - before, r - e) for c, (before, _), r, e in
+            zip(cut, ends, rest, extra, strict=True)]
+    if any(map(any, more)):
+        out = F.pad(out, [n for pair in reversed(more) for n in pair])
     return wrap(out)
 
 

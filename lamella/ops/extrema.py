@@ -21,13 +21,13 @@ __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "fmax", "fmin", "max",
 
 def _masked(name: str, raw: torch.Tensor, initial: Any, where: Any) -> torch.Tensor:
     """The elements that `where` picks, with `initial` taking part."""
+    kind = raw.dtype  # the result's, whatever type `initial` has
     if where is not None and where is not True:
         if initial is None:
             raise ValueError(f"For '{name}', 'initial' must be given with 'where', but got None.")
-        raw = torch.where(getattr(where, "_raw", where), raw, initial)
+        raw = torch.where(getattr(where, "_raw", where), raw, initial).to(kind)
     if initial is not None:
         bound = getattr(initial, "_raw", initial)
-        kind = raw.dtype
         raw = raw.clamp(min=bound) if name.endswith("max") else raw.clamp(max=bound)
         raw = raw.to(kind)
     return raw

@@ -35,3 +35,18 @@ def test_transposed_convolution_by_products_is_the_kernel(kernel, stride, paddin
     want = torch.nn.functional.conv_transpose2d(x, weight, bias, stride, padding, extra, groups,
                                                 dilation)
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("pads", [(0, 2), (2, 0), (1, 0), (3, 1), (1, 2)])
+def test_a_transposed_convolution_cuts_each_end_by_its_own_padding(stride, pads):
+    x = RNG.standard_normal((1, 2, 4, 3, 2)).astype(np.float32)
+    weight = RNG.standard_normal((2, 3, 3, 1, 1)).astype(np.float32)
+    for dilation in (1, 2):
+        found = ops.conv3d_transpose(Tensor(x), Tensor(weight), "pad", (*pads, 0, 0, 0, 0),
+                                     (stride, 1, 1), (dilation, 1, 1))
+        whole = torch.nn.functional.conv_transpose3d(
+            torch.from_numpy(x), torch.from_numpy(weight), stride=(stride, 1, 1),
+            dilation=(dilation, 1, 1))
+        want = whole[:, :, pads[0]:whole.shape[2] - pads[1]]
+        np.testing.assert_allclose(found.asnumpy(), want.numpy(), rtol=1e-4, atol=1e-5)

@@ -1,0 +1,166 @@
+"""Functions of `numpy` with arguments that aren't their defaults, no two dimensions equal."""
+
+from ..spec import case, many
+
+ONE = (
+    "abs absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad exp exp2 "
+    "expm1 fabs floor isfinite isinf isnan log log10 log1p log2 logical_not negative positive "
+    "rad2deg radians reciprocal rint sign signbit sinh sqrt square tan tanh trunc"
+)
+TWO = (
+    "add subtract multiply divide true_divide floor_divide power float_power mod remainder fmod "
+    "arctan2 hypot logaddexp logaddexp2 maximum minimum copysign heaviside equal not_equal greater "
+    "greater_equal less less_equal logical_and logical_or logical_xor"
+)
+WHOLE = "bitwise_and bitwise_or bitwise_xor gcd lcm"
+REDUCED = "\n".join(
+    f"mnp.{name}(x, {arguments})"
+    for name in ("nansum", "nanmean", "nanstd", "nanvar", "nanmax", "nanmin", "sum", "mean", "std",
+                 "var", "max", "min", "amax", "amin", "ptp")
+    for arguments in ("axis=1, keepdims=True", "axis=(0, 2)", "1")) + """
+    mnp.nansum(x, 1, mnp.float64)
+    mnp.nanmean(x, 1, mnp.float64)
+    mnp.nanstd(x, 1, mnp.float64, 1, True)
+    mnp.nanvar(x, 1, mnp.float64, 1, True)
+    mnp.std(x, 1, 1, True)
+    mnp.var(x, 1, 1, True)
+    mnp.nanmax(x, 1, mnp.float64, True)
+    mnp.nanmin(x, 1, mnp.float64, True)
+    mnp.nancumsum(x, 1, mnp.float64)
+    mnp.cumsum(x, 1, mnp.float64)
+    mnp.cumprod(x, 1, mnp.float64)
+    mnp.sum(x, 1, mnp.float64, True, 2.5)
+    mnp.max(x, 1, True, 2.0, x < 1)
+    mnp.min(x, 1, True, -2.0, x > 1)
+    mnp.mean(x, 1, True, mnp.float64)
+    mnp.sometrue(x > 2, 1, True)
+    mnp.sometrue(x > 2, (0, 2))
+    mnp.average(x, 1, mnp.arange(1, 4), True)
+    mnp.average(x, 2, x * x)
+    mnp.count_nonzero(x > 1, 1, True)
+    mnp.argmax(x, 1)
+    mnp.argmin(x, 2)
+    mnp.trapz(x, dx=0.5, axis=1)
+    mnp.trapz(x, mnp.cumsum(x[0, 0] * x[0, 0]))
+    mnp.diff(x, 2, 1, x[:, :1], x[:, :2])
+    mnp.ediff1d(x, 5, (6, 7))
+    mnp.gradient(x, 0.5, axis=1, edge_order=1)
+    mnp.gradient(x, axis=(0, 2))
+    mnp.histogram(x, 4, (-1.0, 2.0), x * x, True)
+    mnp.histogram(x, (-2.0, -1.0, 2.0))
+    mnp.histogram_bin_edges(x, 5, (-1.0, 2.0), x)
+    mnp.histogramdd(x[0], (2, 3, 2, 4), [(-1.0, 2.0), (-2.0, 1.0), (0.0, 3.0), (-3.0, 3.0)])
+    mnp.histogramdd(x[0], 2, None, mnp.arange(3).astype(mnp.float32), True)
+    mnp.histogram2d(x[0, 0], x[0, 1], (2, 3), [(-1.0, 2.0), (-2.0, 1.0)], x[0, 2], True)
+    mnp.digitize(x, mnp.array([-1.0, 0.0, 1.5]), True)
+    mnp.digitize(x, mnp.array([1.5, 0.0, -1.0]))
+    mnp.searchsorted(mnp.array([-1.0, 0.0, 1.5]), x, 'right')
+    mnp.searchsorted(mnp.array([0.0, 1.5, -1.0]), x, 'left', mnp.array([2, 0, 1]))
+    mnp.interp(x, mnp.array([-1.0, 0.0, 1.5]), mnp.array([3.0, 5.0, 4.0]), -7.0, 9.0)
+    mnp.unique(x > 0, True)
+    mnp.cov(x[0], x[1], True, True, 2)
+    mnp.cov(x[0], None, False)
+    mnp.cov(x[0], fweights=mnp.array([1, 2, 3, 1]), aweights=mnp.array([0.5, 1.0, 2.0, 1.0]))
+    mnp.corrcoef(x[0], x[1], False)
+    mnp.corrcoef(x[0], None, True, mnp.float64)
+    mnp.norm(x, 3, 1, True)
+    mnp.norm(x, 1, (0, 2), True)
+    mnp.norm(x, -2, 1)
+    mnp.norm(x, float('inf'), (0, 2))
+    mnp.convolve(x[0, 0], x[0, 1, :3], 'same')
+    mnp.convolve(x[0, 0], x[0, 1, :3], 'valid')
+    mnp.correlate(x[0, 0], x[0, 1, :3], 'full')
+    mnp.correlate(x[0, 0], x[0, 1, :3], 'same')
+    mnp.clip(x, -0.5, x[0] + 2)
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'constant', constant_values=((1, 2), (3, 4), (5, 6)))
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'linear_ramp', end_values=5)
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'maximum', stat_length=2)
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'mean', stat_length=((1, 2), (2, 1), (3, 2)))
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'reflect', reflect_type='odd')
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'symmetric')
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'edge')
+    mnp.pad(x, ((1, 0), (0, 2), (2, 1)), 'wrap')
+    mnp.roll(x, (1, -2), (1, 2))
+    mnp.rot90(x, 3, (0, 2))
+    mnp.flip(x, (0, 2))
+    mnp.moveaxis(x, (0, 2), (1, 0))
+    mnp.rollaxis(x, 2, 1)
+    mnp.repeat(x, (0, 2, 1), 1)
+    mnp.tile(x, (2, 1, 3))
+    mnp.take(x, mnp.array([[5, -1], [2, 0]]), 2, 'wrap')
+    mnp.take(x, mnp.array([[5, -1], [2, 0]]), 2, 'clip')
+    mnp.choose(mnp.array([[0, 1, 3]]), x[0, :, :3], mode='wrap')
+    mnp.apply_along_axis(mnp.sum, 1, x)
+    mnp.apply_over_axes(mnp.sum, x, (0, 2))
+    mnp.tensordot(x, x, ((1, 2), (1, 2)))
+    mnp.cross(x[:, :, :3], x[:, :, :2])
+    mnp.cross(x, x + 1, axis=1)
+    mnp.trace(x, 1, 1, 2)
+    mnp.diagonal(x, -1, 0, 2)
+    mnp.tril(x, 1)
+    mnp.triu(x, -1)
+    mnp.split(x, (1, 3), 2)
+    mnp.array_split(x, 3, 2)
+    mnp.select((x > 1, x < 0), (x, x * 2), 7)
+    mnp.where(x > 0, x, 1.5)
+    mnp.piecewise(x, (x > 1, x < 0), (1.5, lambda v: v * 2, 3.0))
+    mnp.vander(x[0, 0], 3, True)
+    mnp.polyval(x[0, 0], x[0, 1])
+    mnp.stack((x, x + 1), 2)
+    mnp.concatenate((x, x[:, :1]), 1)
+    mnp.append(x, x[:, :1], 1)
+    mnp.bincount(mnp.array([1, 4, 1]), mnp.array([0.5, 2.0, 1.0]), 7)
+    """
+MADE = """
+    mnp.linspace(0.5, 3, 7, False, True)
+    mnp.linspace(mnp.array([0.5, 1.0]), 3, 4, axis=1)
+    mnp.logspace(0.5, 3, 7, False, 3, mnp.float64)
+    mnp.geomspace(1, 64, 4, False)
+    mnp.geomspace(mnp.array([1.0, 2.0]), 64, 4, axis=1)
+    mnp.arange(2, 9, 3, mnp.float64)
+    mnp.eye(3, 5, -1, mnp.int32)
+    mnp.tri(3, 5, 1, mnp.int32)
+    mnp.identity(3, mnp.int32)
+    mnp.full((2, 3), 1.5, mnp.float64)
+    mnp.indices((2, 3), mnp.float32, True)
+    mnp.indices((2, 3))
+    mnp.meshgrid(mnp.arange(3), mnp.arange(2), indexing='ij', sparse=True)
+    mnp.meshgrid(mnp.arange(3), mnp.arange(2))
+    mnp.tril_indices(3, 1, 5)
+    mnp.triu_indices(3, -1, 5)
+    mnp.bartlett(7)
+    mnp.blackman(7)
+    mnp.hamming(7)
+    mnp.hanning(7)
+    mnp.ix_(mnp.array([1, 3]), mnp.array([2, 4, 0]))
+    mnp.unravel_index(mnp.array([22, 41, 37]), (7, 6), 'F')
+    mnp.ravel_multi_index(mnp.array([[3, 6, 6], [4, 5, 1]]), (7, 6), 'clip', 'F')
+    mnp.ravel_multi_index(mnp.array([[3, 9, 6], [4, 5, -1]]), (7, 6), 'wrap')
+    mnp.diag(mnp.arange(3), -1)
+    mnp.diagflat(mnp.arange(4), 2)
+    mnp.vander(mnp.array([2.0, 3.0, 5.0]), 4)
+    mnp.polyadd(mnp.array([1, 2, 3]), mnp.array([4, 5]))
+    mnp.polysub(mnp.array([4, 5]), mnp.array([1, 2, 3]))
+    mnp.polymul(mnp.array([1, 2, 3]), mnp.array([4, 5]))
+    mnp.polyder(mnp.array([1, 2, 3, 4]), 2)
+    mnp.polyint(mnp.array([1.0, 2.0, 3.0]), 2, 7.0)
+    mnp.polyval(mnp.array([1.0, 2.0, 3.0]), mnp.array([4.0, 5.0]))
+    mnp.rint(mnp.array([0.5, 1.5, -2.5]))
+    mnp.unwrap(mnp.array([0.0, 4.0, -3.0, 9.0]), 2.0)
+    mnp.unwrap(mnp.array([[0.0, 4.0], [-3.0, 9.0]]), axis=0)
+    mnp.matrix_power(mnp.array([[2.0, 1.0], [3.0, 4.0]]), -2)
+    mnp.result_type(mnp.float16, mnp.int32)
+    mnp.promote_types(mnp.float16, mnp.int64)
+    """
+
+CASES = [
+    *many("\n".join(f"mnp.{name}(x, dtype=mnp.float64)" for name in ONE.split()), x="[2,3]+"),
+    *many("\n".join(f"mnp.{name}(x, y, dtype=mnp.float64)" for name in TWO.split()), x="[2,3]+",
+          y="[3]+"),
+    *many("\n".join(f"mnp.{name}(x, y, dtype=mnp.int64)" for name in WHOLE.split()), ("int32",),
+          x="[2,3]+", y="[3]+"),
+    *many("mnp.bitwise_not(x, dtype=mnp.int64)\nmnp.invert(x, dtype=mnp.int64)", ("int32",),
+          x="[2,3]"),
+    *many(REDUCED, x="[2,3,4]^"),
+    *(case(line.strip()) for line in MADE.splitlines() if line.strip()),
+]
