@@ -5,9 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.integrate
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.ops import ode
 
 TIMES = np.array([0.0, 0.3, 0.7, 2.0])
 
@@ -208,3 +210,54 @@ def test_float32_and_one_time():
 def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_coefficients_are_scipys():
+    own = scipy.integrate.RK45
+    *stages, last = ode._STAGES
+    for row, (stage, time) in enumerate(zip(stages, ode._TIMES, strict=False), 1):
+        np.testing.assert_allclose(stage, own.A[row, :row], rtol=1e-15)
+        assert abs(time - own.C[row]) < 1e-16
+    assert ode._TIMES[-1] == 1
+    np.testing.assert_allclose(last, own.B, rtol=1e-15)
+    np.testing.assert_allclose(np.negative(ode._ERROR), own.E, rtol=1e-13)
+    np.testing.assert_allclose(ode._MIDDLE, own.P @ 0.5 ** np.arange(1, 5), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("length", [None, 1e-4, 0.05, 0.4, 0.9, 3.0])
+def test_a_step_is_scipys(length):
+    y0, k, options = np.array([1.0, 0.5]), 3.0, {"rtol": 1e-3, "atol": 1e-5}
+    solver = ode._Solver(lambda y, t: pendulum(y, t, Tensor(k)), Tensor(y0), (),
+                         {**options, "max_steps": 9})
+    own = scipy.integrate.RK45(lambda t, y: in_numpy(t, y, k), 0.0, y0, 3.0, **options,
+                               **({} if length is None else {"first_step": length}))
+    if length is None:
+        found = solver.first_step([torch.from_numpy(y0)], [torch.from_numpy(own.f)],
+                                  torch.tensor(0.0, dtype=torch.float64))
+        np.testing.assert_allclose(found.item(), own.h_abs, rtol=1e-12)
+        length = own.h_abs
+    t = torch.tensor([0.0, length * 0.3, length * 0.8, 3.0], dtype=torch.float64)
+    y, f = [torch.from_numpy(y0)], [torch.from_numpy(own.f)]
+    outs = [torch.full((4, 2), torch.nan, dtype=torch.float64)]
+    now, longer, count, new, slope, outs = solver.step(
+        t, t[-1], t[0], torch.tensor(length, dtype=torch.float64), torch.tensor(4), y, f, outs)
+    own.step()
+    assert count.item() == 5
+    if own.t < length:  # a step that is too long is taken back
+        assert now.item() == 0 and 0.2 * length <= longer.item() < length
+        np.testing.assert_array_equal(new[0].asnumpy(), y0)
+        np.testing.assert_array_equal(slope[0].asnumpy(), f[0].numpy())
+        return
+    np.testing.assert_allclose([now.item(), longer.item()], [own.t, own.h_abs], rtol=1e-9)
+    np.testing.assert_allclose(new[0].asnumpy(), own.y, rtol=1e-12)
+    np.testing.assert_allclose(slope[0].asnumpy(), own.f, rtol=1e-12)
+    np.testing.assert_allclose(outs[0].asnumpy()[1:3].T, own.dense_output()(t[1:3].numpy()),
+                               rtol=1e-11)
+    assert np.isnan(outs[0].asnumpy()[0]).all()
+
+
+def test_a_first_step_where_nothing_moves():
+    solver = ode._Solver(lambda y, t: y * 0, Tensor([0.0]), (),
+                         {"rtol": 1e-3, "atol": 1e-5, "max_steps": 9})
+    zero = [torch.zeros(1, dtype=torch.float64)]
+    assert solver.first_step(zero, zero, torch.tensor(0.0)).item() == pytest.approx(1e-6)
