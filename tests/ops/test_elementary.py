@@ -39,6 +39,34 @@ def test_function(function, reference, x):
     check_op(function, reference, (x.astype(np.float32),), rtol=1e-4, atol=1e-5)
 
 
+TRANSFORMED = [(f, x) for f, _, x in FUNCTIONS] + [(f, X * 3) for f in (
+    ops.relu, ops.relu6, ops.elu, ops.selu, ops.celu, ops.gelu, ops.fast_gelu, ops.silu,
+    ops.hardswish, ops.hardsigmoid, ops.hardshrink, ops.softshrink, ops.hardtanh, ops.leaky_relu,
+    ops.logsigmoid, ops.softsign, ops.softplus, ops.tanhshrink, ops.sigmoid, ops.tanh, ops.square,
+    ops.abs, ops.neg, ops.softmax, ops.log_softmax, ops.cumsum)] + [
+    (f, P) for f in (ops.sqrt, ops.rsqrt, ops.reciprocal)]
+
+
+@pytest.mark.parametrize(("function", "x"), TRANSFORMED, ids=lambda v: getattr(v, "__name__", ""))
+def test_batches_and_forward_derivatives(function, x):
+    """Both by one example after the other, and by the gradient in a random direction."""
+    def call(value):
+        return function(value, -1) if function is ops.cumsum else function(value)
+
+    def weighted(value):
+        return (call(value) * weight).sum()
+
+    x, direction = Tensor(x.astype(np.float64)), Tensor(RNG.standard_normal((2, 3)))
+    weight = Tensor(RNG.standard_normal(3))
+    slopes = [ms.grad(weighted)(row) for row in x]
+    np.testing.assert_allclose(ops.vmap(call)(x).asnumpy(), call(x).asnumpy(), rtol=1e-10)
+    np.testing.assert_allclose(ops.vmap(ms.grad(weighted))(x).asnumpy(),
+                               np.stack([slope.asnumpy() for slope in slopes]), rtol=1e-10)
+    for row, along, slope in zip(x, direction, slopes, strict=True):
+        moved = ms.jvp(weighted, row, along)[1].asnumpy()
+        np.testing.assert_allclose(moved, (slope * along).sum().asnumpy(), rtol=1e-8, atol=1e-12)
+
+
 @pytest.mark.parametrize("function", [f for f, _, _ in FUNCTIONS if f is not ops.logit],
                          ids=lambda f: f.__name__)
 def test_integers_become_float32(function):
