@@ -353,7 +353,6 @@ class RandomAffine(RandomImageOperation):
         self.degrees, self._degrees = degrees, tuple(listed)
         moved = (0.0, 0.0, 0.0, 0.0) if translate is None else tuple(translate)
         self._moved = moved if len(moved) == 4 else (*moved, 0.0, 0.0)
-        self._pillow_moved = moved
         self._scale = (1.0, 1.0) if scale is None else pair(name, "scale", scale, 0)
         sheared = (0.0,) * 4 if shear is None else (
             (-shear, shear, 0.0, 0.0) if isinstance(shear, (int, float)) else
@@ -383,14 +382,12 @@ class RandomAffine(RandomImageOperation):
 
     def _pillow(self, image: Any) -> Any:
         angle, (width, height) = math.radians(random.uniform(*self._degrees)), image.size
-        x = y = 0.0
-        if self.translate is not None:
-            x, y = (float(np.round(random.uniform(-share * size, share * size))) for share, size
-                    in zip(self._pillow_moved, image.size, strict=False))
-        scale = 1.0 / (random.uniform(*self._scale) if self.scale is not None else 1.0)
-        across = math.radians(random.uniform(*self._shear[:2])) if self.shear is not None else 0.0
-        down = math.radians(random.uniform(*self._shear[2:])) if (
-            self.shear is not None and any(self._shear[2:])) else 0.0
+        # each is drawn in any case, so that later draws of the program are MindSpore's too
+        x, y = (float(np.round(random.uniform(-share * size, share * size))) for share, size
+                in zip(self._moved, image.size, strict=False))
+        scale = 1.0 / random.uniform(*self._scale)
+        across = math.radians(random.uniform(*self._shear[:2]))
+        down = math.radians(random.uniform(*self._shear[2:]))
         cx, cy = width * 0.5 + 0.5, height * 0.5 + 0.5
         d = math.cos(angle + across) * math.cos(angle + down) + math.sin(
             angle + across) * math.sin(angle + down)
