@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from ..errors import in_pipeline, needs
 from ..order import Table
 from ..schema import Schema
 from ..source_arguments import select_sampler
+from .corpora import Corpus
 from .files import folder
 from .slices import ArraysDataset
+from .text_files import lines
 
 
 def read_cifar(path: str, usage: str, labels: int) -> tuple[
@@ -30,8 +32,8 @@ def read_cifar(path: str, usage: str, labels: int) -> tuple[
     """
     patterns = {(1, "train"): "data_batch_*.bin", (1, "test"): "test_batch.bin",
                 (2, "train"): "train.bin", (2, "test"): "test.bin"}
-    names = [n for u in (("train", "test") if usage == "all" else (usage,))
-             for n in sorted(glob.glob(os.path.join(path, patterns[labels, u])))]
+    names = sorted(n for u in (("train", "test") if usage == "all" else (usage,))
+                   for n in glob.glob(os.path.join(path, patterns[labels, u])))
     if not names:
         raise in_pipeline(f"There are no files of CIFAR's binary version in {path} for {usage!r}.")
     rows = []
@@ -104,7 +106,7 @@ class STL10Dataset(_MemoryDataset):
     _usages = ("train", "test", "unlabeled", "train+unlabeled", "all")
 
     def _arrays(self) -> list[np.ndarray]:
-        parts = {"all": ["train", "test", "unlabeled"],
+        parts = {"all": ["test", "train", "unlabeled"],
                  "train+unlabeled": ["train", "unlabeled"]}.get(self.usage, [self.usage])
         images, labels = [], []
         for part in parts:
@@ -148,26 +150,25 @@ class SemeionDataset(_MemoryDataset):
         return [images, table[:, 256:].argmax(1).astype(np.uint32)]
 
 
-class USPSDataset(_MemoryDataset):
+class USPSDataset(Corpus):
     """Digits of envelopes (Hull 1994): `image` (16, 16, 1) uint8, `label` uint32.
 
-    Files are those of the LIBSVM collection, ``usps`` and ``usps.t``.
+    Args:
+        dataset_dir: the folder with the files of the LIBSVM collection, ``usps`` and ``usps.t``.
+        usage: ``"train"``, ``"test"`` or ``"all"``.
+        num_samples and the rest: as for `TextFileDataset`.
     """
 
-    def _arrays(self) -> list[np.ndarray]:
-        images, labels = [], []
-        for part in ("usps", "usps.t") if self.usage == "all" else (
-                "usps" if self.usage == "train" else "usps.t",):
-            path, before = os.path.join(self.dataset_dir, part), len(labels)
-            with open(path, encoding="ascii") as opened:
-                for line in opened:
-                    words = line.split()
-                    if words:
-                        labels.append(int(words[0]) - 1)
-                        images.append([float(word.split(":")[1]) for word in words[1:]])
-            self._origins.append(([path], len(labels) - before))
-        pixels = ((np.array(images).reshape(-1, 16, 16, 1) + 1) / 2 * 255).astype(np.uint8)
-        return [pixels, np.array(labels, np.uint32)]
+    _given = ("image", "label")
+    _files = {"train": "usps", "test": "usps.t"}
+    _arrays = True
+
+    def _read(self, path: str) -> Iterator[Any]:
+        for line in lines(path):
+            words = line.split()
+            pixels = np.array([float(word.split(":")[1]) for word in words[1:]])
+            yield (((pixels.reshape(16, 16, 1) + 1) / 2 * 255).astype(np.uint8),
+                   np.asarray(int(words[0]) - 1, np.uint32))
 
 
 class RandomDataset(ArraysDataset):

@@ -22,6 +22,7 @@ class Corpus(LinesDataset):
 
     _files: dict[str, str] = {}  # usage -> pattern
     _default = "all"
+    _by_name = True  # whether the files of all usages are read in the order of their names
 
     def __init__(self, dataset_dir: str, usage: str | None = None,
                  num_samples: int | None = None, num_parallel_workers: int | None = None,
@@ -36,6 +37,8 @@ class Corpus(LinesDataset):
         found = [f for p in patterns for f in sorted(glob.glob(os.path.join(dataset_dir, p)))]
         super().__init__(found or [os.path.join(dataset_dir, p) for p in patterns], num_samples,
                          num_parallel_workers, shuffle, num_shards, shard_id, cache)
+        if not self._by_name:
+            self.files = found
 
 
 class _Table(Corpus):
@@ -83,12 +86,14 @@ class YelpReviewDataset(AGNewsDataset):
     """Reviews (Zhang et al. 2015): `label`, `text`; as `AGNewsDataset`."""
 
     _given = ("label", "text")
+    _by_name = False
 
 
 class SogouNewsDataset(AGNewsDataset):
     """News (Zhang et al. 2015): `index`, `title`, `content`; as `AGNewsDataset`."""
 
     _given = ("index", "title", "content")
+    _by_name = False
 
 
 class _Lines(Corpus):
@@ -137,7 +142,7 @@ class EnWik9Dataset(_Lines):
 
 
 class SST2Dataset(Corpus):
-    """Sentences of film reviews (Socher et al. 2013): `sentence`, `label` int32, if there is one.
+    """Sentences of film reviews (Socher et al. 2013): `sentence`, `label`, texts, if there is one.
 
     Args:
         dataset_dir: the folder with ``train.tsv``, ``dev.tsv`` and ``test.tsv``.
@@ -155,8 +160,8 @@ class SST2Dataset(Corpus):
         for number, line in enumerate(lines(path)):
             if number:
                 first, second = line.split("\t")[:2]
-                yield (np.asarray(second),) if self.usage == "test" else (
-                    np.asarray(first.strip()), np.asarray(int(second), np.int32))
+                yield tuple(map(np.asarray, (second,) if self.usage == "test" else (
+                    first, second)))
 
 
 class _Words(Corpus):
@@ -290,4 +295,8 @@ class IMDBDataset(FilesDataset):
 
     def _read(self, item: tuple[str, int]) -> Any:
         with open(item[0], encoding="utf-8") as opened:
-            return np.asarray(opened.read()), np.int32(item[1])
+            return np.asarray(opened.read().removesuffix("\n")), np.int32(item[1])
+
+    def num_classes(self) -> int | None:
+        """The number of classes."""
+        return 2

@@ -119,7 +119,14 @@ class FolderDataset(FilesDataset):
 
 
 class Caltech256Dataset(FolderDataset):
-    """Photographs of 257 classes (Griffin et al. 2007): `image`, `label` uint32."""
+    """Photographs of 257 classes (Griffin et al. 2007): `image`, `label` int32."""
+
+    def _read(self, item: tuple[str, int]) -> Any:
+        return picture(item[0], self.decode), np.int32(item[1])
+
+    def num_classes(self) -> int | None:
+        """The number of classes."""
+        return len(self._classes())
 
 
 class OmniglotDataset(FolderDataset):
@@ -138,9 +145,16 @@ class OmniglotDataset(FolderDataset):
         self._inside = ("images_background" if self.background else "images_evaluation",)
 
     def _list(self) -> list[tuple[str, int]]:
-        characters = [os.path.join(self._root(), alphabet, name) for alphabet in self._classes()
-                      for name in sorted(os.listdir(os.path.join(self._root(), alphabet)))]
-        return [(path, label) for label, name in enumerate(characters) for path in images_in(name)]
+        return [(path, label) for label, name in enumerate(self._characters())
+                for path in images_in(name)]
+
+    def _characters(self) -> list[str]:
+        return [os.path.join(self._root(), alphabet, name) for alphabet in self._classes()
+                for name in sorted(os.listdir(os.path.join(self._root(), alphabet)))]
+
+    def num_classes(self) -> int | None:
+        """The number of characters."""
+        return len(self._characters())
 
     def _read(self, item: tuple[str, int]) -> Any:
         return picture(item[0], self.decode), np.int32(item[1])
@@ -161,11 +175,15 @@ class RenderedSST2Dataset(FolderDataset):
                             "RenderedSST2Dataset")
 
     def _list(self) -> list[tuple[str, int]]:
-        parts = {"all": ["train", "valid", "test"], "val": ["valid"]}.get(
+        parts = {"all": ["test", "train", "valid"], "val": ["valid"]}.get(
             self.usage, [self.usage])
         return [(path, label) for part in parts for label, name in enumerate(
             ("negative", "positive")) for path in images_in(
                 os.path.join(self.dataset_dir, part, name))]
+
+    def num_classes(self) -> int | None:
+        """The number of classes."""
+        return 2
 
 
 class SUN397Dataset(FolderDataset):
@@ -304,3 +322,7 @@ class ManifestDataset(FilesDataset):
         """The number of each class."""
         self._table()
         return dict(self.class_indexing or {})
+
+    def num_classes(self) -> int | None:
+        """The number of classes."""
+        return len(self.get_class_indexing())

@@ -63,7 +63,7 @@ class _IdxDataset(ArraysDataset):
             name, num_samples, sampler, shuffle, num_shards, shard_id), num_parallel_workers, cache)
 
     def _parts(self) -> list[tuple[str, str]]:
-        usages = ["train", "test"] if self.usage == "all" else [self.usage]
+        usages = ["test", "train"] if self.usage == "all" else [self.usage]
         return [(f"{self._names[u]}-images-idx3-ubyte", f"{self._names[u]}-labels-idx1-ubyte")
                 for u in usages]
 
@@ -124,7 +124,7 @@ class EMnistDataset(_IdxDataset):
         super().__init__(dataset_dir, usage, *args, **kwargs)
 
     def _parts(self) -> list[tuple[str, str]]:
-        usages = ["train", "test"] if self.usage == "all" else [self.usage]
+        usages = ["test", "train"] if self.usage == "all" else [self.usage]
         return [(f"emnist-{self.name}-{u}-images-idx3-ubyte",
                  f"emnist-{self.name}-{u}-labels-idx1-ubyte") for u in usages]
 

@@ -1,6 +1,6 @@
 """Operations on Pillow's images, drawn by Python's generator, and on stacks of images.
 
-What fills the rest is 0: MindSpore 2.10 fills with nothing else if Pillow is of version 10 or later.
+What fills the rest is 0: MindSpore 2.10 fills with nothing else if Pillow's version is 10 or later.
 """
 
 from ..spec import case

