@@ -99,17 +99,79 @@ def test_plateau_as_in_torch(mode, threshold_mode):
         assert float(schedule.get_last_lr()[0]) == pytest.approx(reference.param_groups[0]["lr"])
 
 
-def test_closed_forms_reach_any_epoch():
-    for name in ("step", "linear", "exponential", "polynomial", "multistep", "constant", "cosine",
-                 "restarts"):
-        kind, options = cases.SCHEDULES[name]
-        stepped = getattr(optim.lr_scheduler, kind)(new(), **options)
-        for _ in range(6):
-            stepped.step()
-        jumped = getattr(optim.lr_scheduler, kind)(new(), **options)
-        jumped.step(6)
+CLOSED = ("step", "linear", "exponential", "polynomial", "multistep", "constant", "cosine")
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms_reach_any_epoch(name):
+    kind, options = cases.SCHEDULES[name]
+    stepped = getattr(optim.lr_scheduler, kind)(new(lr=0.7), **options)
+    for epoch in range(1, 12):
+        stepped.step()
+        jumped = getattr(optim.lr_scheduler, kind)(new(lr=0.7), **options)
+        jumped.step(epoch)
         assert float(jumped.get_last_lr()[0]) == pytest.approx(
-            float(stepped.get_last_lr()[0]), rel=1e-5), name
+            float(stepped.get_last_lr()[0]), rel=1e-5, abs=1e-7), (name, epoch)
+
+
+@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")  # PyTorch's
+@pytest.mark.parametrize("options", [{"T_0": 3}, {"T_0": 2, "T_mult": 3, "eta_min": 0.1}], ids=str)
+def test_restarts_at_parts_of_epochs_as_in_torch(options):
+    mine = optim.lr_scheduler.CosineAnnealingWarmRestarts(new(lr=0.7), **options)
+    reference = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.7)
+    wanted = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(reference, **options)
+    for epoch in (0.5, 1.9, 2.0, 3.25, None, 8, None, 11.75, 0, None):
+        mine.step(epoch)
+        wanted.step(epoch)
+        assert float(mine.get_last_lr()[0]) == pytest.approx(wanted.get_last_lr()[0], rel=1e-5)
+        assert float(mine.last_epoch) == wanted.last_epoch
+    with pytest.raises(ValueError, match="'epoch' must be 0 or more, but got -1"):
+        mine.step(-1)
+
+
+@pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step")
+def test_a_cycle_scaled_by_a_function():
+    for mode, function in (("cycle", lambda x: 1 / (2 + x)), ("iterations", lambda x: 0.9 ** x)):
+        options = {"base_lr": [0.1, 0.2], "max_lr": [1.0, 3.0], "step_size_up": 2,
+                   "step_size_down": 3, "scale_fn": function, "scale_mode": mode}
+        weights = [ms.Parameter(ms.Tensor([1.0]), name=name) for name in "ab"]
+        mine = optim.lr_scheduler.CyclicLR(optim.SGD([{"params": [w]} for w in weights], lr=0.5),
+                                           **options)
+        wanted = torch.optim.lr_scheduler.CyclicLR(torch.optim.SGD(
+            [{"params": [torch.zeros(1, requires_grad=True)]} for _ in "ab"], lr=0.5),
+            cycle_momentum=False, **options)
+        for _ in range(13):
+            assert [float(rate) for rate in mine.get_last_lr()] == pytest.approx(
+                wanted.get_last_lr(), rel=1e-5)
+            mine.step()
+            wanted.step()
+
+
+@pytest.mark.parametrize("kind, fits, others", [
+    ("LinearLR", {"start_factor": (1, 0.1), "end_factor": (0, 1, 0.5), "total_iters": (3,)},
+     {"start_factor": (0, 1.01, -1), "end_factor": (-0.1, 1.01), "total_iters": (2.0, True)}),
+    ("ConstantLR", {"factor": (0.1, 1), "total_iters": (1,)},
+     {"factor": (-0.1, 1.1), "total_iters": (1.5,)}),
+    ("PolynomialLR", {"power": (0.0, 0.5, 2.0)}, {"power": (-0.1, 1), "total_iters": (1.5,)}),
+    ("CosineAnnealingLR", {"T_max": (1,), "eta_min": (0, 0.1)},
+     {"T_max": (1.5, True), "eta_min": ("0", True)}),
+    ("CosineAnnealingWarmRestarts", {"T_0": (1, 3), "T_mult": (1, 2), "eta_min": (0, 0.5)},
+     {"T_0": (0, 1.5, True), "T_mult": (0, 1.5, True), "eta_min": ("0", True)}),
+    ("CyclicLR", {"mode": ("triangular", "triangular2", "exp_range")},
+     {"mode": ("square",), "base_lr": ([0.1, 0.2],), "max_lr": ([0.1, 0.2],)}),
+    ("MultiStepLR", {"milestones": ([], [3]), "gamma": (1, 0.5)},
+     {"milestones": ((3,), [1.5], [True]), "gamma": ("0", True)}),
+    ("StepLR", {"step_size": (1, 2), "gamma": (0.1,)}, {"step_size": (1.5,), "gamma": (1,)}),
+])
+def test_limits_of_schedules(kind, fits, others):
+    given = {"CosineAnnealingLR": {"T_max": 3}, "CosineAnnealingWarmRestarts": {"T_0": 3},
+             "CyclicLR": {"base_lr": 0.1, "max_lr": 0.5}, "MultiStepLR": {"milestones": [2]},
+             "StepLR": {"step_size": 2}}.get(kind, {})
+    for name, value in ((n, v) for n, values in fits.items() for v in values):
+        getattr(optim.lr_scheduler, kind)(new(), **{**given, name: value})
+    for name, value in ((n, v) for n, values in others.items() for v in values):
+        with pytest.raises((TypeError, ValueError), match=f"'{kind}'.*'{name}'"):
+            getattr(optim.lr_scheduler, kind)(new(), **{**given, name: value})
 
 
 @pytest.mark.parametrize("kind", sorted(TORCH))
