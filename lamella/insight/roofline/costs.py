@@ -149,8 +149,9 @@ def _flops(target: Any, kind: str, args: tuple, kwargs: dict, out: Any,
         return int(formula(*args, **kwargs, out_val=out))
     if kind == "movement":
         return 0
-    return max((t.numel() for t in (*given, *made)), default=0) if kind != "optimizer" else (
-        sum(t.numel() for t in tensors_in(args[:1])))
+    if kind == "optimizer" or name.startswith("_foreach_"):
+        return sum(t.numel() for t in tensors_in(args[:1]))
+    return max((t.numel() for t in (*given, *made)), default=0)
 
 
 def _attention(args: tuple, kwargs: dict, shift: int = 0) -> float:

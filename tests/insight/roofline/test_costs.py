@@ -117,3 +117,57 @@ def test_views_and_empty_memory_and_facts_are_free():
     assert is_free(aten.is_same_size.default) and not is_free(aten._local_scalar_dense.default)
     assert not is_free(aten._foreach_add_.List) and not is_free(aten.unbind_copy.int)
     assert not is_free(aten.add_.Tensor) and not is_free(aten.clone.default)
+
+
+ROWS, VECTOR = torch.ones(6, 5), torch.ones(6)  # 120 and 24 bytes
+LARGE = torch.ones(40, 5)
+PLACES = torch.tensor([3, 1, 0])  # 24 bytes
+BYTES = torch.ones(6, 5, dtype=torch.int8)
+Q = torch.ones(2, 3, 7, 4)
+
+
+@pytest.mark.parametrize("target, args, flops, size", [
+    (aten.dot.default, (VECTOR, VECTOR), 12, 2 * 24 + 4),
+    (aten.vdot.default, (VECTOR, VECTOR), 12, 2 * 24 + 4),
+    (aten.mv.default, (ROWS, torch.ones(5)), 60, 120 + 20 + 24),
+    (aten.addmv.default, (VECTOR, ROWS, torch.ones(5)), 60, 24 + 120 + 20 + 24),
+    (aten._int_mm.default, (torch.ones(32, 8, dtype=torch.int8), torch.ones(
+        8, 16, dtype=torch.int8)), 2 * 32 * 8 * 16, 32 * 8 + 8 * 16 + 4 * 32 * 16),
+    (aten.index_select.default, (LARGE, 0, PLACES), 0, 60 + 24 + 60),
+    (aten.gather.default, (LARGE, 0, PLACES[:, None]), 0, 12 + 24 + 12),
+    (aten.take.default, (LARGE, PLACES), 0, 12 + 24 + 12),
+    (aten.index.Tensor, (LARGE, [PLACES]), 0, 60 + 24 + 60),
+    (aten.embedding.default, (LARGE, PLACES), 0, 60 + 24 + 60),
+    (aten.index_add_.default, (LARGE.clone(), 0, PLACES, ROWS[:3]), 0, 24 + 60 + 2 * 60),
+    (aten.scatter_add_.default, (LARGE.clone(), 0, PLACES[:, None], ROWS[:3, :1]), 0,
+     24 + 12 + 2 * 12),
+    (aten.scatter_.src, (LARGE.clone(), 0, PLACES[:, None], ROWS[:3, :1]), 0, 24 + 12 + 2 * 12),
+    (aten.index_put_.default, (LARGE.clone(), [PLACES], ROWS[:3], True), 0, 24 + 60 + 2 * 60),
+    (aten.fill_.Scalar, (ROWS.clone(), 2.0), 0, 120), (aten.normal_.default, (ROWS.clone(),), 30,
+                                                       120),
+    (aten.bernoulli_.float, (ROWS.clone(),), 30, 120),
+    (aten.mul_.Tensor, (ROWS.clone(), ROWS), 30, 3 * 120),
+    (aten.mul_.Tensor, (ROWS.clone(), torch.ones(5)), 30, 2 * 120 + 20),
+    (aten.add.Tensor, (ROWS, ROWS.expand(2, 6, 5)), 60, 120 + 120 + 240),
+    (aten.add.Tensor, (BYTES, BYTES), 30, 3 * 30), (aten.sum.default, (ROWS,), 30, 124),
+    (aten.nll_loss_forward.default, (ROWS, torch.tensor([0, 4, 1, 1, 2, 3]), None, 1, -100), 30,
+     24 + 48 + 8),
+    (aten._foreach_zero_.default, ([ROWS.clone(), VECTOR.clone()],), 0, 120 + 24),
+    (aten._foreach_add_.Scalar, ([ROWS.clone(), VECTOR.clone()], 1.0), 36, 2 * (120 + 24)),
+    (aten._scaled_dot_product_flash_attention_for_cpu.default, (Q, Q, Q), 2 * 6 * 49 * 8, None),
+    (aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+     (Q, Q, Q, Q, Q, torch.zeros(2, 3, 7), 0.0, False), 2.5 * 2 * 6 * 49 * 8, None),
+    (aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+     (Q, Q, Q, Q, Q, torch.zeros(2, 3, 7), 0.0, True), 2.5 * 2 * 6 * 28 * 8, None),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_operations_and_bytes_by_hand(target, args, flops, size):
+    found = cost(target, *args)
+    assert found.flops == flops and (size is None or found.bytes == size)
+
+
+def test_steps_of_a_recurrent_layer():
+    inputs, weights = torch.ones(9, 2, 5), [torch.ones(12, 5), torch.ones(12, 3)]
+    for name, times in (("mkldnn_rnn_layer", 1), ("mkldnn_rnn_layer_backward", 2)):
+        found = cost_of(getattr(aten, name).default, (inputs, *weights), {}, torch.ones(9, 2, 3))
+        assert found.kind == "recurrent"
+        assert found.flops == times * 9 * 2 * 2 * (12 * 5 + 12 * 3)

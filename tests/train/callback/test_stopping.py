@@ -1,9 +1,11 @@
 """EarlyStopping: when training ends, and what it says."""
 
 import numpy as np
+import pytest
 
-from lamella import dataset, nn
-from lamella.train import EarlyStopping, Model
+from lamella import Tensor, dataset, nn
+from lamella.train import EarlyStopping, Model, RunContext
+from lamella.train.callback import _InternalCallbackParam
 
 
 def test_a_baseline_that_is_never_reached_ends_the_first_epoch(capsys):
@@ -15,3 +17,30 @@ def test_a_baseline_that_is_never_reached_ends_the_first_epoch(capsys):
     model.fit(3, rows, rows, callbacks=stop)
     assert stop.stopped_epoch == 1
     assert capsys.readouterr().out.endswith("Epoch 00001: early stopping\n")
+
+
+@pytest.mark.parametrize("mode, baseline, patience, values, last, restored", [
+    ("max", 1.6, 3, [1.0, 1.4, 1.6, 1.9], 3, 3), ("max", 1.6, 3, [1.0, 1.8, 1.6, 1.7, 1.5], 5, 2),
+    ("min", 0.5, 2, [0.9, 0.4, 0.45, 0.6], 4, 2), ("min", 0.5, 2, [0.9, 0.7, 0.4], 2, 2),
+    ("max", None, 0, [1.0, 1.1, 1.2, 1.2, 1.3], 4, 3), ("min", None, 1, [1.0, 1.1], 2, 1),
+])
+def test_when_it_ends_and_which_weights_are_restored(mode, baseline, patience, values, last,
+                                                     restored, capsys):
+    net, about = nn.Dense(1, 1), _InternalCallbackParam()
+    about.train_network = net
+    run = RunContext(about)
+    stop = EarlyStopping("acc", 0, patience, True, mode, baseline, True)
+    stop.on_train_begin(run)
+    for epoch, value in enumerate(values, 1):
+        about.cur_epoch_num, about.eval_results = epoch, {"acc": value}
+        net.weight.set_data(Tensor(np.full((1, 1), epoch, np.float32)))
+        stop.on_train_epoch_end(run)
+        if run.get_stop_requested():
+            break
+    stop.on_train_end(run)
+    assert (epoch, stop.stopped_epoch, float(net.weight[0, 0])) == (last, last, restored)
+    assert capsys.readouterr().out.splitlines() == [
+        "Restoring model weights from the end of the best epoch.",
+        f"Epoch {last:05d}: early stopping"]
+    stop.on_train_begin(run)
+    assert (stop.wait, stop.stopped_epoch, stop.best_weights_param_dict) == (0, 0, None)
