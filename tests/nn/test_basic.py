@@ -7,6 +7,7 @@ from scipy import special
 
 import lamella as ms
 from lamella import nn
+from lamella.nn.wrap import loss_scale
 
 RNG = np.random.default_rng(0)
 
@@ -229,3 +230,36 @@ def test_flatten_joins_the_dimensions_that_it_names(rank):
                 a, b = first % rank, last % rank + 1
                 np.testing.assert_array_equal(
                     layer(ms.Tensor(x)).asnumpy(), x.reshape(*x.shape[:a], -1, *x.shape[b:]))
+
+
+@pytest.mark.parametrize("padding, kept", [
+    ((-1, -1, 0, -4), True), ((-1, -2, 0, 0), True), ((-2, -2, 0, 0), False),
+    ((0, 0, -2, -3), False), ((0, 0, -2, -2), True)])
+def test_padding_that_cuts_off_leaves_something(padding, kept):
+    x = ms.Tensor(np.arange(60.0).reshape(3, 5, 4))
+    if padding == (-1, -1, 0, -4):
+        assert nn.ConstantPad2d(padding, 0.5)(x).shape == (3, 1, 2)
+    elif kept:
+        left, right, up, down = (-n for n in padding)
+        assert nn.ConstantPad2d(padding, 0.5)(x).tolist() == x.asnumpy()[
+            :, up:5 - down, left:4 - right].tolist()
+    else:
+        with pytest.raises(ValueError, match="nothing would be left of dimension"):
+            nn.ConstantPad2d(padding, 0.5)(x)
+
+
+def test_parameters_without_elements_and_those_of_one_device():
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.Dense(3, 1))
+    net[0].weight.layerwise_parallel = True
+    assert list(net.parameters_broadcast_dict()) == ["0.bias", "1.weight", "1.bias"]
+    net[1].bias = ms.Parameter(ms.ops.zeros(0), name="1.bias")
+    net.remove_redundant_parameters()
+    assert [p.name for p in net.get_parameters()] == ["0.weight", "0.bias", "1.weight"]
+    for each in net.get_parameters():
+        each.layerwise_parallel = True
+    assert net.parameters_broadcast_dict() is None
+
+
+def test_gradients_without_a_number_count_as_an_overflow():
+    assert [loss_scale._grad_overflow(ms.Tensor(v)).tolist() for v in (
+        [1.0, 2.0], [1.0, np.inf], [np.nan])] == [[0.0], [1.0], [1.0]]

@@ -131,3 +131,35 @@ def test_gradients_do_not_depend_on_the_order_in_memory(layer, shape, training, 
     wanted = dx, (dout * normal).sum(channels), dout.sum(channels)
     for mine, right in zip((got[0], *got[1]), wanted, strict=True):
         np.testing.assert_allclose(mine.asnumpy(), right, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (2, 3, 4, 5)])
+def test_statistics_of_all_processes_where_there_is_one(shape):
+    """As if others had parts of the batch: what is exchanged comes from this process alone."""
+    draw = np.random.default_rng(0).normal(1.0, 2.0, shape).astype(np.float32)
+    x, weight = ms.Tensor(draw), ms.Tensor(np.cos(np.arange(draw.size)).reshape(shape), ms.float32)
+    together, plain = (kind(3, 0.01, 0.7).set_train() for kind in (
+        nn.SyncBatchNorm, nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d))
+    together.is_global = True
+    for layer in (together, plain):
+        layer.gamma.set_data(ms.Tensor([1.5, 2.0, -1.0]))
+        layer.beta.set_data(ms.Tensor([0.5, 0.0, 3.0]))
+    found = [ms.value_and_grad(lambda v, layer=layer: (layer(v) * weight).sum(), 0,
+                               layer.trainable_params())(x) for layer in (together, plain)]
+    (value, (by_x, by_own)), (wanted, (of_x, of_own)) = found
+    for one, other in zip((value, by_x, *by_own, together.moving_mean, together.moving_variance),
+                          (wanted, of_x, *of_own, plain.moving_mean, plain.moving_variance),
+                          strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-4, atol=1e-4)
+    together.set_train(False)
+    plain.set_train(False)
+    np.testing.assert_allclose(together(x).asnumpy(), plain(x).asnumpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("groups, kind, text", [
+    ([[0, 0]], ValueError, "no rank may come twice"), ([[0, 1]], ValueError, r"in \[0, 1\)"),
+    ([[0], [-1]], ValueError, r"in \[0, 1\)"), ([0], TypeError, "process_groups"),
+    ((0,), TypeError, "process_groups")])
+def test_groups_of_processes_are_checked(groups, kind, text):
+    with pytest.raises(kind, match=text):
+        nn.SyncBatchNorm(3, process_groups=groups)

@@ -187,7 +187,16 @@ def of(name, *attributes, **named):
     return CLASSES[name](*attributes, **named)
 
 
+ONE_OF_SEVERAL = (ops.concat, ops.stack, ops.hstack, ops.vstack, ops.dstack, ops.column_stack,
+                  ops.row_stack, ops.addn, ops.accumulate_n, ops.Stack())
 PLAIN = [
+    (lambda: [f([Tensor([[1, 2], [3, 4]])]).shape for f in ONE_OF_SEVERAL], [
+        (2, 2), (1, 2, 2), (2, 2), (2, 2), (2, 2, 1), (2, 2), (2, 2), (2, 2), (2, 2), (1, 2, 2)]),
+    (lambda: ops.meshgrid(Tensor([1, 2]))[0].tolist(), [1, 2]),
+    (lambda: ops.einsum("ij->ji", Tensor([[1, 2, 3]])).shape, (3, 1)),
+    (lambda: ops.block_diag(Tensor([[1, 2]])).tolist(), [[1, 2]]),
+    (lambda: ops.hardtanh(Tensor([0, 1, 5, 9], ms.uint8), -3, 7).tolist(), [0, 1, 5, 7]),
+    (lambda: ops.hardtanh(Tensor([-9, 0, 5, 9], ms.int8), -3, 7).tolist(), [-3, 0, 5, 7]),
     (lambda: [p.shape for p in ops.SplitV([1, -1, 2], 1, 3)(ops.ones((2, 6)))],
      [(2, 1), (2, 3), (2, 2)]),
     (lambda: [p.tolist() for p in ops.SplitV([4, 2], -1, 2)(Tensor([1, 2, 3, 4, 5, 6]))],

@@ -44,6 +44,7 @@ INDICES = [
     (np.array([True, False]), 0, np.array([1])), (slice(None, None, -1), [0, 2]),
     ([1, 0], slice(None, None, -1), slice(3, 0, -2)), (True, ..., True), (N, True),
     np.zeros((0,), np.int64), (slice(None), []), (np.int64(1), np.bool_(True)),
+    (True, slice(None, None, 2)), (slice(1, None), True, N), (..., True, slice(1, 3)), (False, N),
     np.zeros((2, 3, 4), bool),
 ]
 

@@ -84,3 +84,20 @@ def test_extremes_of_segments_of_64_bits():
     ids = Tensor([0, 0], ms.int32)
     assert ops.unsorted_segment_max(x, ids, 2).asnumpy().tolist() == [[most, 3], [0, 0]]
     assert ops.unsorted_segment_min(x, ids, 2).asnumpy().tolist() == [[1, 2], [most, most]]
+
+
+ENDS = [0, 1, 2, 3, 2**32, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1]
+
+
+@pytest.mark.parametrize("name, function", [
+    ("floor_divide", np.floor_divide), ("floor_mod", np.remainder), ("fmod", np.fmod),
+    ("truncate_div", np.floor_divide), ("truncate_mod", np.fmod), ("less", np.less),
+    ("less_equal", np.less_equal), ("greater", np.greater), ("maximum", np.maximum),
+    ("minimum", np.minimum), ("multiply", np.multiply), ("subtract", np.subtract)])
+def test_pairs_around_the_half_of_the_range(name, function):
+    x, y = (np.array(side, "uint64").ravel() for side in np.meshgrid(
+        np.array(ENDS, "uint64"), np.array(ENDS[1:], "uint64")))
+    found = getattr(ops, name)(Tensor(x), Tensor(y)).asnumpy()
+    wanted = function(x, y)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
