@@ -49,6 +49,23 @@ LAYERS = [  # class, arguments, the input's shape
     ("Upsample", (), {"scale_factor": 2}, (1, 2, 2, 3)),
     ("Upsample", ((3, 4),), {"mode": "bilinear"}, (1, 2, 2, 3)),
     ("UpsamplingBilinear2d", (), {"scale_factor": 2}, (1, 2, 2, 3)),
+    ("AvgPool1d", (3, 2, 1, True, False), {}, (1, 2, 6)),
+    ("AvgPool2d", ((2, 3), (1, 2), (1, 0), True, False), {}, (2, 3, 5, 6)),
+    ("AvgPool2d", ((2, 3),), {"divisor_override": 5}, (2, 3, 5, 6)),
+    ("AvgPool3d", ((2, 1, 3), (1, 2, 2), (1, 0, 1), True, False), {}, (2, 3, 4, 5, 6)),
+    ("MaxPool2d", ((2, 3), (1, 2), (1, 1), (2, 1)), {"ceil_mode": True}, (2, 3, 5, 6)),
+    ("Conv1d", (4, 6, 3, 2, 1, 2, 2, False), {"padding_mode": "replicate"}, (2, 4, 9)),
+    ("Conv3d", (4, 2, (2, 1, 3), (1, 2, 1), (1, 0, 1), (1, 1, 2), 2, False), {}, (2, 4, 3, 4, 6)),
+    ("ConvTranspose2d", (4, 6, (2, 3), (2, 1), (1, 0), (1, 0), 2, False, (1, 2)), {}, (2, 4, 3, 5)),
+    ("Fold", ((4, 5), (2, 3), 1, (1, 0), (1, 2)), {}, (2, 12, 10)),
+    ("Unfold", ((2, 3), (1, 2), (1, 0), (2, 1)), {}, (2, 3, 5, 6)),
+    ("GLU", (1,), {}, (2, 4, 3)), ("Softmax", (0,), {}, (2, 3)),
+    ("Hardshrink", (0.9,), {}, (3, 5)), ("Softshrink", (0.9,), {}, (3, 5)),
+    ("AdaptiveAvgPool3d", ((2, None, 3),), {}, (2, 3, 5, 4, 7)),
+    ("PixelShuffle", (3,), {}, (2, 9, 2, 3)), ("Flatten", (0, 1), {}, (2, 3, 4)),
+    ("Upsample", ((3, 4),), {"mode": "bicubic"}, (2, 3, 5, 2)),
+    ("Upsample", (), {"size": (4, 3, 5), "mode": "trilinear", "align_corners": True},
+     (2, 3, 2, 5, 3)), ("ConstantPad3d", ((1, 2, 0, 1, 3, 0), 2.5), {}, (1, 2, 3, 4, 5)),
     ("UpsamplingNearest2d", ((4, 6),), {}, (1, 2, 2, 3)), ("ZeroPad1d", (1,), {}, (1, 2, 3)),
     ("ZeroPad2d", (1,), {}, (1, 2, 3, 3)), ("ZeroPad3d", (1,), {}, (1, 1, 2, 2, 2)),
 ]
@@ -64,6 +81,10 @@ def both(name, args, named):
     reference = getattr(torch.nn, name)(*args, **named)
     net = getattr(mint.nn, name)(*args, **named)
     weights = reference.state_dict()
+    draw = np.random.default_rng(7)
+    for value in weights.values():  # the first ones are ones and zeros in part
+        if value.is_floating_point():
+            value += torch.from_numpy(draw.uniform(0.1, 0.9, value.shape))
     ours = net.parameters_dict()
     assert set(ours) == set(weights)
     for key, value in weights.items():
@@ -214,3 +235,41 @@ def test_errors(make, message):
 ], ids=["conv", "gelu", "loss", "pool", "norm"])
 def test_printed_form(net, text):
     assert repr(net()) == text
+
+
+@pytest.mark.parametrize("name, args", [
+    ("elu", (2.0,)), ("hardtanh", (-0.3, 0.4)), ("relu", ()), ("relu6", ()), ("silu", ()),
+    ("threshold", (0.1, 5.0)), ("leaky_relu", (0.3,))])
+def test_functions_in_place(name, args):
+    """By the flag and by the function whose name ends with a line, if there are these."""
+    plain = getattr(mint.nn.functional, name)
+    wanted = plain(Tensor(drawn((3, 4))), *args).asnumpy()
+    for function, options in ((plain, {"inplace": True}),
+                              (getattr(mint.nn.functional, name + "_", None), {})):
+        x = Tensor(drawn((3, 4)))
+        if function is None or options and name == "leaky_relu":
+            continue
+        out = function(x, *args, **options)
+        np.testing.assert_array_equal(out.asnumpy(), wanted)
+        np.testing.assert_array_equal(x.asnumpy(), wanted)
+    x = Tensor(drawn((3, 4)))
+    plain(x, *args)
+    np.testing.assert_array_equal(x.asnumpy(), drawn((3, 4)))
+
+
+def test_parts_of_batch_normalization():
+    x = drawn((4, 3, 5))
+    mean, inverse = mint.batch_norm_stats(Tensor(x), 0.1)
+    np.testing.assert_allclose(mean.asnumpy(), x.mean((0, 2)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(inverse.asnumpy(), (x.var((0, 2)) + 0.1) ** -0.5, rtol=1e-5)
+    weight, bias = drawn((3,)) + 2, drawn((3,))
+    found = mint.batch_norm_elemt(Tensor(x), Tensor(weight), Tensor(bias), mean, inverse)
+    wanted = torch.nn.functional.batch_norm(
+        torch.tensor(x), None, None, torch.tensor(weight), torch.tensor(bias), True, 0.1, 0.1)
+    np.testing.assert_allclose(found.asnumpy(), wanted.numpy(), rtol=1e-4, atol=1e-5)
+    parts = [mint.batch_norm_stats(Tensor(x[rows]), 0.1) for rows in (slice(1), slice(1, 4))]
+    whole = mint.batch_norm_gather_stats_with_counts(
+        Tensor(x), *(ms.ops.stack([part[i] for part in parts]) for i in (0, 1)), eps=0.1,
+        counts=Tensor([5.0, 15.0]))
+    for one, other in zip(whole, (mean, inverse), strict=True):
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-4, atol=1e-5)
