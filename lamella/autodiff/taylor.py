@@ -106,8 +106,9 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
         [ 1. 16.] [24. 48.]
     """
     of_type(order, int, "order", "derivative")
-    if order < 1:
-        raise ValueError(f"For 'derivative', 'order' must be 1 or more, but got {order}.")
+    if not 1 <= order <= _HIGHEST:
+        raise ValueError(f"For 'derivative', 'order' must be from 1 to {_HIGHEST}, but got "
+                         f"{order}.")
     points = _listed(primals, "primals", "derivative")
     for point in points:
         if point.dtype not in (int32, int64, float32, float64):

@@ -31,6 +31,9 @@ def _wide(input: Tensor) -> torch.Tensor:
 def transform(kernel: Callable[..., torch.Tensor], input: Tensor, *args: Any) -> Tensor:
     """One of PyTorch's transforms of a Tensor, whatever its type and size."""
     raw = _wide(input)
+    name = kernel.__name__.removeprefix("fft_")
+    if raw.is_complex() and name.startswith(("rfft", "ihfft")):
+        raise TypeError(f"For '{name}', 'input' must be real, but got a Tensor of {input.dtype}.")
     if raw.numel():
         return wrap(kernel(raw, *args))
     # PyTorch's transforms fail on no data; zeros of the shape that they find

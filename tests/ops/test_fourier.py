@@ -52,6 +52,8 @@ def test_frequencies_and_shifts():
 
 @pytest.mark.parametrize(("call", "error", "match"), [
     (lambda: ops.fft(Tensor(X), dim=4), ValueError, "For 'fft'.*4"),
+    (lambda: ops.rfft(Tensor(Z)), TypeError, "For 'rfft', 'input' must be real.*Complex64"),
+    (lambda: ops.ihfft2(Tensor(Z[:0])), TypeError, "For 'ihfft2', 'input' must be real"),
     (lambda: ops.fft([1.0]), TypeError, "For 'fft', the argument 'input' must be a Tensor"),
 ])
 def test_errors(call, error, match):

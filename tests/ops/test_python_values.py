@@ -95,6 +95,8 @@ def test_assignments_of_graphs_leave_the_first():
     assert x.asnumpy().tolist() == [5, 7]
     with pytest.raises(TypeError, match="augassign_add.*int and str"):
         ops.augassign_add(3, "a")
+    with pytest.raises(ValueError, match="augassign_mul.*int and bytes"):
+        ops.augassign_mul(2**62, b"abc")
     with pytest.raises(ValueError, match=r"augassign_mod.*ndarray of shape \(0,\) and ndarray of"):
         ops.augassign_mod(np.zeros(0), np.zeros((2, 3)))
 
