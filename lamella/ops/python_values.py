@@ -66,7 +66,7 @@ def _augmented(name: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any
     def augmented(x: Any, y: Any) -> Any:
         try:
             return operation(x, y)
-        except (TypeError, ValueError, OverflowError) as error:  # types, or shapes that don't broadcast
+        except (TypeError, ValueError, OverflowError) as error:  # of types or shapes
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"For '{name}', x and y must go together, but got {_told(x)} and "
                        f"{_told(y)}.") from error
