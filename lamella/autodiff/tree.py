@@ -114,14 +114,27 @@ def hides_tensor(leaf: Any) -> bool:
     return any(isinstance(value, Tensor) for value in getattr(leaf, "__dict__", {}).values())
 
 
+def _hides_any(tree: Any) -> bool:
+    if isinstance(tree, Tensor):
+        return False
+    kind = kind_of(tree)
+    if kind is None:
+        return hides_tensor(tree)
+    for part in kind.parts(tree):  # no `any`, which costs more than the question
+        if _hides_any(part):
+            return True
+    return False
+
+
 def check_no_hidden(name: str, what: str, tree: Any) -> None:
     """Refuse a structure with an object in it that holds Tensors, but is no structure.
 
     Raises:
         TypeError: which names the object's place.
     """
-    if isinstance(tree, Tensor):
-        return
+    with contextlib.suppress(RecursionError):
+        if not _hides_any(tree):
+            return
     for path, leaf in structures.paths(tree):
         if hides_tensor(leaf):
             raise TypeError(

@@ -25,6 +25,8 @@ def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[i
 
     Tuples for all dimensions (N, C, ...) are cut to their last `rank` entries.
     """
+    if type(value) is int and least <= value <= LARGEST:  # most are, and a small kernel waits
+        return (value,) * rank
     if isinstance(value, int) and not isinstance(value, bool):
         out = (value,) * rank
     elif isinstance(value, (tuple, list)) and len(value) in (1, rank, rank + 2):
@@ -46,6 +48,9 @@ def each(name: str, what: str, value: Any, rank: int, least: int = 1) -> tuple[i
 
 def pad_mode_of(name: str, pad_mode: Any, padding: Any) -> str:
     """The pad mode in lower case, checked; only ``'pad'`` goes with a padding."""
+    if type(pad_mode) is str and pad_mode in PAD_MODES and (
+            pad_mode == "pad" or type(padding) is int and padding == 0):
+        return pad_mode
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
     one_of(mode, PAD_MODES, "pad_mode", name)
     if mode != "pad" and _any_padding(padding):
@@ -60,6 +65,8 @@ def _any_padding(padding: Any) -> bool:
 
 def given_padding(name: str, padding: Any, rank: int) -> Pairs:
     """(before, after) in each dimension, from an int, an int each, two ints each, or pairs."""
+    if type(padding) is int and 0 <= padding <= LARGEST:
+        return [(padding, padding)] * rank
     if isinstance(padding, (tuple, list)) and padding and isinstance(padding[0], tuple):
         padding = tuple(n for pair in padding for n in pair)
     if isinstance(padding, (tuple, list)) and len(padding) == 2 * rank:
@@ -93,8 +100,9 @@ def window_padding(name: str, pad_mode: str, padding: Any, lengths: Sequence[int
 def symmetric(raw: torch.Tensor, pairs: Pairs,
               value: float = 0.0) -> tuple[torch.Tensor, list[int]]:
     """What a kernel with symmetric padding needs: the input, padded first only where it must be."""
-    if all(before == after for before, after in pairs):
-        return raw, [before for before, _ in pairs]
+    pads = [before for before, after in pairs if before == after]
+    if len(pads) == len(pairs):
+        return raw, pads
     flat = [n for pair in reversed(pairs) for n in pair]
     return F.pad(raw, flat, value=value), [0] * len(pairs)
 
