@@ -1,8 +1,9 @@
-"""Gradients of piecewise functions of three pieces, in one pass (`kinks.cpp`)."""
+"""Gradients of piecewise functions of three pieces, in one pass, and on the tape (`kinks.cpp`)."""
 
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable
 
 import torch
 
@@ -17,6 +18,24 @@ LARGE = 2**15  # elements for which memory counts, and not what a call costs
 # the derivative below a lower bound, there, between (times x, and what is added), at an upper
 # bound, above it, and of NaN
 Slopes = tuple[float, float, float, float, float, float, float]
+
+
+def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], low: float,
+          high: float, slopes: Slopes) -> torch.Tensor | None:
+    """What `kernel` gives, with this derivative on the tape; None where that can't be.
+
+    The extension is built when that is first asked.
+    """
+    if (raw.dtype is not torch.float32 or type(raw) is not torch.Tensor or not raw.is_cpu
+            or not raw.is_contiguous() or not is_plain_run()):
+        return None
+    module = extension.module
+    if module is None:
+        extension.request()
+        module = extension.load()
+        if module is None:
+            return None
+    return module.kinked(raw, kernel(raw.detach()), low, high, slopes)
 
 
 def suits(gradient: torch.Tensor, x: torch.Tensor) -> bool:

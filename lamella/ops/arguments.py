@@ -142,6 +142,8 @@ def raw_or_number(value: Any, like: torch.Tensor | None = None) -> torch.Tensor:
 def indices_of(value: Any, where: str, name: str = "indices") -> torch.Tensor:
     """A raw tensor of integers, as int64: what PyTorch's kernels take for indices."""
     raw = raw_or_number(value)
+    if raw.dtype is torch.int64:
+        return raw
     if not is_integer(raw.dtype):
         raise TypeError(f"For '{where}', '{name}' must be integers, "
                         f"but got a Tensor of {raw.dtype}.")
@@ -153,7 +155,12 @@ def kernel_checks(*raws: torch.Tensor) -> bool:
 
     The kernels of CPUs refuse an index that isn't in [0, n). A graph holds what is right for any.
     """
-    return is_plain_run() and all([type(raw) is torch.Tensor and raw.is_cpu for raw in raws])
+    if not is_plain_run():
+        return False
+    for raw in raws:  # no `all`, which takes as long as a small kernel
+        if type(raw) is not torch.Tensor or not raw.is_cpu:
+            return False
+    return True
 
 
 def require(holds: bool, error: Callable[[str], Exception], message: str) -> None:

@@ -60,7 +60,8 @@ class _Sloped(TapeFunction):
         return tangents[0] * ctx.slope(ctx.saved_tensors[0])
 
 
-def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable) -> torch.Tensor:
+def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable,
+           pieces: tuple[float, float, kinks.Slopes] | None = None) -> torch.Tensor:
     """An elementwise function with a derivative of its own.
 
     Args:
@@ -69,7 +70,11 @@ def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable)
         slope: its derivative, which has derivatives itself.
         back: a gradient times the derivative, of the gradient and `raw`, by kernels that take whole
             vectors; used where nothing asks for derivatives of it.
+        pieces: the bounds and the derivatives of its three pieces (`kinks`), if that is what it is.
     """
+    if pieces is not None and raw.requires_grad and (
+            found := kinks.taped(raw, kernel, *pieces)) is not None:
+        return found
     level = state.level
     recorded = raw.requires_grad or (level is not None and (
         level.forward or torch._C._are_functorch_transforms_active()))
@@ -185,16 +190,17 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
         left = torch.where(x == 0, x.new_full((), (1.0 + alpha) / 2), x.new_full((), alpha))
         return torch.where(x > 0, x.new_ones(()), left)
 
+    middle = (1.0 + alpha) / 2
+    pieces = 0.0, 0.0, (alpha, middle, 0.0, alpha, middle, 1.0, alpha)
+
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         if kinks.suits(gradient, x):
-            middle = (1.0 + alpha) / 2
-            return kinks.backward(gradient, x, 0.0, 0.0,
-                                  (alpha, middle, 0.0, alpha, middle, 1.0, alpha))
+            return kinks.backward(gradient, x, *pieces)
         # the kernel takes 0 for one side or the other; elsewhere the mean of equals is exact
         left = aten.leaky_relu_backward(gradient, x, alpha, False)
         return (left + aten.leaky_relu_backward(gradient, above_zero(x), alpha, False)) * 0.5
 
-    return wrap(sloped(raw, lambda x: F.leaky_relu(x, alpha), slope, back))
+    return wrap(sloped(raw, lambda x: F.leaky_relu(x, alpha), slope, back, pieces))
 
 
 @op
@@ -236,9 +242,12 @@ def _hardswish_slope(x: torch.Tensor) -> torch.Tensor:
     return torch.where(x.abs() <= 3, x / 3 + 0.5, (x > 3).to(x.dtype))
 
 
+_HARDSWISH = -3.0, 3.0, (0.0, -0.5, 1 / 3, 0.5, 1.5, 1.0, math.nan)
+
+
 def _hardswish_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     if kinks.suits(gradient, x):
-        return kinks.backward(gradient, x, -3.0, 3.0, (0.0, -0.5, 1 / 3, 0.5, 1.5, 1.0, math.nan))
+        return kinks.backward(gradient, x, *_HARDSWISH)
     # at the bounds themselves PyTorch's kernels differ from version to version: one unit inwards
     return aten.hardswish_backward(gradient, x * (1 - torch.finfo(x.dtype).eps / 2))
 
@@ -254,7 +263,7 @@ def hardswish(input: Tensor) -> Tensor:
         [-0.33333334  0.          4.        ]
     """
     return wrap(_floating(lambda x: sloped(
-        x, F.hardswish, _hardswish_slope, _hardswish_back), input._raw))
+        x, F.hardswish, _hardswish_slope, _hardswish_back, _HARDSWISH), input._raw))
 
 
 @op
@@ -285,6 +294,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         return wrap(torch.minimum(low, raw.new_full((), max_val)))
 
     low, high, below, above = _bounds(raw.dtype, min_val, max_val)
+    pieces = low, high, (0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 1.0)
 
     def slope(x: torch.Tensor) -> torch.Tensor:
         outside = (x < low) | (x > high)
@@ -292,13 +302,14 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         if kinks.suits(gradient, x):
-            return kinks.backward(gradient, x, low, high, (0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0))
+            return kinks.backward(gradient, x, *pieces)
         # the kernel takes 0 at the bounds; 1 if they are the next numbers outside
         inside = aten.hardtanh_backward(gradient, x, low, high)
         wider = aten.hardtanh_backward(gradient, x, below, above)
-        return torch.lerp(inside, wider, 0.5)
+        found = torch.lerp(inside, wider, 0.5)
+        return torch.where(x == x, found, gradient)  # of NaN it takes 0 in vectors, 1 elsewhere
 
-    return wrap(sloped(raw, lambda x: F.hardtanh(x, low, high), slope, back))
+    return wrap(sloped(raw, lambda x: F.hardtanh(x, low, high), slope, back, pieces))
 
 
 @functools.lru_cache(64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from collections.abc import Callable
@@ -43,7 +42,9 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     raw = raw_of(x, where)
     axis = axis_in(axis, max(raw.dim(), 1), where)
     positions = indices_of(index, where, "index")
-    values = raw_or_number(src, raw).to(raw.dtype)
+    values = raw_or_number(src, raw)
+    if values.dtype is not raw.dtype:
+        values = values.to(raw.dtype)
     if not isinstance(src, Tensor) or (values.dim() == 0 and positions.dim()):
         values = values.expand(positions.shape)
     if values.shape != positions.shape:
@@ -51,8 +52,10 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
                          f"shapes {tuple(values.shape)} and {tuple(positions.shape)}.")
     length, kernel = raw.shape[axis] if raw.dim() else 1, _KERNELS[reduce]
     if kernel_checks(raw, positions, values):
-        with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, length)
+        try:
             return wrap(kernel(raw, axis, positions, values))
+        except RuntimeError:  # of an index that isn't in [0, length)
+            pass
     positions = torch.where(positions < 0, positions + length, positions)
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)

@@ -30,22 +30,85 @@ def numbers(bounds):
     return x
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+def gradient_of(name, x, gradient, **options):
+    return torch.autograd.grad(getattr(ops, name)(wrap(x))._raw, x, gradient, **options)[0]
+
+
+def off(*_):
+    return None
+
+
 @pytest.mark.parametrize("expanded", [False, True])
-def test_gradients_are_those_of_pytorch_s_kernels(name, expanded, monkeypatch):
+@pytest.mark.parametrize("taped", [False, True])
+def test_gradients_are_those_of_pytorch_s_kernels(name, expanded, taped, monkeypatch):
     x = numbers(NAMES[name]).requires_grad_()
     gradient = torch.tensor(-1.5).expand(len(x)) if expanded else torch.linspace(-2, 2, len(x))
+    if not taped:
+        monkeypatch.setattr(kinks, "taped", off)
     calls = []
-
-    def found():
-        return torch.autograd.grad(getattr(ops, name)(wrap(x))._raw, x, gradient)[0]
-
     real = kinks.backward
     monkeypatch.setattr(kinks, "backward", lambda *a: calls.append(1) or real(*a))
-    fast = found()
-    assert calls == [1]
+    fast = gradient_of(name, x, gradient)
+    assert calls == [] if taped else [1]
+    monkeypatch.setattr(kinks, "taped", off)
     monkeypatch.setattr(kinks, "suits", lambda *a: False)
-    torch.testing.assert_close(fast, found(), rtol=1e-6, atol=1e-6, equal_nan=True)
+    torch.testing.assert_close(fast, gradient_of(name, x, gradient), rtol=1e-6, atol=1e-6,
+                               equal_nan=True)
+
+
+def test_the_tape_s_node_is_in_c(name):
+    x = torch.linspace(-4, 4, 50).requires_grad_()
+    assert "Cpp" in type(getattr(ops, name)(wrap(x))._raw.grad_fn).__name__
+
+
+def test_values_are_the_kernel_s_with_and_without_a_gradient(name):
+    x = numbers(NAMES[name])
+    plain = getattr(ops, name)(wrap(x))._raw
+    taped = getattr(ops, name)(wrap(x.clone().requires_grad_()))._raw
+    assert taped.requires_grad and not plain.requires_grad
+    assert torch.equal(taped.detach().nan_to_num(9), plain.nan_to_num(9))
+
+
+def test_gradients_of_gradients_and_of_many_at_once(name, monkeypatch):
+    def found():
+        x = torch.tensor([-5.0, -3.0, -1.0, 0.0, 0.4, 1.0, 2.0, 3.0, 7.0]).requires_grad_()
+        first = gradient_of(name, x, x.detach() + 9, create_graph=True)
+        second = torch.autograd.grad((first * x).sum(), x)[0]
+        many = gradient_of(name, x, torch.eye(9), is_grads_batched=True)
+        return first.detach(), second, many
+
+    fast = found()
+    monkeypatch.setattr(kinks, "taped", off)
+    for a, b in zip(fast, found(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
+
+
+def test_a_result_that_is_not_used_has_no_gradient(name):
+    x = torch.ones(3).requires_grad_()
+    y = torch.autograd.graph.get_gradient_edge(getattr(ops, name)(wrap(x))._raw)
+    assert y.node(None) is None or y.node(None) == (None,) or y.node(None)[0] is None
+
+
+def test_an_input_that_was_changed_is_an_error(name):
+    x = torch.ones(3).requires_grad_()
+    within = x * 1
+    y = getattr(ops, name)(wrap(within))._raw
+    within.detach().add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_other_types_and_layouts_are_left_to_python(name):
+    for x in (torch.ones(3).double(), torch.ones(3).bfloat16(), torch.ones(2, 3).T):
+        assert kinks.taped(x, torch.clone, 0.0, 1.0, (0.0,) * 7) is None
+        assert gradient_of(name, x.requires_grad_(), torch.ones_like(x)).dtype is x.dtype
+    with pytest.raises(RuntimeError, match="two bounds and seven slopes"):
+        kinks.extension.module.kinked(torch.ones(3), torch.ones(3), 0.0, 1.0, (0.0,) * 6)
 
 
 def test_any_number_of_threads_and_no_numbers():

@@ -87,6 +87,13 @@ def test_ties():
 
 
 @pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16, ms.float32, ms.float64])
+@pytest.mark.parametrize("size", [40, 2**16])
+def test_the_derivative_of_hardtanh_at_nan_is_one_wherever_it_stands(dtype, size):
+    x = ms.ops.full((size,), float("nan"), dtype=dtype)
+    assert (ms.grad(ops.hardtanh)(x).astype(ms.float32) == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [ms.float16, ms.bfloat16, ms.float32, ms.float64])
 def test_the_bounds_of_hardtanh(dtype):
     """In every type, also where a bound isn't one of its numbers, and with derivatives of it."""
     x = ms.Tensor([-1, -0.3, 0, 0.1, 2, float("nan")], dtype)
