@@ -124,7 +124,8 @@ class RandomApply(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs, or the inputs."""
-        if streams.of(self).canonical() <= self.prob:
+        share = random.random() if _of_pillow(values) else streams.of(self).canonical()
+        if share <= self.prob:
             return _in_turn(self.transforms, values, streams)
         return values
 
@@ -143,6 +144,8 @@ class RandomChoice(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs of the operation chosen."""
+        if _of_pillow(values):
+            return run_operation(random.choice(self.transforms), values, streams)
         place = streams.of(self).integer(0, len(self.transforms) - 1)
         return run_operation(self.transforms[place], values, streams)
 
@@ -161,5 +164,11 @@ class RandomOrder(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs of the last of the operations."""
-        order = random.sample(range(len(self.transforms)), len(self.transforms))
-        return _in_turn([self.transforms[place] for place in order], values, streams)
+        order = [*self.transforms]
+        random.shuffle(order)
+        return _in_turn(order, values, streams)
+
+
+def _of_pillow(values: Values) -> bool:
+    """Whether an operation on these runs as Python code, which draws from `random`."""
+    return bool(values) and is_pillow(values[0])

@@ -135,12 +135,14 @@ class AutoAugment(_Policy):
             "Color": np.linspace(0, 0.9, 10), "Contrast": np.linspace(0, 0.9, 10),
             "Sharpness": np.linspace(0, 0.9, 10),
             "Posterize": [8, 8, 7, 7, 6, 6, 5, 5, 4, 4], "Solarize": np.linspace(255, 0, 10)}
-        for name, chance, magnitude in self._pairs[generator.integer(0, len(self._pairs) - 1)]:
-            if generator.canonical() > chance:
+        pair = self._pairs[generator.integer(0, len(self._pairs) - 1)]
+        shares = [generator.float32(0, 1) for _ in pair]
+        signs = [generator.integer(0, 1) for _ in pair]
+        for (name, chance, magnitude), share, sign in zip(pair, shares, signs, strict=True):
+            if share > chance:
                 continue
             strength = 0.0 if magnitude is None else float(strengths[name][magnitude])
-            if name not in ("Posterize", "Solarize") and magnitude is not None and \
-                    generator.integer(0, 1):
+            if name not in ("Posterize", "Solarize") and magnitude is not None and not sign:
                 strength = -strength
             drawn.append((name, strength))
         return drawn
