@@ -21,7 +21,7 @@ import numpy as np
 
 import lamella as ms
 from lamella import Tensor, ops
-from lamella.graph.runtime import plan
+from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 
 
@@ -200,7 +200,7 @@ def main(count: int, first: int = 0, derive: int = 0) -> int:
     graphs = sum(compiled.statistics.traces for compiled in good)
     replays = sum(compiled.statistics.replays for compiled in good)
     print(f"{count} programs, {count - len(good)} differ; {graphs} graphs, {replays} replays; "
-          f"engine {plan.ENGINE}")
+          f"engine {stage.ENGINE}")
     return count - len(good)
 
 

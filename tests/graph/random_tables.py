@@ -18,7 +18,7 @@ import numpy as np
 
 import lamella as ms
 from lamella import Parameter, Tensor, ops
-from lamella.graph.runtime import plan
+from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 
 from .random_loops import Difference, check_each, compile_source
@@ -153,7 +153,7 @@ def _same(found, wanted) -> bool:
         return all(map(_same, found, wanted))
     if isinstance(wanted, str) or isinstance(found, str):
         return isinstance(wanted, str) and isinstance(found, str) and found == wanted
-    if plan.ENGINE != "xla":
+    if stage.ENGINE != "xla":
         return bool(np.array_equal(found, wanted, equal_nan=True))
     return bool(np.allclose(found, wanted, 5e-4, 1e-5, equal_nan=True))
 
@@ -174,7 +174,7 @@ def main(count: int, first: int = 0, derive: int = 0) -> int:
     replays = [compiled.statistics.replays for compiled in good]
     print(f"{count} programs, {count - len(good)} differ; {sum(replays)} replays, "
           f"{replays.count(0)} eager, {len(loops)} loops with {sum(loops)} steps; "
-          f"engine {plan.ENGINE}")
+          f"engine {stage.ENGINE}")
     return count - len(good)
 
 

@@ -34,8 +34,9 @@ from ..passes.pools import pool_channels_last
 from ..tracing import outside
 from ..tracing.lines import Line
 from ..xla import client
-from .plan import Heat, Plan, is_forced
+from .plan import Plan
 from .program import extension
+from .stage import Heat, is_forced
 
 HOT = 0.5  # seconds that a graph must have run before it is worth compiling
 WARM = 0.05  # the same for a compiler that takes seconds, where kernels are small

@@ -20,8 +20,8 @@ from .direct import Direct
 from .execution import Execution
 from .inputs import Inputs
 from .outputs import Outputs
-from .plan import is_forced
 from .scalar_inputs import ScalarInputs
+from .stage import is_forced
 
 _AS_IT_IS = nullcontext()
 

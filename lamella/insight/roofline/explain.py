@@ -20,9 +20,9 @@ from ...graph.passes.trial import copies
 from ...graph.runtime.autotuner import Autotuner
 from ...graph.runtime.compiled import Compiled
 from ...graph.runtime.keys import key_of, raws_of
-from ...graph.runtime.plan import Heat
 from ...graph.runtime.recompilations import name_of
 from ...graph.runtime.replay import Replay
+from ...graph.runtime.stage import Heat
 from ...graph.surface.mode import compiled_cell
 from ...graph.tracing.copies import copied
 from ...graph.tracing.refusals import CannotTrace

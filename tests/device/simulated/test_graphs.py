@@ -10,7 +10,8 @@ import torch
 
 from lamella.device import kinds
 from lamella.graph.ir.stages import Part
-from lamella.graph.runtime import capture, execution, plan
+from lamella.graph.runtime import capture, execution
+from lamella.graph.runtime import stage as stages
 from lamella.graph.runtime.capture import Captured
 from tests.device.simulated import target
 from tests.device.simulated.target import DEVICE, counts
@@ -145,7 +146,7 @@ def test_a_stale_capture_is_noticed():
     """One that replays the results for what it was captured with."""
     x = numbers(1.0, 2.0)
 
-    stage: Any = object.__new__(plan.Stage)
+    stage: Any = object.__new__(stages.Stage)
     stage.stays, stage.replay = [False], lambda given: [given[0] * 2]
     stage.part = Part.whole(torch.fx.symbolic_trace(lambda x: [x * 2]))
     good = Captured(stage.replay, [x], [False])
@@ -158,7 +159,7 @@ def test_a_stale_capture_is_noticed():
 def test_a_training_step_is_captured():
     seen = []
 
-    class Only(plan.Autotuner):
+    class Only(stages.Autotuner):
         """The captured way alone, so that a slow machine chooses it too."""
 
         def __init__(self, candidates, decided):
@@ -166,7 +167,7 @@ def test_a_training_step_is_captured():
             seen.extend(captured)
             super().__init__(captured or candidates, decided)
 
-    with mock.patch.object(execution, "HOT", 0.0), mock.patch.object(plan, "Autotuner", Only):
+    with mock.patch.object(execution, "HOT", 0.0), mock.patch.object(stages, "Autotuner", Only):
         here, waits = losses(target.NAME, "Adam", True, count=60)
     there, _ = losses(target.NAME, "Adam", False, count=60)
     np.testing.assert_allclose(here, there, rtol=1e-5)

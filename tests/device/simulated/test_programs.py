@@ -10,7 +10,7 @@ import pytest
 
 import lamella as ms
 from lamella import amp, nn, ops
-from lamella.graph.runtime import execution, plan
+from lamella.graph.runtime import execution, stage
 from tests.device.simulated import target
 
 RNG = np.random.default_rng(5)
@@ -201,7 +201,7 @@ def test_results_of_captured_programs(names):
     for name in names:
         program, captured = PROGRAMS[name], []
 
-        class Only(plan.Autotuner):
+        class Only(stage.Autotuner):
             """The captured way alone, so that a slow machine chooses it too."""
 
             def __init__(self, candidates, decided, captured=captured):
@@ -211,7 +211,7 @@ def test_results_of_captured_programs(names):
 
         ms.set_device(target.NAME, target.INDEX)
         with mock.patch.multiple(execution, HOT=0.0, WARM=0.0), mock.patch.object(
-                plan, "Autotuner", Only):
+                stage, "Autotuner", Only):
             found = program(ms.jit)
         if program is not numbers_draw:
             ms.set_device("CPU")

@@ -17,7 +17,8 @@ from lamella import Tensor, nn, ops
 from lamella.graph.aoti import native, worker
 from lamella.graph.aoti.native import Native
 from lamella.graph.passes.order import Decisions
-from lamella.graph.runtime import execution, plan
+from lamella.graph.runtime import execution
+from lamella.graph.runtime import stage as stages
 from lamella.graph.runtime.autotuner import ROUNDS, Autotuner
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import cache
@@ -33,7 +34,7 @@ needs_compiler = pytest.mark.skipif(
 def _soon(kept, monkeypatch):
     monkeypatch.setenv("LAMELLA_CACHE", str(kept))
     monkeypatch.setattr(execution, "HOT", 0.0)
-    monkeypatch.setattr(plan, "ENGINE", "inductor")
+    monkeypatch.setattr(stages, "ENGINE", "inductor")
 
 
 def make_step(level="O1"):
@@ -199,7 +200,7 @@ def test_the_folder_is_bounded(monkeypatch, tmp_path):
 @needs_compiler
 def test_code_that_is_forced_runs_from_the_second_replay_on(monkeypatch):
     """The same step as above, so it is compiled already if that test ran."""
-    monkeypatch.setattr(plan, "ENGINE", "inductor-forced")
+    monkeypatch.setattr(stages, "ENGINE", "inductor-forced")
     monkeypatch.setattr(execution, "HOT", 1e9)  # it need not be hot
     (_, compiled, _), (_, _, eager) = make_step("O0"), make_step()
     for seed in range(3):
@@ -221,9 +222,9 @@ PROGRAM = """
 import sys, time, json
 import lamella as ms
 from lamella import ops
-from lamella.graph.runtime import execution, plan
+from lamella.graph.runtime import execution, stage
 execution.HOT = float(sys.argv[1])
-plan.ENGINE = "inductor"
+stage.ENGINE = "inductor"
 step = ms.jit(lambda x: (ops.tanh(x * 3 + 1) * ops.exp(x) - ops.sin(x) / 2).sum())
 x = ops.sin(ops.arange(90000).astype(ms.float32))
 end = time.monotonic() + float(sys.argv[2])
@@ -347,9 +348,9 @@ def test_the_worker_ends_with_its_parent(tmp_path, end):
 import lamella as ms
 from lamella import ops
 from lamella.machine import background
-from lamella.graph.runtime import execution, plan
+from lamella.graph.runtime import execution, stage
 import time
-execution.HOT, plan.ENGINE = 0.0, "inductor"
+execution.HOT, stage.ENGINE = 0.0, "inductor"
 step = ms.jit(lambda x: (ops.tanh(x * 5 + 1) * ops.exp(x) - ops.cos(x) / 2).sum())
 x = ops.ones((30, 30))
 while not background._running:

@@ -10,7 +10,8 @@ from lamella import nn
 from lamella.graph.runtime import execution
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.runtime.direct import REST
-from lamella.graph.runtime.plan import Heat, Plan
+from lamella.graph.runtime.plan import Plan
+from lamella.graph.runtime.stage import Heat
 
 
 def test_a_graph_is_settled_once_its_passes_have_been_tried():

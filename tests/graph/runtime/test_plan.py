@@ -8,9 +8,10 @@ import torch
 import lamella as ms
 from lamella.graph.ir.lazy_module import KernelGraph, LazyModule
 from lamella.graph.ir.metadata import meta_of_value
-from lamella.graph.runtime import plan as plans
 from lamella.graph.runtime import program, worth
+from lamella.graph.runtime import stage as stages
 from lamella.graph.runtime.plan import Plan
+from lamella.graph.runtime.stage import Heat, Stage
 from lamella.graph.runtime.worth import is_worth_compiling
 
 aten = torch.ops.aten
@@ -60,28 +61,28 @@ def test_values_are_freed_after_their_last_stage():
 
 
 def test_what_a_stage_needs_to_compare_engines_stays(monkeypatch):
-    monkeypatch.setattr(plans, "is_worth_compiling", lambda part: True)
-    monkeypatch.setattr(plans, "ENGINE", "")
+    monkeypatch.setattr(stages, "is_worth_compiling", lambda part: True)
+    monkeypatch.setattr(stages, "ENGINE", "")
     given = []
-    monkeypatch.setattr(plans.Stage, "settle", lambda stage, values, *_: given.append(
+    monkeypatch.setattr(Stage, "settle", lambda stage, values, *_: given.append(
         [value.tolist() for value in values]))
     seen, alive = [], []
     plan = plan_of(seen, alive, compile=True)
     assert not plan.settled
     values = [torch.ones(4)]
     assert plan.run(values, [])
-    plan.settle(values, plans.Heat.HOT)
+    plan.settle(values, Heat.HOT)
     assert given == [[[1.0] * 4], [[3.0] * 4, [2.0] * 4]] or given == [
         [[1.0] * 4], [[2.0] * 4, [3.0] * 4]]
     for stage in plan.stages:
         stage.settled = True
     values = [torch.ones(4)]
     plan.run(values, [])
-    plan.settle(values, plans.Heat.HOT)  # notes that nothing has to stay
+    plan.settle(values, Heat.HOT)  # notes that nothing has to stay
     values = [torch.ones(4)]
     assert plan.run(values, []) and values[1] is None
     plan.stages[0].settled = False
-    plan.settle(values, plans.Heat.HOT)  # its values were freed, or it settles in the next call
+    plan.settle(values, Heat.HOT)  # its values were freed, or it settles in the next call
     assert values == []
 
 

@@ -5,14 +5,14 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor
-from lamella.graph.runtime import plan
+from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 
 
 @pytest.fixture(autouse=True)
 def forced(monkeypatch):
     """XLA runs all that it can run, from the first replay on; for files that import this."""
-    monkeypatch.setattr(plan, "ENGINE", "xla")
+    monkeypatch.setattr(stage, "ENGINE", "xla")
 
 
 def engine(compiled):

@@ -5,7 +5,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, ops
-from lamella.graph.runtime import plan
+from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.xla.lowering.boxes import ADD, PLACE, PUT, TAKE, Box
 from lamella.graph.xla.lowering.moving import with_boxes
@@ -214,6 +214,6 @@ def test_a_write_into_a_row_is_one_into_the_table():
     ("", 3, 0), ("", 25, 0), ("", 1001, 1), ("", 4, 2), ("xla", 6, 0)])
 def test_random_tables(loops, monkeypatch, engine, seed, derive):  # noqa: F811
     """A replay gives each bit that eager calls give."""
-    monkeypatch.setattr(plan, "ENGINE", engine)
+    monkeypatch.setattr(stage, "ENGINE", engine)
     compiled = check(seed, derive)
     assert compiled.report()["replays"] and (not engine or counts(loops))

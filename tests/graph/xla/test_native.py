@@ -12,7 +12,7 @@ import lamella as ms
 from lamella import ops
 from lamella.graph.ir.stages import Part
 from lamella.graph.runtime.compiled import Compiled
-from lamella.graph.runtime.plan import Heat, Stage
+from lamella.graph.runtime.stage import Heat, Stage
 from lamella.graph.xla.native import Native
 from lamella.machine import cache
 

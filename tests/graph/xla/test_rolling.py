@@ -8,7 +8,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, ops
-from lamella.graph.runtime import plan
+from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.xla.lowering import graph, rolling
 from lamella.graph.xla.lowering.values import Values
@@ -17,7 +17,7 @@ from lamella.graph.xla.lowering.values import Values
 @pytest.fixture(autouse=True)
 def loops(monkeypatch):
     """Forces XLA; the loops of each graph, as their steps and the loops in their body."""
-    monkeypatch.setattr(plan, "ENGINE", "xla")
+    monkeypatch.setattr(stage, "ENGINE", "xla")
     found = []
 
     def noted(steps, *rest):
