@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import time
 from typing import Any
@@ -50,6 +51,15 @@ PAUSE = 1e-3  # seconds of runs between two looks at what there is to do
 MOST_AT_ONCE = 4000  # operations of a graph that is looked up on disk before it is hot
 
 
+class Phase(enum.IntEnum):
+    """What is left to do on the way to the fastest execution of a graph."""
+
+    REWRITING = 0  # to try rewritings of it
+    COMPILING = 1  # to choose the backends of its stages
+    SETTLED = 2  # to choose between Python's and C++'s executors
+    FINAL = 3  # nothing
+
+
 class Execution:
     """A graph, how it is run now, and the steps towards the fastest way.
 
@@ -64,8 +74,7 @@ class Execution:
         streams: the generators that it draws from besides the default one.
         communicates: whether other processes take part.
         spent, runs, least: the seconds of all runs so far, their number, the shortest one's.
-        settled: whether the rewritings of the graph and the backends of its stages are final.
-        is_final: whether the choice between Python's and C++'s executor is final, too.
+        phase: how far it is.
         plan: how it is run now; None before the first run.
     """
 
@@ -74,22 +83,21 @@ class Execution:
         self.expected = expected
         self.nodes = len(graph.graph.nodes)
         self._size = operations_in(graph.graph.nodes)  # those of loops as often as they run
-        self._least_of_all = LEAST_OF_LOOPS if loops_of(
-            graph.graph.nodes) else LEAST
+        self._least_of_all = LEAST_OF_LOOPS if loops_of(graph.graph.nodes) else LEAST
         self.streams = streams_of(graph)
         self.communicates = any(map(is_exchange, graph.graph.nodes))
         self.plan: Plan | None = None
         self.spent = 0.0
         self.least = float("inf")
         self.runs = 0
-        self.settled = not compile
-        self.is_final = False
+        self.phase = (Phase.SETTLED if not compile
+                      else Phase.COMPILING if self.communicates  # trials would repeat collectives
+                      else Phase.REWRITING)
         self._arguments = arguments
         self._settling = Lock()
-        self._measured = self.communicates  # trials would repeat the collectives of one process
         self._tried = 0.0  # seconds
         self._looks_at = 0.0  # seconds of runs after which there may be something to do
-        self._lowered = False  # whether the choice of its executor is final
+        self._lowered = False  # whether all executors in C++ are built, or can't be
 
     def run(self, values: list[torch.Tensor]) -> list[torch.Tensor] | None:
         """The graph's results from all its inputs; None if a guard fails."""
@@ -102,12 +110,17 @@ class Execution:
         took = time.perf_counter() - start
         self.spent += took
         self.least = took if took < self.least else self.least
-        if (self.spent > self._looks_at or self.runs in (1, SOON)) and not self.is_final and (
-                self.runs in (1, SOON) or self.spent > min(WARM, HOT) and not (
-                    plan.waits and self._measured and self._lowered)):
+        if self.phase is not Phase.FINAL and self._may_go_on(plan):
             self._looks_at = self.spent + min(PAUSE, HOT)
             self._settle(plan, values, count)
         return found
+
+    def _may_go_on(self, plan: Plan) -> bool:
+        """Whether there may be something to do now."""
+        if self.runs in (1, SOON):
+            return True
+        return self.spent > self._looks_at and self.spent > min(WARM, HOT) and not (
+            plan.waits and self.phase is Phase.COMPILING and self._lowered)
 
     def planned(self, values: list[torch.Tensor]) -> Plan:
         """How it is run now; made by the first replay, since some graphs never run again.
@@ -118,12 +131,13 @@ class Execution:
         with self._settling, generators_restored(self.streams):
             if self.plan is None:
                 recorded = self.graph
-                if not self.settled:
+                if self.phase < Phase.SETTLED:
                     with not_collecting():
                         self.graph = recorded = improve(self.graph, values, in_place=True)
-                    if (self.nodes <= MOST_AT_ONCE and not self._measured
+                    if (self.nodes <= MOST_AT_ONCE and self.phase is Phase.REWRITING
                             and was_measured_before(self.graph, values)):
-                        self.graph, self._measured = improve(self.graph, values, measure=True), True
+                        self.graph = improve(self.graph, values, measure=True)
+                        self.phase = Phase.COMPILING
                 with not_collecting():
                     self.plan = self._plan_of(self.graph, recorded)
                 release()  # the memory that the recording took
@@ -131,45 +145,49 @@ class Execution:
 
     def _plan_of(self, graph: GraphModule, recorded: GraphModule) -> Plan:
         """A plan of a graph; pools get large planes in the layout for which they are faster."""
-        if not self.settled:
+        if compile := self.phase < Phase.SETTLED:
             graph = pool_channels_last(graph, recorded) or graph
-        return Plan(graph, self.expected, self._arguments, not self.settled, self.plan)
+        return Plan(graph, self.expected, self._arguments, compile, self.plan)
 
     def _settle(self, plan: Plan, values: list[torch.Tensor], count: int) -> None:
-        """Take the next step towards the fastest way to run, if the graph is hot.
-
-        First the graph is improved by measuring, then its stages are compiled. What an earlier
-        process found is used from the first replay on.
-        """
+        """Take the next step towards the fastest way to run; `count` of the values are inputs."""
         if not self._settling.acquire(blocking=False):
             return  # another thread does this
         try:
             heat = self._heat()
-            hot = heat is Heat.HOT
-            self._lower(plan, hot)
-            self.settled |= self.runs == SOON and self.spent < SOON * self._least_of_all
-            if self.settled:
-                return
-            self._measured |= plan.is_far_ahead
-            with generators_restored(self.streams):
-                if hot and not self._measured and self._can_afford_a_trial():
-                    del values[count:]  # the results of the stages
-                    self._try(values)
-                elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
-                    plan.settle(values, heat if self._measured else min(heat, Heat.WARM),
-                                self._is_small)
-                    self.settled = plan.settled and self._measured
-                    if self.settled and hot:
-                        release()  # the memory that the comparisons took
+            self._lower(plan, heat is Heat.HOT)
+            if self.runs == SOON and self.spent < SOON * self._least_of_all:
+                self.phase = Phase.SETTLED
+            if self.phase < Phase.SETTLED:
+                self._improve(plan, values, count, heat)
         except Exception:  # noqa: BLE001  (the call itself has succeeded)
             if is_forced():
                 raise
-            self.settled = True
+            self.phase = Phase.SETTLED
         finally:
-            self.is_final = self.settled and self._lowered and (
-                client.extension.is_finished or not any(
-                    stage.backend == "xla" for stage in plan.stages))
+            if self.settled and self._lowered and (client.extension.is_finished or not any(
+                    stage.backend == "xla" for stage in plan.stages)):
+                self.phase = Phase.FINAL
             self._settling.release()
+
+    def _improve(self, plan: Plan, values: list[torch.Tensor], count: int, heat: Heat) -> None:
+        """Improve the graph by measuring, then compile its stages.
+
+        What an earlier process found is used from the first replay on.
+        """
+        if plan.is_far_ahead:
+            self.phase = Phase.COMPILING
+        is_rewritten = self.phase >= Phase.COMPILING
+        with generators_restored(self.streams):
+            if heat is Heat.HOT and not is_rewritten and self._can_afford_a_trial():
+                del values[count:]  # the results of the stages
+                self._try(values)
+            elif plan is self.plan and (heat > Heat.COLD or self.nodes <= MOST_AT_ONCE):
+                plan.settle(values, heat if is_rewritten else min(heat, Heat.WARM), self._is_small)
+                if plan.settled and is_rewritten:
+                    self.phase = Phase.SETTLED
+                    if heat is Heat.HOT:
+                        release()  # the memory that the comparisons took
 
     def _heat(self) -> Heat:
         """Which compilers are worth their time."""
@@ -218,10 +236,21 @@ class Execution:
         start = time.perf_counter()
         release()  # the memory that the run took
         better = improve(self.graph, values, measure=True)
-        self._measured = not better.meta.get("open")
+        if not better.meta.get("open"):
+            self.phase = Phase.COMPILING
         self.plan = self._plan_of(better, self.graph)
         release()
         self._tried += time.perf_counter() - start
+
+    @property
+    def settled(self) -> bool:
+        """Whether the rewritings of the graph and the backends of its stages are final."""
+        return self.phase >= Phase.SETTLED
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the choice between Python's and C++'s executors is final, too."""
+        return self.phase is Phase.FINAL
 
     @property
     def only_run(self) -> Any:
@@ -232,8 +261,8 @@ class Execution:
     def rests(self) -> bool:
         """Whether it runs as it will for a while: until it is hot, or Inductor has an answer."""
         plan = self.plan
-        if self.is_final or plan is None:
-            return self.is_final
+        if plan is None or self.phase is Phase.FINAL:
+            return plan is not None
         if plan.settled and self._lowered and self.spent <= HOT:
             return True
         return (self.runs > SOON and len(plan.stages) == 1 and plan.stages[0].backend == "xla"

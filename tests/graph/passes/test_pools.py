@@ -7,6 +7,7 @@ import torch.nn.functional as F
 import lamella as ms
 from lamella import ops
 from lamella.graph.passes.pools import pool_channels_last
+from lamella.graph.runtime.execution import Phase
 from lamella.machine import planes
 from tests.graph.passes.checks import check_same, count, recorded
 
@@ -57,7 +58,7 @@ def test_it_stays_after_trials_that_keep_no_other_layout():
         step(x)
     (found,) = step.graphs(x)
     execution = found.execution
-    execution._measured = True
+    execution.phase = Phase.COMPILING
     plan = execution._plan_of(execution.graph, execution.graph)
     assert sum(count(stage.part.copied(), "clone") for stage in plan.stages) >= 2
 
