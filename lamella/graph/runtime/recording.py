@@ -1,7 +1,7 @@
 """Chooses how a call is recorded: as it is, or with its numbers or sizes as inputs.
 
-A call for which no graph holds runs the function. Each way to record it returns the call's result
-(`Ran`), or None: then the next way is tried.
+A call for which no graph holds runs the function. A way to record it returns the call's result
+(`Ran`), or that it is to run eagerly (`EAGERLY`), or None: then the next way is tried.
 """
 
 from __future__ import annotations
@@ -59,6 +59,13 @@ class Ran(NamedTuple):
     value: Any
 
 
+class Eagerly:
+    """Says that a call is to run eagerly, once nothing is being recorded."""
+
+
+EAGERLY = Eagerly()
+
+
 class Recording:
     """The recording of one call. While one thread records a function, others run it eagerly.
 
@@ -72,7 +79,6 @@ class Recording:
     def __init__(self, of: Compiled, call: Call, known: Sequence[CacheEntry], found: Found):
         self.of, self.call, self.known, self.tried = of, call, known, found.entries
         self.place = key_of(call.args, call.kwargs, tensor_meta_of_any_size)  # before the run
-        self._waits = False  # whether it runs eagerly until symbols can be used
 
     def value(self) -> Any:
         """What the function gives; it is recorded if it can be, else it runs eagerly."""
@@ -86,31 +92,29 @@ class Recording:
         try:
             now = of.cache.entries(self.call.key)
             is_there = bool(now) and now is not self.known  # another thread has recorded it
-            ran = None if is_there else self._ran()
+            found = EAGERLY if is_there else self._found()
         finally:
             of.recording.release()
         if is_there:
             return of.called(args, kwargs)
-        return of.eagerly(args, kwargs) if ran is None else ran.value
+        return found.value if isinstance(found, Ran) else of.eagerly(args, kwargs)
 
-    def _ran(self) -> Ran | None:
-        """What a recorded run gives; None if the function is to be run eagerly."""
+    def _found(self) -> Ran | Eagerly:
+        """What the first way to record the call gives that applies."""
         of, args, kwargs = self.of, self.call.args, self.call.kwargs
         if not of.limits.admits(args, kwargs):
             return self._give_up(of.limits.refusal(args, kwargs), _NEW)
         of.recompilations.diagnose(self.tried or of.cache.latest(), bool(self.tried),
                                    self.call.inputs, args, kwargs)
         of.scope.by_name |= not all(entry.holds() for entry in self.tried or self.known)
-        ran = self._with_numbers() if not of.fullgraph else None
-        if ran is not None:
+        if not of.fullgraph and (ran := self._with_numbers()) is not None:
             return ran
         if self._is_over_the_limit():
-            return None
+            return EAGERLY
         is_new = self.place not in of.cache.lines
-        ran = self._with_sizes()
-        if ran is not None or self._waits or self._has_no_common_sizes():
-            return ran
-        return self._as_it_is(is_new)
+        if (found := self._with_sizes()) is not None:
+            return found
+        return EAGERLY if self._has_no_common_sizes() else self._as_it_is(is_new)
 
     def _is_over_the_limit(self) -> bool:
         """Whether there are too many graphs, or too many kinds without any."""
@@ -135,7 +139,7 @@ class Recording:
                       f"several ({sizes.refused})")
         return True
 
-    def _as_it_is(self, is_new: bool) -> Ran | None:
+    def _as_it_is(self, is_new: bool) -> Ran | Eagerly:
         """Record the call as it is; if that raises an error, note it."""
         of, args, kwargs = self.of, self.call.args, self.call.kwargs
         entered = compiled_calls.enter()
@@ -151,7 +155,7 @@ class Recording:
             if entered:
                 compiled_calls.leave()
 
-    def _run_and_keep(self) -> Ran | None:
+    def _run_and_keep(self) -> Ran | Eagerly:
         """Run the function and keep the graph of the run, or the reason why there is none."""
         of, (key, inputs, args, kwargs) = self.of, self.call
         beside = Beside()
@@ -198,11 +202,12 @@ class Recording:
             and guard.fingerprint() == values
             and key_of(args, kwargs, tensor_meta, inputs) == key)
 
-    def _doubted(self, beside: Beside) -> None:
+    def _doubted(self, beside: Beside) -> Eagerly:
         """Note that another thread changes what the function uses."""
         reason = self.of.doubts.reason(beside)
         if reason is not None and not self.of.fullgraph:
             self._give_up(f"it {reason}")
+        return EAGERLY
 
     def _keep(self, trace: Trace, guard: Guard, values: Any, varying: ScalarProfile, covered: bool
               ) -> str | None:
@@ -312,8 +317,11 @@ class Recording:
                 of.cache.put_first(place, CacheEntry(guard, values, replay))
         return Ran(trace.value)
 
-    def _with_sizes(self) -> Ran | None:
-        """Record one graph for several sizes, if sizes vary, and if such a graph holds."""
+    def _with_sizes(self) -> Ran | Eagerly | None:
+        """Record one graph for several sizes, if sizes vary, and if such a graph holds.
+
+        It runs eagerly until symbols can be used.
+        """
         of, (key, inputs, args, kwargs), place = self.of, self.call, self.place
         sizes = of.cache.sizes(place)
         varying = sizes.note([raw.shape for raw in inputs]) or []
@@ -325,8 +333,8 @@ class Recording:
         elif due is not None:
             place, varying, about, answers = key, [set() for _ in inputs], sizes.results, due
             if preparation.is_running:
-                of.cache.line(key).waits = self._waits = True
-                return None
+                of.cache.line(key).waits = True
+                return EAGERLY
         else:
             return None
         if (not preparation.finished.is_set() or len(of.cache.entries(place)) >= MOST_GRAPHS
@@ -370,9 +378,10 @@ class Recording:
         replay.outputs.assign(results)
         return Ran(replay.outputs.result(results, args, kwargs))
 
-    def _give_up(self, reason: str, key: Any = None) -> None:
+    def _give_up(self, reason: str, key: Any = None) -> Eagerly:
         """Have such calls run eagerly from now on, as this one."""
         self.of.refuse(self.call.key if key is None else key, reason)
+        return EAGERLY
 
 
 def _of_a_loop(known: Sequence[CacheEntry]) -> str:
