@@ -12,7 +12,7 @@ from ..guards.reachable import Reachable
 from ..tracing.changes import APPENDED, Snapshot
 from ..tracing.copies import copies_of
 from ..tracing.draws import GENERATORS, Draws, Positions, global_generators
-from ..tracing.dry_trace import DryTrace
+from ..tracing.dry_trace import Dry
 from ..tracing.outcome import Outcome
 from ..tracing.python_functions import conversions, mathematics
 from ..tracing.refusals import CannotTrace
@@ -86,8 +86,7 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
     with in_place(stand_ins):
         before = Snapshot(reach, may_draw=True)
         try:
-            trace = run_traced(fn, args, kwargs, reach, before=before, kind=DryTrace,
-                               scalars=numbers, lines=None)
+            trace = run_traced(fn, args, kwargs, reach, Dry(numbers), before)
             found = _seen(trace, [grown.items for _, grown in numbers.lists])
             if trace.recorder.changes_later(t._raw for t in container_tensors(found)):
                 trace.recorder.update()

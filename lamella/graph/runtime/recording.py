@@ -19,7 +19,7 @@ from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.loop_reasons import reason_at
 from ..tracing.refusals import CannotTrace, Cause
-from ..tracing.run import run_traced
+from ..tracing.run import Real, run_traced
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.threads import Beside, alone, other_thread
 from ..tracing.trace import Trace
@@ -179,8 +179,8 @@ class Recording:
             return self._give_up(varying.why_recorded)
         if varying.draws and varying.refused:
             return self._give_up(varying.refused_draws)
-        trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach, before=before,
-                           undoable=of.fullgraph, lines=of.recompilations.lines)
+        trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach,
+                           Real(of.fullgraph, of.recompilations.lines), before)
         covered = of.scope.covers(trace)
         varying.note_reads(trace.reads, trace.counted)
         of.limits.succeeded(args, kwargs)
@@ -300,8 +300,8 @@ class Recording:
                 of.eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
             trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
-                               before=Snapshot(reach, may_draw=True),
-                               lines=of.recompilations.lines)
+                               Real(lines=of.recompilations.lines),
+                               Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads, trace.counted)
         if trace.refused is not None:
             of.refuse(key, f"it {trace.refused}")

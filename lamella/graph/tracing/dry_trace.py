@@ -9,17 +9,20 @@ from typing import Any
 
 import torch
 
+from ..guards.reachable import Reachable
 from .append_only import AppendOnly
 from .effects import DeferredCall, kept
+from .given import Given
 from .number_functions import number_function
 from .outside import OURS, origin_of
 from .read_scalars import ReadScalar
+from .recorder import Recorder
 from .refusals import CannotTrace, Cause
-from .run import run_traced
+from .run import RunKind, run_traced
 from .scalar_environment import ScalarEnvironment
 from .scalars import SymbolicScalar
 from .texts import appended_to, is_only_returned
-from .trace import Trace
+from .trace import HeldTensor, Trace
 
 
 class DryTrace(Trace):
@@ -71,6 +74,26 @@ class DryTrace(Trace):
         # in no cycle: a trace holds copies of all that the run has changed
         self.reads.append(ReadScalar(weakref.proxy(self), self.peek(held), held))
         return self.reads[-1]
+
+
+class Dry(RunKind):
+    """A run with stand-ins for numbers.
+
+    Args:
+        scalars: these numbers.
+    """
+
+    def __init__(self, scalars: ScalarEnvironment):
+        self._scalars = scalars
+
+    def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
+              given: Given) -> Trace:
+        recorder = Recorder(inputs)
+        recorder.defers = True
+        trace = DryTrace(reach, held, recorder, given)
+        trace.loops.lines = None
+        trace.scalars, self._scalars.recorder = self._scalars, recorder
+        return trace
 
 
 def _is_outermost(frame: FrameType) -> bool:

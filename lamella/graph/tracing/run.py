@@ -8,8 +8,8 @@ graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 
@@ -37,37 +37,74 @@ from .recorder import Recorder
 from .refusals import CannotTrace, Cause
 from .trace import HeldTensor, Trace, data_of, set_data
 
-if TYPE_CHECKING:
-    from .symbolic import Symbolic
+
+class RunKind:
+    """A kind of run.
+
+    Attributes:
+        is_apart: whether it is undone, so that all that it may change has to be inspected before.
+        is_fake: whether all Tensors have other data during the run.
+        mode: a block in which the function runs.
+    """
+
+    is_apart = True
+    is_fake = False
+    mode: Any = nullcontext()
+
+    def data(self, raw: torch.Tensor, is_argument: bool) -> torch.Tensor:
+        """The data that a Tensor has during the run."""
+        return raw
+
+    def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
+              given: Given) -> Trace:
+        """The run, with a recorder of its kernels."""
+        raise NotImplementedError
+
+
+class Real(RunKind):
+    """A run as the program's: its side effects stay.
+
+    Args:
+        undoable: whether it can be undone after it has ended, as a dry run always can; that takes
+            copies of what it changes.
+        lines: where loops may be operations of the graph; see `ProgramLoops`.
+    """
+
+    is_apart = False
+
+    def __init__(self, undoable: bool = False, lines: Collection[Line] = ()):
+        self._undoable, self._lines = undoable, lines
+
+    def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
+              given: Given) -> Trace:
+        recorder = Recorder(inputs)
+        recorder.defers = not self._undoable
+        trace = Trace(reach, held, recorder, given)
+        trace.loops.lines = self._lines
+        return trace
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
-               symbolic: Symbolic | None = None, before: Snapshot | None = None,
-               kind: type[Trace] | None = None, scalars: Any = None,
-               undoable: bool = False, lines: Collection[Line] | None = ()) -> Trace:
+               kind: RunKind | None = None, before: Snapshot | None = None) -> Trace:
     """Run `fn` and record the run.
 
     Args:
         fn: called with `args` and `kwargs`.
         reach: the objects that it can reach.
-        symbolic: the fake tensors, for a symbolic run.
+        kind: the kind of run: real if None.
         before: a snapshot of the objects in `reach`.
-        kind: the class of the run.
-        scalars: the stand-ins for numbers, for a dry run.
-        undoable: whether the run can be undone after it has ended, as a dry run always can; that
-            takes copies of what it changes.
-        lines: where loops may be operations of the graph; see `ProgramLoops`.
 
     Returns:
         The run; without an outcome if `Trace.refused` gives a reason.
 
     Raises:
-        CannotTrace: if a symbolic run can't be recorded, or a run that is to be undone may change
-            what wasn't inspected.
+        CannotTrace: if a run that is to be undone can't be recorded, or may change what wasn't
+            inspected.
         Exception: what the function raises; its changes of tensors are undone, if the program
             asked to compile it.
     """
     allocator.load()
+    kind = kind or Real()
     if before is None:
         before = Snapshot(reach)
     held = _held(reach)
@@ -78,26 +115,20 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     if compares:
         (args, kwargs), stand_ins = plain, []
     given = given_tensors((args, kwargs))
-    lent, swapped = _inputs(given, [one.tensor for one in held], symbolic)
-    recorder = (symbolic.recorder if symbolic else Recorder)(lent)
-    trace = (symbolic.trace if symbolic else kind or Trace)(
-        reach, held, recorder, Given((args, kwargs)))
-    trace.loops.lines = lines
-    recorder.defers = symbolic is None and not undoable
-    if scalars is not None:
-        trace.scalars, scalars.recorder = scalars, recorder
-    inspection = Inspection(reach) if symbolic or scalars is not None else None
+    lent, swapped = _inputs(given, [one.tensor for one in held], kind)
+    trace = kind.trace(reach, held, lent, Given((args, kwargs)))
+    recorder, inspection = trace.recorder, Inspection(reach) if kind.is_apart else None
     if inspection is not None:
         trace.outside.meets = inspection
     attributes = _attributes(given)
-    with _lent(swapped, stand_ins, symbolic is not None):
+    with _lent(swapped, stand_ins, kind.is_fake):
         try:
             own = [t._raw for t in given]
             for one in held:
                 one.begin()
-            with _noting(recorder, symbolic):
+            with returning_freed_memory(), kind.mode, prints_recorded(), logs_recorded(), recorder:
                 trace.value = _called(trace, fn, args, kwargs, compares, inspection)
-                if scalars is None:
+                if not kind.is_apart:
                     recorder.update(at_end=True)
                 if trace.refused is None and recorder.failures:
                     trace.refuse(_CAUGHT, Cause.ERROR)
@@ -107,14 +138,12 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                         with not_collecting():
                             trace.outcome = outcome_of(trace, before, given)
                     except CannotTrace as reason:
-                        if symbolic:
-                            raise
                         trace.refuse(*reason.refusal)
         except BaseException as error:
             # an exit or an interrupt leaves what has been done, as eagerly, and so does any error
             # of what the program didn't ask to compile
-            if scalars is not None or trace.refused is None and (
-                    symbolic or in_graph() and is_a(error, (Exception, CannotTrace))):
+            if kind.is_apart or trace.refused is None and in_graph() and is_a(
+                    error, (Exception, CannotTrace)):
                 trace.undo()
             else:
                 recorder.update(at_end=True)
@@ -138,7 +167,7 @@ def _held(reach: Reachable) -> list[HeldTensor]:
 
 @contextmanager
 def _lent(swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]],
-          stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]], symbolic: bool) -> Iterator[None]:
+          stand_ins: list[tuple[Tensor, Tensor, torch.Tensor]], is_fake: bool) -> Iterator[None]:
     """Swap the data of Tensors for the run, and give them and the originals back after it."""
     try:
         for tensor, _, raw in swapped:
@@ -147,25 +176,12 @@ def _lent(swapped: list[tuple[Tensor, torch.Tensor, torch.Tensor]],
     finally:
         state.masks = None
         for tensor, own, raw in swapped:
-            if symbolic or data_of(tensor) is raw:
+            if is_fake or data_of(tensor) is raw:
                 set_data(tensor, own)
         for tensor, stand_in, raw in stand_ins:
             if stand_in._raw is not raw:
                 tensor._raw = stand_in._raw
             tensor.__dict__.update(stand_in.__dict__)
-
-
-@contextmanager
-def _noting(recorder: Recorder, symbolic: Symbolic | None) -> Iterator[None]:
-    """Note the kernels, prints and log messages of the run."""
-    with ExitStack() as around:
-        around.enter_context(returning_freed_memory())
-        if symbolic:
-            around.enter_context(symbolic.mode)
-        around.enter_context(prints_recorded())
-        around.enter_context(logs_recorded())
-        around.enter_context(recorder)
-        yield
 
 
 def _called(trace: Trace, fn: Callable[..., Any], args: tuple, kwargs: dict, compares: bool,
@@ -214,7 +230,7 @@ def _with_stand_ins(args: tuple, kwargs: dict, held: set[int]
             stand_ins)
 
 
-def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
+def _inputs(given: list[Tensor], held: list[Tensor], kind: RunKind
             ) -> tuple[list[torch.Tensor], list[tuple[Tensor, torch.Tensor, torch.Tensor]]]:
     """The inputs of the graph, each a different object, and the Tensors whose data are swapped.
 
@@ -230,15 +246,12 @@ def _inputs(given: list[Tensor], held: list[Tensor], symbolic: Symbolic | None
     for number, tensor in enumerate((*given, *held)):
         raw = data_of(tensor)
         is_argument = number < len(given)
-        if symbolic:
-            found = (symbolic.argument if is_argument else symbolic.held)(raw)
-        elif id(raw) in seen or raw.requires_grad:
+        found = kind.data(raw, is_argument)
+        if found is raw and (id(raw) in seen or raw.requires_grad):
             found = raw.detach()
-        else:
-            found = raw
         seen.add(id(raw))
         if found is not raw and id(tensor) not in known and (
-                symbolic or raw.requires_grad or not is_argument):
+                kind.is_fake or raw.requires_grad or not is_argument):
             swapped.append((tensor, raw, found))
         known.add(id(tensor))
         lent.append(found)

@@ -33,7 +33,7 @@ from .effects import DeferredCall
 from .given import Given
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
-from .run import run_traced
+from .run import RunKind, run_traced
 from .trace import HeldTensor, Trace
 
 # what rules in C++ ask of a tensor
@@ -99,14 +99,16 @@ class Observed(NamedTuple):
     varying: list[list[set[int]]]
 
 
-class Symbolic:
-    """The fake tensors and symbols of one symbolic run.
+class Symbolic(RunKind):
+    """A run on fake tensors, and their symbols.
 
     Args:
         varying: for each of the arguments' Tensors, the dimensions whose size is a symbol.
         observed: what an earlier run observed, which this one assumes; the graph guards it.
         run: 1 for a second run like another one, see `asked_sizes`.
     """
+
+    is_fake = True
 
     def __init__(self, varying: list[set[int]], observed: Observed | None = None, run: int = 0):
         from torch._subclasses.fake_tensor import FakeTensorMode
@@ -126,8 +128,10 @@ class Symbolic:
         """The fake tensors and symbols of a second run like this."""
         return Symbolic(self.varying, self.observed, run=1)
 
-    def argument(self, raw: torch.Tensor) -> torch.Tensor:
-        """A fake tensor for the next argument, with symbols for the sizes that vary."""
+    def data(self, raw: torch.Tensor, is_argument: bool) -> torch.Tensor:
+        """A fake tensor; for the next argument with symbols for the sizes that vary."""
+        if not is_argument:
+            return self.mode.from_tensor(raw.detach(), static_shapes=True)
         number = len(self.inputs)
         self.inputs.append(self._stand_in(raw.detach(), f"input_{number}", self.varying[number]))
         return self.inputs[-1]
@@ -166,18 +170,9 @@ class Symbolic:
             raw, source=ConstantSource(name),
             symbolic_context=StatelessSymbolicContext(dynamic_sizes=sizes))
 
-    def held(self, raw: torch.Tensor) -> torch.Tensor:
-        """A fake tensor for data whose metadata don't vary."""
-        return self.mode.from_tensor(raw.detach(), static_shapes=True)
-
-    def recorder(self, inputs: list[torch.Tensor]) -> Recorder:
-        """A recorder of kernels whose arguments may be sizes."""
-        return SymbolicRecorder(inputs, self)
-
-    def trace(self, reach: Reachable, held: list[HeldTensor], recorder: Recorder, given: Given
-              ) -> Trace:
-        """A run on fake tensors."""
-        trace = SymbolicTrace(reach, held, recorder, given)
+    def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
+              given: Given) -> Trace:
+        trace = SymbolicTrace(reach, held, SymbolicRecorder(inputs, self), given)
         trace.symbolic = self
         return trace
 

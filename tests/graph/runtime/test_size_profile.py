@@ -293,7 +293,7 @@ def test_changed_networks_are_recorded_again():
 
 def test_guards_on_sizes_are_those_of_the_run():
     symbolic = Symbolic([{0}, set()])
-    x, _ = symbolic.argument(torch_like(6, 2)), symbolic.argument(torch_like(4))
+    x, _ = symbolic.data(torch_like(6, 2), True), symbolic.data(torch_like(4), True)
     with symbolic.mode:
         assert x.shape[0] * 2 > 8
         assert x.shape[0] % 3 == 0

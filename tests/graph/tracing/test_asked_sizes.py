@@ -7,7 +7,7 @@ from lamella import ops
 from lamella.core.wrappers import functorch
 from lamella.graph.ir.lazy_module import KernelGraph
 from lamella.graph.tracing.asked_sizes import PRIMES, AskedSizes, told
-from lamella.graph.tracing.symbolic import Symbolic, preparation
+from lamella.graph.tracing.symbolic import Symbolic, SymbolicRecorder, preparation
 from lamella.tensors.tensor import wrap
 
 
@@ -48,8 +48,8 @@ def recorded(function, run):
     preparation.begin()
     assert preparation.finished.wait(120)
     symbolic = Symbolic([{0}], run=run)
-    given = symbolic.argument(torch.ones(5, 2))
-    recorder = symbolic.recorder([given])
+    given = symbolic.data(torch.ones(5, 2), True)
+    recorder = SymbolicRecorder([given], symbolic)
 
     def each(x):
         size, _ = torch.ops.aten.size.default(functorch.get_unwrapped(x._raw))
