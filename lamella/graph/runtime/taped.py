@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.fx import GraphModule, Node
@@ -40,16 +40,44 @@ from .replay import Replay
 aten = torch.ops.aten
 
 
+class _Tied(NamedTuple):
+    """A new Tensor that hangs on the node.
+
+    Attributes:
+        number: its number among the graph's results.
+        place: the number of the node's result.
+        is_part: whether it is a part of a Tensor that isn't returned.
+    """
+
+    number: int
+    place: int
+    is_part: bool
+
+
+class _View(NamedTuple):
+    """A new Tensor that is a view of another.
+
+    Attributes:
+        number: its number among the graph's results.
+        whole: the number of an input, or of a result of the node.
+        of_input: which of these.
+        is_part: whether it is only a part of that.
+    """
+
+    number: int
+    whole: int
+    of_input: bool
+    is_part: bool
+
+
 class TapedReplay(Replay):
     """A recorded run whose replays are nodes of the tape.
 
     Attributes:
         known: for each argument's Tensor and each that the run finds elsewhere, whether the tape
             knows it.
-        tied: the new Tensors that hang on the node, each with the number of the node's result, and
-            whether they are parts of Tensors that aren't returned.
-        parts: the new Tensors that are views of others, each with the number of the node's result,
-            or ``~i`` for the i-th input, and whether it is a part of that.
+        tied: the new Tensors that hang on the node.
+        views: the new Tensors that are views of these, or of inputs.
         passes: the backward passes, by the results that have gradients.
     """
 
@@ -63,7 +91,7 @@ class TapedReplay(Replay):
         front = len(trace.guards) + len(outcome.recorded)
         outs = list(joint.graph.output_node().args[0])
         self._new = len(outcome.recorded)
-        self.tied, self.parts = _tied(trace, outs[len(trace.guards):front])
+        self.tied, self.views = _tied(trace, outs[len(trace.guards):front])
         places = [n for n in joint.graph.nodes if n.op == "placeholder"]
         first = len(places) - len(outcome.constants)
         stands = {id(raw): node
@@ -79,7 +107,7 @@ class TapedReplay(Replay):
         outcome.constants = [raw for raw in outcome.constants if id(raw) not in ours]
         self._kept = [node.meta.get("tensor_meta") for node in kept]
         self.results = len(pulls.starts)
-        if len({place for _, place, _ in self.tied}) != self.results:
+        if len({tied.place for tied in self.tied}) != self.results:
             raise CannotTrace("returns a differentiated value that is not a new Tensor")
         self.passes = {frozenset(one.starts): _Pass(one, part, trace.reach, level)
                        for one, part in zip(pulls.passes, parts, strict=True)}
@@ -101,7 +129,7 @@ class TapedReplay(Replay):
         end = self._new + len(self._kept)
         kept, rest = found[self._new:end], found[end:]
         found[self._new:] = rest
-        if not self.tied and not self.parts:
+        if not self.tied and not self.views:
             return found
         kept = [raw if meta is None or raw.stride() == meta.stride else meta.copied(raw)
                 for raw, meta in zip(kept, self._kept, strict=True)]
@@ -112,8 +140,8 @@ class TapedReplay(Replay):
             root for root, is_known in zip(roots, self.known, strict=True) if is_known])
         for number, place, is_part in self.tied:
             found[number] = aten.alias.default(outs[place]) if is_part else outs[place]
-        for number, place, is_part in self.parts:
-            raw, whole = found[number], roots[~place] if place < 0 else outs[place]
+        for number, place, of_input, is_part in self.views:
+            raw, whole = found[number], (roots if of_input else outs)[place]
             found[number] = whole.as_strided(
                 raw.shape, raw.stride(), raw.storage_offset()) if is_part else whole.view_as(whole)
         return found
@@ -149,8 +177,7 @@ class TapedReplay(Replay):
         return one.run(kept, gradients, likes, self.known)
 
 
-def _tied(trace: Trace, new: list[Node]
-          ) -> tuple[list[tuple[int, int, bool]], list[tuple[int, int, bool]]]:
+def _tied(trace: Trace, new: list[Node]) -> tuple[list[_Tied], list[_View]]:
     """The new Tensors of a run that the tape has recorded, as in `TapedReplay`.
 
     Raises:
@@ -161,23 +188,24 @@ def _tied(trace: Trace, new: list[Node]
     assert pulls is not None
     places = {node: i for i, node in enumerate(pulls.results)}
     returned = set(numbers_in(outcome.out_tree[0]))
-    tied, parts = [], []
+    tied, views = [], []
     for number in returned:
         if outcome.recorded[number]:
             node = new[number]
-            whole, is_part = pulls.parts.get(node), node not in pulls.twins
-            if whole is not None:
-                place = ~whole if isinstance(whole, int) else places[whole]
-                parts.append((number, place, is_part))
+            whole, is_twin = pulls.views.get(node, (None, True))
+            if isinstance(whole, int):
+                views.append(_View(number, whole, True, not is_twin))
+            elif whole is not None:
+                views.append(_View(number, places[whole], False, not is_twin))
             elif node in places:
-                tied.append((number, places[node], is_part and node in pulls.parts))
+                tied.append(_Tied(number, places[node], not is_twin))
             else:
                 raise CannotTrace("returns a differentiated Tensor inside of an object of an "
                                   "unknown class")
     if any(outcome.recorded[n] for n in set(numbers_in(outcome.out_tree[1])) - returned) or any(
             data_of(trace.held[i].tensor).requires_grad for i in outcome.assigned):
         raise CannotTrace("keeps a differentiated Tensor outside of its result")
-    return tied, parts
+    return tied, views
 
 
 class _Pass:

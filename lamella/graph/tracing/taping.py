@@ -52,16 +52,28 @@ class Pull(NamedTuple):
     gradients: list[int | None]
 
 
+class View(NamedTuple):
+    """What a result is a view of.
+
+    Attributes:
+        whole: the node of another result, or the number of an input; None for a Tensor that isn't
+            returned.
+        is_twin: whether it is a view of all of it.
+    """
+
+    whole: Node | int | None
+    is_twin: bool
+
+
 class Pulls:
     """The backward passes that belong to a run.
 
     Attributes:
         inputs: for each Tensor among the arguments and each that the run finds elsewhere, whether
             the tape knows it.
-        results: the nodes of the results that the tape has recorded, and that are no `parts`.
-        parts: the nodes of results that are views, each with what it is a view of: the node of
-            another result, the number of an input, or None for a Tensor that isn't returned.
-        twins: those of `parts` that are views of a whole Tensor.
+        results: the nodes of the results that the tape has recorded, and that are no views of
+            inputs or of others of them.
+        views: the results that are views, by their nodes.
         starts: for each of `results`, the tensor that stands for its gradient.
         passes: one from all results; then one from each choice of some, unless these can be derived
             from the first.
@@ -74,8 +86,7 @@ class Pulls:
     def __init__(self, inputs: list[bool]):
         self.inputs = inputs
         self.results: list[Node] = []
-        self.parts: dict[Node, Node | int | None] = {}
-        self.twins: set[Node] = set()
+        self.views: dict[Node, View] = {}
         self.starts: list[torch.Tensor] = []
         self.passes: list[Pull] = []
         self.gradients: list[torch.Tensor] = []
@@ -138,7 +149,7 @@ def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: boo
         pulls.refused = "keeps what is differentiated"
     if trace.refused is None and pulls.refused is None:
         _run_dry(pulls, value, aliases, ran, None if apart else Snapshot(trace.reach))
-        if level.hooks != hooks and any(whole is not None for whole in pulls.parts.values()):
+        if level.hooks != hooks and any(view.whole is not None for view in pulls.views.values()):
             pulls.refused = "returns a part of a Tensor, and registers a hook"
     if pulls.refused is not None:
         if apart:
@@ -225,8 +236,9 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         raw = tensor._raw
         if raw.requires_grad and not isinstance(tensor, Parameter):
             results.setdefault(trace.recorder.nodes_of([raw])[0], raw)
-    _tell_parts(pulls, results, aliases)
-    pulls.results = [node for node in results if pulls.parts.get(node) is None]
+    _tell_views(pulls, results, aliases)
+    pulls.results = [node for node in results
+                     if node not in pulls.views or pulls.views[node].whole is None]
     raws = [results[node] for node in pulls.results]
     with trace.recorder.pause():
         pulls.starts = [torch.ones_like(raw).detach() for raw in raws]
@@ -247,7 +259,7 @@ def _run_dry(pulls: Pulls, value: Any, aliases: list[torch.Tensor | None], ran: 
         pulls.refused = "changes an object when it is differentiated"
 
 
-def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
+def _tell_views(pulls: Pulls, results: dict[Node, torch.Tensor],
                 aliases: list[torch.Tensor | None]) -> None:
     """Tell which results are views: where they are changed in place, so is what they are part of.
     """
@@ -259,9 +271,8 @@ def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
         base = raw._base
         if base is None or not _is_plain_view(raw, base):
             continue
-        whole = pulls.parts[node] = wholes.get(id(base), nodes.get(id(base)))
-        if not is_part(raw):
-            pulls.twins.add(node)
+        whole = wholes.get(id(base), nodes.get(id(base)))
+        pulls.views[node] = View(whole, not is_part(raw))
         if whole is None:
             hidden.setdefault(id(base), []).append(node)
     for several in hidden.values():
@@ -272,7 +283,8 @@ def _tell_parts(pulls: Pulls, results: dict[Node, torch.Tensor],
         whole = next((node for node, raw in zip(several, raws, strict=True)
                       if raw._base is not None and raw.numel() == raw._base.numel()), None)
         if whole is not None:
-            pulls.parts.update({node: whole for node in several if node is not whole})
+            pulls.views.update({node: pulls.views[node]._replace(whole=whole)
+                                for node in several if node is not whole})
         elif type(raws[0]) is torch.Tensor:
             pulls.refused = "returns parts of a Tensor that share memory, but not this Tensor"
 
