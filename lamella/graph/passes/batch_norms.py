@@ -8,6 +8,7 @@ backward a cast, a sum, the gradients of ReLU and of the normalization, and a ca
 from __future__ import annotations
 
 import operator
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,8 @@ from .fusing import (
     made_of,
     metas_of,
     only_user,
-    parts_of,
+    replace,
+    results_of,
     rewritten,
 )
 from .memory import Memory
@@ -38,6 +40,14 @@ aten = torch.ops.aten
 FORWARD: Any = aten.native_batch_norm.default
 BACKWARD: Any = aten.native_batch_norm_backward.default
 FUSED = "lamella.batch_norm.default"
+# the arguments of PyTorch's kernels, and of ours
+Forward = namedtuple("Forward", "values weight bias running_mean running_var training momentum eps")
+Backward = namedtuple("Backward", "gradient values weight running_mean running_var mean inverse "
+                                  "training eps wanted")
+Fused = namedtuple("Fused", "x weight bias added eps relu in_wide in_narrow")
+FusedBackward = namedtuple("FusedBackward", "gradient other result x weight mean inverse in_narrow "
+                                            "of_added")
+IN_WIDE, IN_NARROW = 0, 1  # the results of ours
 
 SMALLEST = 2**14  # elements that are worth timing
 
@@ -60,8 +70,8 @@ def fuse_batch_norms(module: GraphModule, measure: bool) -> int:
         elif nodes:
             batch_norm.extension.request()
     for node in graph.nodes:
-        if _is_fused(node) and all(user.args[1] != 0 for user in node.users):
-            node.update_arg(6, False)  # nothing reads the result in float32
+        if _is_fused(node) and all(user.args[1] != IN_WIDE for user in node.users):
+            node.args = tuple(Fused(*node.args)._replace(in_wide=False))
     return count
 
 
@@ -72,19 +82,18 @@ def _is_fused(node: Node) -> bool:
 
 def _is_large(node: Node) -> bool:
     """Whether what is normalized, by the statistics of a batch, is worth timing."""
-    place, training = (0, 5) if node.target is FORWARD else (1, 7)
-    meta = meta_of(node.args[place])
-    return (bool(node.args[training]) and meta is not None and meta.device.type == "cpu"
+    its = Forward(*node.args) if node.target is FORWARD else Backward(*node.args)
+    meta = meta_of(its.values)
+    return (bool(its.training) and meta is not None and meta.device.type == "cpu"
             and meta.size >= SMALLEST)
 
 
 def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
-    values, weight, bias, *running, _, _, eps = node.args
-    parts = parts_of(node)
-    if running != [None, None] or parts is None or 0 not in parts:
+    its, results = Forward(*node.args), results_of(node, 3)
+    if its.running_mean or its.running_var or results is None or results[0] is None:
         return False
-    x: Any = source_of(values)
-    last, added, relu = parts[0], None, False
+    x: Any = source_of(its.values)
+    last, added, relu = results[0], None, False
     if (total := only_user(last, aten.add.Tensor, memory)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         other: Any = total.args[1] if total.args[0] is last else total.args[0]
@@ -93,34 +102,30 @@ def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     if (after := only_user(last, aten.relu.default, memory)) is not None:
         last, relu = after, True
     casts: list[Node | None] = [u for u in last.users if is_cast(u, NARROW)]
-    if not (casts or relu or added is not None or x is not values) or are_written(
-            memory, x, added, *parts.values(), last, *casts):
+    if not (casts or relu or added is not None or x is not its.values) or are_written(
+            memory, x, added, *results, last, *casts):
         return False
     masks = [u for u in last.users if _is_mask(u, last)] if casts else []
     in_wide = last in memory.results or len(last.users) > len(casts) + len(masks)
-    given = [x, weight, bias, added, eps, relu, in_wide, bool(casts)]
+    given = Fused(x, its.weight, its.bias, added, its.eps, relu, in_wide, bool(casts))
     if not _pays(batch_norm.by_torch, batch_norm.fused, given):
         return False
-    given[6] = in_wide or bool(masks)  # which read bfloat16 once they are fused, too
-    wide, narrow, mean, inverse = kernel_inserted(
-        module, node, torch.ops.lamella.batch_norm.default, given,
-        [last, casts[0] if casts else None, parts.get(1), parts.get(2)])
-    for user in casts:
-        user.replace_all_uses_with(narrow)  # type: ignore[union-attr]
-    last.replace_all_uses_with(wide)
-    for number, new in ((1, mean), (2, inverse)):
-        if number in parts:
-            parts[number].replace_all_uses_with(new)
+    # masks read bfloat16 once they are fused, too
+    wide, narrow, *statistics = kernel_inserted(
+        module, node, torch.ops.lamella.batch_norm.default,
+        given._replace(in_wide=in_wide or bool(masks)),
+        [last, casts[0] if casts else None, *results[1:]])
+    replace([*casts, last, *results[1:]], [*(narrow for _ in casts), wide, *statistics])
     erase(module, node)
     return True
 
 
 def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
-    g, values, weight, *running, mean, inverse, _, _, wanted = node.args
-    parts = parts_of(node)
-    if running != [None, None] or parts is None or 0 not in parts or not all(
-            wanted):  # type: ignore[arg-type]
+    its, results = Backward(*node.args), results_of(node, 3)
+    if its.running_mean or its.running_var or not all(its.wanted) or (
+            results is None or results[0] is None):
         return False
+    g, values, weight, own = its.gradient, its.values, its.weight, results[0]
     x, first, second, result = source_of(values), g, None, None
     assert isinstance(g, Node) and isinstance(first, Node)
     if g.target is aten.threshold_backward.default and _is_mask(g, g.args[1]):
@@ -135,30 +140,28 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
     first = source_of(first)
     of_added = (result is not None or second is not None) and (
         len(g.users) > 1 or g in memory.results)
-    casts = [u for u in parts[0].users if is_cast(u, NARROW)]
-    in_narrow = len(casts) == len(parts[0].users) and parts[0] not in memory.results
+    casts = [u for u in own.users if is_cast(u, NARROW)]
+    in_narrow = len(casts) == len(own.users) and own not in memory.results
     place: Any = g if of_added else node
-    reads = [n for n in (first, second, result, x, weight, mean, inverse) if isinstance(n, Node)]
+    reads = [n for n in (first, second, result, x, weight, its.mean, its.inverse)
+             if isinstance(n, Node)]
     if first is g and x is values and not in_narrow or any(
             memory.place[n] >= memory.place[place] for n in reads) or are_written(
-            memory, *(n for n in reads if n is not weight), g, parts[0], *casts):
+            memory, *(n for n in reads if n is not weight), g, own, *casts):
         return False
     if isinstance(weight, Node) and memory.version((weight,), memory.place[place]) != (
             memory.version((weight,), memory.place[node])):
         return False
-    given = [first, second, result, x, weight, mean, inverse, in_narrow, of_added]
+    given = FusedBackward(first, second, result, x, weight, its.mean, its.inverse, in_narrow,
+                          of_added)
     if not _pays(batch_norm.by_torch_backward, batch_norm.fused_backward, given):
         return False
-    new = kernel_inserted(
+    of_x, of_weight, of_bias, of_sum = kernel_inserted(
         module, place, torch.ops.lamella.batch_norm_backward.default, given,
-        [casts[0] if in_narrow else parts[0], parts.get(1), parts.get(2), g if of_added else None])
-    for user in casts if in_narrow else ():
-        user.replace_all_uses_with(new[0])
-    for number, part in parts.items():
-        if number or not in_narrow:
-            part.replace_all_uses_with(new[number])
-    if of_added:
-        g.replace_all_uses_with(new[3])
+        [casts[0] if in_narrow else own, *results[1:], g if of_added else None])
+    for user in casts if in_narrow else [own]:
+        user.replace_all_uses_with(of_x)
+    replace([*results[1:], g if of_added else None], [of_weight, of_bias, of_sum])
     erase(module, node)
     return True
 
@@ -183,15 +186,15 @@ def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Argum
     with torch.no_grad(), torch.random.fork_rng([]):
         given = made_of(metas)
         if theirs is batch_norm.by_torch_backward:
-            given[6] = given[6].abs_().add_(0.5)  # 1 / standard deviations
+            FusedBackward(*given).inverse.abs_().add_(0.5)  # 1 / standard deviations
         return faster(theirs, ours, given)
 
 
 def _narrower(node: Any) -> Any:
     """The same value in bfloat16 if there is one: the same elements are positive."""
     kernel = node.args[0] if node.target is operator.getitem else None
-    if kernel is not None and _is_fused(kernel) and node.args[1] == 0:
-        return next((u for u in kernel.users if u.args[1] == 1 and meta_of(u)), node)
+    if kernel is not None and _is_fused(kernel) and node.args[1] == IN_WIDE:
+        return next((u for u in kernel.users if u.args[1] == IN_NARROW and meta_of(u)), node)
     return source_of(node)
 
 

@@ -23,7 +23,7 @@ _VIEWS: tuple[Any, ...] = (aten.view.default, aten._unsafe_view.default)
 
 ROUNDS, PATIENCE = 7, 0.1  # the most rounds of timing one form; seconds
 
-Arguments = list[Any]  # of a kernel: nodes, None, and settings
+Arguments = Sequence[Any]  # of a kernel: nodes, None, and settings
 
 
 def rewritten(module: GraphModule, nodes: Iterable[Node], extension: Extension,
@@ -56,7 +56,7 @@ def rewritten(module: GraphModule, nodes: Iterable[Node], extension: Extension,
     return count
 
 
-def metas_of(given: Arguments) -> Arguments | None:
+def metas_of(given: Arguments) -> list[Any] | None:
     """Arguments with the metadata of nodes in their place; None if the kernel can't take them.
 
     It takes tensors of float32 and bfloat16 in main memory.
@@ -74,7 +74,7 @@ def key_of(theirs: Callable[..., Any], form: Sequence[int | bool], metas: Argume
         torch.get_num_threads())
 
 
-def made_of(metas: Arguments) -> Arguments:
+def made_of(metas: Arguments) -> list[Any]:
     """Arguments with random numbers in the place of metadata."""
     return [m.scratch() if isinstance(m, TensorMetadata) else m for m in metas]
 
@@ -97,13 +97,20 @@ def _results(found: torch.Tensor | Sequence[torch.Tensor]) -> list[torch.Tensor]
     return [found] if isinstance(found, torch.Tensor) else list(found)
 
 
-def parts_of(node: Node) -> dict[int, Node] | None:
-    """The results of a kernel by their numbers; None if anything else reads it."""
+def results_of(node: Node, count: int) -> list[Node | None] | None:
+    """The results of a kernel, None for one that nothing reads; None if anything else reads it."""
     users = list(node.users)
     if any(u.target is not operator.getitem for u in users):
         return None
-    found = {u.args[1]: u for u in users}
-    return found if len(found) == len(users) else None  # type: ignore[return-value]
+    found: dict[Any, Node] = {u.args[1]: u for u in users}
+    return [found.get(i) for i in range(count)] if len(found) == len(users) else None
+
+
+def replace(old: Sequence[Node | None], new: Sequence[Node]) -> None:
+    """Have everything read new values in the place of old ones, which may be None."""
+    for before, after in zip(old, new, strict=True):
+        if before is not None:
+            before.replace_all_uses_with(after)
 
 
 def only_user(node: Node, target: Any, memory: Memory) -> Node | None:

@@ -8,6 +8,7 @@ bfloat16, and the sum of its rows, the gradient by a bias that was added before.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,6 @@ from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
 from .casts import NARROW, WIDE, is_cast, is_like, source_of
 from .fusing import (
-    Arguments,
     are_written,
     column_sum,
     erase,
@@ -29,7 +29,8 @@ from .fusing import (
     made_of,
     metas_of,
     only_user,
-    parts_of,
+    replace,
+    results_of,
     rewritten,
 )
 from .memory import Memory
@@ -37,6 +38,12 @@ from .memory import Memory
 aten = torch.ops.aten
 FORWARD: Any = aten.native_layer_norm.default
 BACKWARD: Any = aten.native_layer_norm_backward.default
+# the arguments of PyTorch's kernels, and of ours
+Forward = namedtuple("Forward", "values form weight bias eps")
+Backward = namedtuple("Backward", "gradient values form mean inverse weight bias wanted")
+Fused = namedtuple("Fused", "x added weight bias dims eps in_wide in_narrow")
+FusedBackward = namedtuple("FusedBackward", "gradient x mean inverse weight other dims in_wide "
+                                            "in_narrow in_sums")
 
 SMALLEST = 2**14  # elements that are worth timing
 
@@ -59,45 +66,39 @@ def fuse_layer_norms(module: GraphModule, measure: bool) -> int:
 
 def _is_large(node: Node) -> bool:
     """Whether what is normalized is worth timing."""
-    meta = meta_of(node.args[0] if node.target is FORWARD else node.args[1])
+    its = Forward(*node.args) if node.target is FORWARD else Backward(*node.args)
+    meta = meta_of(its.values)
     return (meta is not None and meta.device.type == "cpu" and meta.dtype is WIDE
             and meta.contiguous and meta.size >= SMALLEST)
 
 
 def _forward(module: GraphModule, node: Node, memory: Memory, measure: bool) -> bool:
-    arguments: Any = node.args
-    total, form, weight, bias, eps = arguments
-    parts = parts_of(node)
-    if parts is None or 0 not in parts:
+    its, results = Forward(*node.args), results_of(node, 3)
+    if results is None or results[0] is None:
         return False
+    total, own = its.values, results[0]
     assert isinstance(total, Node)
     x, added, place = source_of(total), None, node
     if total.target is aten.add.Tensor and len(total.args) == 2 and not total.kwargs and all(
             is_like(a, total) for a in total.args) and (
-            _is_ready(memory, total, node, weight, bias)):
+            _is_ready(memory, total, node, its.weight, its.bias)):
         x, added = map(source_of, total.args)
         place = total
-    casts = [u for u in parts[0].users if is_cast(u, NARROW)]
-    in_wide = len(casts) < len(parts[0].users) or parts[0] in memory.results
-    if not casts and added is None or are_written(
-            memory, x, added, total, parts[0], *casts):
+    casts = [u for u in own.users if is_cast(u, NARROW)]
+    in_wide = len(casts) < len(own.users) or own in memory.results
+    if not casts and added is None or are_written(memory, x, added, total, own, *casts):
         return False
-    given = [x, added, weight, bias, len(form), eps, in_wide, bool(casts)]
+    given = Fused(x, added, its.weight, its.bias, len(its.form), its.eps, in_wide, bool(casts))
     if not _pays(layer_norm.by_torch, layer_norm.fused, given, measure):
         return False
-    new = kernel_inserted(
+    in_sum, wide, narrow, *statistics = kernel_inserted(
         module, place, torch.ops.lamella.layer_norm.default, given,
-        [total if added is not None else None, parts[0] if in_wide else None,
-         casts[0] if casts else None, parts.get(1), parts.get(2)])
-    for user in casts:
-        user.replace_all_uses_with(new[2])
-    parts[0].replace_all_uses_with(new[1])
-    for number, other in ((1, new[3]), (2, new[4])):
-        if number in parts:
-            parts[number].replace_all_uses_with(other)
+        [total if added is not None else None, own if in_wide else None,
+         casts[0] if casts else None, *results[1:]])
+    replace([*casts, own, *results[1:]], [*(narrow for _ in casts), wide, *statistics])
     erase(module, node)
     if added is not None:
-        total.replace_all_uses_with(new[0])
+        total.replace_all_uses_with(in_sum)
         module.graph.erase_node(total)
     return True
 
@@ -110,12 +111,11 @@ def _is_ready(memory: Memory, place: Node, later: Node, *values: Any) -> bool:
 
 
 def _backward(module: GraphModule, node: Node, memory: Memory, measure: bool) -> bool:
-    arguments: Any = node.args
-    g, values, form, mean, inverse, weight, _, wanted = arguments
-    parts = parts_of(node)
-    if parts is None or 0 not in parts or not all(wanted):
+    its, results = Backward(*node.args), results_of(node, 3)
+    if results is None or results[0] is None or not all(its.wanted):
         return False
-    first, x, last, other = source_of(g), source_of(values), parts[0], None
+    first, x, own, other = source_of(its.gradient), source_of(its.values), results[0], None
+    last = own
     if (total := only_user(last, aten.add.Tensor, memory)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         rest: Any = total.args[1] if total.args[0] is last else total.args[0]
@@ -123,49 +123,43 @@ def _backward(module: GraphModule, node: Node, memory: Memory, measure: bool) ->
             last, other = total, source_of(rest)
     casts = [u for u in last.users if is_cast(u, NARROW)]
     in_wide = len(casts) < len(last.users) or last in memory.results
-    reads = [n for n in (first, x, other, mean, inverse) if isinstance(n, Node)]
-    if first is g and other is None and not casts or are_written(
-            memory, *reads, parts[0], last, *casts):
+    reads = [n for n in (first, x, other, its.mean, its.inverse) if isinstance(n, Node)]
+    if first is its.gradient and other is None and not casts or are_written(
+            memory, *reads, own, last, *casts):
         return False
     sums = next((s for c in casts if (s := column_sum(c, memory)) is not None), None) if (
-        len(form) == 1) else None
-    given = [first, x, mean, inverse, weight, other, len(form), in_wide, bool(casts),
-             sums is not None]
+        len(its.form) == 1) else None
+    given = FusedBackward(first, x, its.mean, its.inverse, its.weight, other, len(its.form),
+                          in_wide, bool(casts), sums is not None)
     if not _pays(layer_norm.by_torch_backward, layer_norm.fused_backward, given, measure):
         return False
-    new = kernel_inserted(
+    wide, narrow, of_weight, of_bias, in_sums = kernel_inserted(
         module, node, torch.ops.lamella.layer_norm_backward.default, given,
-        [last if in_wide else None, casts[0] if casts else None, parts.get(1), parts.get(2),
-         sums])
-    if sums is not None:
-        sums.replace_all_uses_with(new[4])
-    for user in casts:
-        user.replace_all_uses_with(new[1])
-    last.replace_all_uses_with(new[0])
-    for number in (1, 2):
-        if number in parts:
-            parts[number].replace_all_uses_with(new[number + 1])
+        [last if in_wide else None, casts[0] if casts else None, *results[1:], sums])
+    replace([sums, *casts, last, *results[1:]],
+            [in_sums, *(narrow for _ in casts), wide, of_weight, of_bias])
     erase(module, node)
     return True
 
 
-def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments, measure: bool
-          ) -> bool:
+def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Fused | FusedBackward,
+          measure: bool) -> bool:
     """Whether the kernel is right and clearly faster than PyTorch's for values like these."""
     metas = metas_of(given)
     if metas is None:
         return False
     tensors = [m for m in metas if isinstance(m, TensorMetadata)]
-    wide = metas[2:4 if ours is layer_norm.fused else 5]
+    its = given._make(metas)
+    wide = (its.weight, its.bias) if isinstance(its, Fused) else (its.mean, its.inverse, its.weight)
     if not all(m.contiguous for m in tensors) or any(
             isinstance(m, TensorMetadata) and m.dtype is not WIDE for m in wide):
         return False
 
     def measured(_: Any) -> str:
         with torch.no_grad(), torch.random.fork_rng([]):
-            made = made_of(metas)
-            if ours is layer_norm.fused_backward:
-                made[3] = made[3].abs_().add_(0.5)  # 1 / standard deviations
+            made = given._make(made_of(metas))
+            if isinstance(made, FusedBackward):
+                made.inverse.abs_().add_(0.5)  # 1 / standard deviations
             return faster(theirs, ours, made)
 
     key = key_of(theirs, tensors[0].shape, metas)
