@@ -12,6 +12,7 @@ the loop are masked in turn.
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -26,14 +27,23 @@ from .metadata import meta_of
 from .operations import sweep
 
 aten = torch.ops.aten
-SOMETIMES = "sometimes"
-STEPPED, UNSTEPPED = "stepped", "unstepped"  # there if the loop takes a step; if it takes none
 # marks in a node's `meta`: MASKS of a kernel `where`: which of its arguments is the gradient that
 # it masks; ABSENT of zeros: that they stand for a gradient that isn't there
 MASKS, ABSENT = "masks", "absent"
-# whether a gradient is there: True, False, SOMETIMES or the node that says so; None for what is
-# computed of no gradient
-Status = Any
+
+class There(enum.Enum):
+    """Whether a gradient is there."""
+
+    ALWAYS = enum.auto()
+    NEVER = enum.auto()
+    SOMETIMES = enum.auto()  # in some steps
+    STEPPED = enum.auto()  # if the loop takes a step
+    UNSTEPPED = enum.auto()  # if it takes none
+    PLAIN = enum.auto()  # what is computed of no gradient
+
+
+ALWAYS, NEVER, SOMETIMES, STEPPED, UNSTEPPED, PLAIN = There
+Status = There | Node  # a node that says so
 # what is 0 where the first input is
 _KEEP_ZEROS = {aten.clone.default, aten.neg.default, aten.sum.default, aten.sum.dim_IntList,
                aten.expand.default, aten.view.default, aten.permute.default, aten.t.default,
@@ -49,17 +59,16 @@ class Defined(NamedTuple):
         sometimes: the numbers of the carried gradients that are there in some steps.
         stacks: the numbers of the stacks that it takes.
         flags: nodes that it takes after the other values: whether inputs are there.
-        ends: for each carried value whether it is there after the loop: True, False, SOMETIMES,
-            STEPPED or UNSTEPPED.
-        kept: for each stack that it gives whether it is there.
+        ends: for each carried value whether it is there after the loop; never PLAIN.
+        kept: for each stack that it gives whether it is there: ALWAYS or NEVER.
     """
 
     loop: Loop
     sometimes: list[int]
     stacks: list[int]
     flags: list[Node]
-    ends: list[Any]
-    kept: list[bool]
+    ends: list[There]
+    kept: list[There]
 
 
 def without_undefined(loop: Loop, given: Sequence[Status], asked: Collection[int] | None = None
@@ -72,25 +81,27 @@ def without_undefined(loop: Loop, given: Sequence[Status], asked: Collection[int
         asked: the carried values of which it matters whether they are there after the loop; None:
             all.
     """
-    kinds = [SOMETIMES if isinstance(status, Node) else status for status in given[:loop.carried]]
+    kinds: list[There] = [SOMETIMES if isinstance(status, Node) else status
+                          for status in given[:loop.carried]]
     taken = [any(user.target is not aten.zeros_like.default for user in node.users)
              for node in placeholders(loop.body)]
-    sums = [i for i in _sums(loop) if given[i] is False]
+    sums = [i for i in _sums(loop) if given[i] is NEVER]
     while True:
         body = _Body(loop, kinds, given)
         joined = [_joined(*pair) for pair in zip(kinds, body.results, taken, strict=False)]
         for i in sums:  # while it isn't there, the result is what a step adds
-            joined[i] = False
+            joined[i] = NEVER
         if joined == kinds:
             break
         kinds = joined
     if sums:
         for i in sums:
-            kinds[i] = SOMETIMES if isinstance(body.results[i], Node) else body.results[i]
+            result = body.results[i]
+            kinds[i] = SOMETIMES if isinstance(result, Node) else result
         body = _Body(loop, kinds, given)
     asked = range(loop.carried) if asked is None else asked
     if not body.masks and all(kinds[i] is not SOMETIMES for i in asked):
-        kinds = [True if kind is SOMETIMES else kind for kind in kinds]
+        kinds = [ALWAYS if kind is SOMETIMES else kind for kind in kinds]
         body = _Body(loop, kinds, given)  # what isn't there is 0, and stays that
     return body.made()
 
@@ -104,18 +115,18 @@ def _sums(loop: Loop) -> list[int]:
             and out.args[0] is node]
 
 
-def _joined(before: Status, now: Status, is_taken: bool) -> Status:
+def _joined(before: There, now: Status, is_taken: bool) -> There:
     """Whether a carried gradient is there, from whether it is at first and after a step.
 
     Args:
         is_taken: whether a step computes with it; if not, it may as well be 0.
     """
-    if before is None and now is None:
-        return None
-    before, now = (True if status is None else status for status in (before, now))
+    if before is PLAIN and now is PLAIN:
+        return PLAIN
     if before is SOMETIMES or isinstance(now, Node):
         return SOMETIMES
-    return before if before is now else SOMETIMES if is_taken else True
+    before, now = (ALWAYS if status is PLAIN else status for status in (before, now))
+    return before if before is now else SOMETIMES if is_taken else ALWAYS
 
 
 class _Body:
@@ -126,7 +137,7 @@ class _Body:
         masks: how many values are masked since inputs may not be there.
     """
 
-    def __init__(self, loop: Loop, kinds: list[Status], given: Sequence[Status]):
+    def __init__(self, loop: Loop, kinds: list[There], given: Sequence[Status]):
         self.loop, self.kinds, self.given, self.graph = loop, kinds, given, KernelGraph()
         self.masks = 0
         self._status: dict[Node, Status] = {}
@@ -167,23 +178,25 @@ class _Body:
                     loop.counted)
         return Defined(made, self.sometimes, stacks, self.flags,
                        [self._end(i) for i in range(loop.carried)],
-                       [status is not False for status in self.results[loop.carried:]])
+                       [NEVER if status is NEVER else ALWAYS
+                        for status in self.results[loop.carried:]])
 
-    def _end(self, i: int) -> Any:
+    def _end(self, i: int) -> There:
         """Whether a carried value is there after the loop."""
         if self.kinds[i] is SOMETIMES:
             return SOMETIMES
-        before, now = (status is not False for status in (self.given[i], self.results[i]))
+        before, now = (NEVER if status is NEVER else ALWAYS
+                       for status in (self.given[i], self.results[i]))
         if before is now or self.loop.steps is not None:
             return now if self.loop.steps != 0 else before
-        return STEPPED if now else UNSTEPPED
+        return STEPPED if now is ALWAYS else UNSTEPPED
 
     def _input(self, node: Node | None = None) -> Node:
         made = self.graph.create_node("placeholder", f"input_{len(self.graph.nodes)}")
         if node is not None:
             made.meta.update(node.meta)
             self._copies[node] = made
-        self._status[made] = None
+        self._status[made] = PLAIN
         return made
 
     def _finish(self, outs: Sequence[Node], inputs: list[Node], known: dict[int, Node]) -> None:
@@ -193,14 +206,14 @@ class _Body:
             node = self._copies[old]
             status = self._status[node]
             if i < carried and node.target is aten.zeros_like.default and node.args[0] is inputs[i]:
-                status = False if self.kinds[i] is not None else None
-            if status is False:
+                status = PLAIN if self.kinds[i] is PLAIN else NEVER
+            if status is NEVER:
                 node = self._zeros(node)
             elif isinstance(status, Node):
                 node = self._masked(node)
             if i in known:
                 flags.append(status if isinstance(status, Node) else self._call(
-                    aten.zeros_like.default if status is False else aten.ones_like.default,
+                    aten.zeros_like.default if status is NEVER else aten.ones_like.default,
                     known[i]))
             self.results.append(status)
             ends.append(node)
@@ -208,7 +221,7 @@ class _Body:
 
     def _call(self, target: Any, *args: Any) -> Node:
         node = self.graph.call_function(target, args)
-        self._status[node] = None
+        self._status[node] = PLAIN
         return node
 
     def _made(self, node: Node) -> Node:
@@ -216,9 +229,9 @@ class _Body:
         given = [self._copies[source] for source in node.all_input_nodes]
         if node.target is operator.getitem and given[0] in self._inner:
             return self._part(node, given[0])
-        found = {self._status[source] for source in given} - {None}
+        found = {self._status[source] for source in given} - {PLAIN}
         if ABSENT in node.meta:
-            return self._copied(node, False)
+            return self._copied(node, NEVER)
         if MASKS in node.meta and found:
             return self._mask(node)
         inner = loop_of(node)
@@ -227,14 +240,14 @@ class _Body:
         if node.target is aten.add.Tensor and len(given) == 2 and not node.kwargs and found:
             return self._sum(node, *given)
         if len(found) <= 1:
-            made = self._copied(node, next(iter(found), None))
+            made = self._copied(node, next(iter(found), PLAIN))
             if node.target in _KEEP_ZEROS and given and given[0] in self._clean:
                 self._clean.add(made)
             return made
         masked = {source: self._masked(self._copies[source]) for source in node.all_input_nodes}
         made = self.graph.node_copy(node, masked.__getitem__)
         self._status[made] = self._truths.any_of([
-            self._status[source] for source in given if self._status[source] is not None])
+            self._status[source] for source in given if self._status[source] is not PLAIN])
         return made
 
     def _copied(self, node: Node, status: Status) -> Node:
@@ -248,9 +261,9 @@ class _Body:
         flag, gradient = (self._copies[node.args[i]] for i in (0, place))  # type: ignore[index]
         before = self._status[gradient]
         status = self._truths.both(before, flag, place == 1)
-        if status is False:
+        if status is NEVER:
             return self._zeros(gradient)
-        if isinstance(before, Node) and gradient not in self._clean:
+        if isinstance(before, Node) and isinstance(status, Node) and gradient not in self._clean:
             self.masks += 1
             return self._where(status, gradient)
         made = self._copied(node, status)
@@ -260,8 +273,8 @@ class _Body:
     def _sum(self, node: Node, first: Node, second: Node) -> Node:
         """Two gradients are added, or one to a sum."""
         statuses = [self._status[first], self._status[second]]
-        if False in statuses:
-            other = second if statuses[0] is False else first
+        if NEVER in statuses:
+            other = second if statuses[0] is NEVER else first
             meta, own = meta_of(node), meta_of(other)
             if meta is not None and own is not None and meta.shape != own.shape:
                 made = self._call(aten.expand.default, other, list(meta.shape))
@@ -280,13 +293,13 @@ class _Body:
     def _zeros(self, node: Node) -> Node:
         made = node if node.target is aten.zeros_like.default else self._call(
             aten.zeros_like.default, node)
-        made.meta[ABSENT], self._status[made] = True, False
+        made.meta[ABSENT], self._status[made] = True, NEVER
         return made
 
     def _masked(self, node: Node) -> Node:
         """A gradient that is 0 where it isn't there."""
         status = self._status[node]
-        if status is False:
+        if status is NEVER:
             return self._zeros(node)
         if not isinstance(status, Node) or node in self._clean:
             return node
@@ -304,13 +317,13 @@ class _Body:
         values = [self._copies[source] for source in node.args[0]]  # type: ignore[union-attr]
         start, last = int(inner.counted), inner.counted + inner.carried
         given = [self._status[value] for value in values[start:]]
-        if all(status in (True, None) or status is False and ABSENT in value.meta
+        if all(status in (ALWAYS, PLAIN) or status is NEVER and ABSENT in value.meta
                for status, value in zip(given, values[start:], strict=True)):
-            return self._copied(node, True)  # it was made so
+            return self._copied(node, ALWAYS)  # it was made so
         found = without_undefined(inner, given)
         self.masks += any(isinstance(status, Node) for status in given)
         starts = [status if isinstance(status, Node) else self._call(
-                      aten.full.default, [], status is not False)
+                      aten.full.default, [], status is not NEVER)
                   for status in (given[i] for i in found.sometimes)]
         for made in starts:
             if made.target is aten.full.default:
@@ -320,12 +333,12 @@ class _Body:
             *(values[last + i] for i in found.stacks), *values[last + inner.stacks:],
             *found.flags])
         made.meta = dict(node.meta)
-        results = [*found.ends, *found.kept, *[None] * inner.counts]
+        results: list[Status] = [*found.ends, *found.kept, *[PLAIN] * inner.counts]
         for place, i in enumerate(found.sometimes):
             results[i] = self._call(operator.getitem, made, inner.carried + place)
         for i, end in enumerate(results):
             if end in (STEPPED, UNSTEPPED):
-                results[i] = self._truths.both(True, self._call(
+                results[i] = self._truths.both(ALWAYS, self._call(
                     aten.gt.Scalar, values[0], 0), end is STEPPED)
         self._inner[made] = (inner, len(found.sometimes), results)
         return made
@@ -349,11 +362,11 @@ class _Truths:
 
     def both(self, status: Status, flag: Node, holds: bool) -> Status:
         """Whether a gradient is there and a truth value holds, or doesn't hold."""
-        if status is False:
-            return False
+        if status is NEVER:
+            return NEVER
         terms = self._of(status)
         if (flag, not holds) in terms:
-            return False
+            return NEVER
         found = terms | {(flag, holds)}
         if found == terms:
             return status
@@ -365,11 +378,11 @@ class _Truths:
 
     def any_of(self, statuses: Sequence[Status]) -> Status:
         """Whether any of them is there."""
-        if any(status is True or status is None for status in statuses):
-            return True
-        left = list(dict.fromkeys(status for status in statuses if status is not False))
+        if ALWAYS in statuses or PLAIN in statuses:
+            return ALWAYS
+        left = list(dict.fromkeys(status for status in statuses if status is not NEVER))
         if not left:
-            return False
+            return NEVER
         found = left[0]
         for node in left[1:]:
             terms, others = self._of(found), self._of(node)
@@ -379,20 +392,20 @@ class _Truths:
             if others < terms:
                 found = node
             elif len(differ) == 2 and len({flag for flag, _ in differ}) == 1:  # in both ways
-                found = True
+                found = ALWAYS
                 for flag, holds in sorted(terms & others, key=lambda term: term[0].name):
                     found = self.both(found, flag, holds)
-                if found is True:
-                    return True
+                if found is ALWAYS:
+                    return ALWAYS
             else:
                 found = self._made(aten.bitwise_or.Tensor, found, node)
         return found
 
     def _of(self, status: Status) -> frozenset[tuple[Node, bool]]:
-        return frozenset() if status in (True, None) else self._terms.get(
-            status, frozenset({(status, True)}))
+        return self._terms.get(status, frozenset({(status, True)})) if isinstance(
+            status, Node) else frozenset()
 
-    def _made(self, target: Any, *nodes: Node) -> Node:
+    def _made(self, target: Any, *nodes: Any) -> Node:
         key = (target, *nodes)
         if key not in self._known:
             self._known[key] = self._call(target, *nodes)

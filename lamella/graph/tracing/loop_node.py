@@ -16,9 +16,19 @@ from ...core.tape import TapeFunction
 from ...core.wrappers import functorch
 from ..ir.lazy_module import KernelGraph
 from ..ir.loop import Loop
-from ..ir.loop_undefined import SOMETIMES, STEPPED, UNSTEPPED, without_undefined
+from ..ir.loop_undefined import (
+    ALWAYS,
+    NEVER,
+    PLAIN,
+    SOMETIMES,
+    STEPPED,
+    UNSTEPPED,
+    Defined,
+    Status,
+    without_undefined,
+)
 from .loop_batch import batched_of
-from .loop_masks import Presence, absent, in_part, note_uses
+from .loop_masks import Presence, Truth, absent, in_part, note_uses
 from .loop_part import Call, Part, Raws, Unlike
 from .loop_rules import Step, computed, computing_tangents, pushed_of, reverse_of
 
@@ -213,37 +223,57 @@ def _pulled(step: Step, values: Raws, made: Raws, gradients: Sequence[Any], pres
               for gradient, like in zip(gradients, likes, strict=False)]
     count = [values[0]] if loop.counted else [made[-1]] if loop.counts else []
     kept = made[step.results:step.results + len(its.kept)]
-    named = [*step.inexact, *its.summed]
-    carried = [*(starts[i] for i in step.inexact), *(absent(own[i]) for i in its.summed)]
+    carried = {**{i: starts[i] for i in step.inexact}, **{i: absent(own[i]) for i in its.summed}}
     stacks = [*kept, *(own[i] for i in its.elements), *(starts[i] for i in its.started)]
-    told = [gradient is not None and presence.takes(i) for i, gradient in enumerate(gradients)]
-    known = {place: truth for place, truth in enumerate(told) if isinstance(truth, torch.Tensor)}
-    names = {KernelGraph().create_node("placeholder", "there"): place for place in known}
-    there: list[Any] = list(told)
-    for name, place in names.items():
-        there[place] = name
-    begun = [*(there[i] for i in step.inexact), *[False] * len(its.summed)]
+    there, tensors = _statuses([gradient is not None and presence.takes(i)
+                                for i, gradient in enumerate(gradients)])
+    begun = [*(there[i] for i in step.inexact), *[NEVER] * len(its.summed)]
     defined = without_undefined(
-        step.backward, [*begun, *[None] * (len(kept) + len(its.elements)),
-                        *(there[i] for i in its.started), *[None] * len(its.outside)],
-        [place for place, i in enumerate(named) if is_part or own[i].grad_fn is not None])
-    flags = [known[names[begun[i]]] if begun[i] in names else torch.full(
-                 (), begun[i], dtype=torch.bool, device=carried[i].device)
-             for i in defined.sometimes]
-    found = run_loop(defined.loop, [*count, *carried, *flags, *(stacks[i] for i in defined.stacks),
+        step.backward, [*begun, *[PLAIN] * (len(kept) + len(its.elements)),
+                        *(there[i] for i in its.started), *[PLAIN] * len(its.outside)],
+        [place for place, i in enumerate(carried) if is_part or own[i].grad_fn is not None])
+    device = [raw.device for raw in carried.values()]
+    flags = [tensors[begun[i]] if begun[i] in tensors else torch.full(
+        (), begun[i] is ALWAYS, dtype=torch.bool, device=device[i]) for i in defined.sometimes]
+    found = run_loop(defined.loop, [*count, *carried.values(), *flags,
+                                    *(stacks[i] for i in defined.stacks),
                                     *(own[i] for i in its.outside),
-                                    *(known[names[name]] for name in defined.flags)])
+                                    *(tensors[flag] for flag in defined.flags)])
     first, last = len(carried), len(carried) + len(flags)
-    found, flags = [*found[:first], *found[last:]], found[first:last]
-    ends: list[Any] = [True if end is SOMETIMES else end for end in defined.ends]
-    for i, flag in zip(defined.sometimes, flags, strict=True):
-        ends[i] = flag
+    numbers = [*carried, *its.of_elements]
+    truths = dict(zip(numbers, _truths(defined, found[first:last], count), strict=True))
+    raws = dict(zip(numbers, [*found[:first], *found[last:]], strict=True))
+    presence.found = {loop.counted + i: truths.get(i, False) for i in range(len(own))}
+    return [*[None] * loop.counted, *[
+        None if truths.get(i, False) is False else raws[i] for i in range(len(own))]]
+
+
+def _statuses(told: Sequence[Truth]) -> tuple[list[Status], dict[Status, torch.Tensor]]:
+    """Whether gradients are there: a node for what a tensor tells, and these tensors."""
+    statuses: list[Status] = []
+    tensors: dict[Status, torch.Tensor] = {}
+    for truth in told:
+        if isinstance(truth, torch.Tensor):
+            statuses.append(KernelGraph().create_node("placeholder", "there"))
+            tensors[statuses[-1]] = truth
+        else:
+            statuses.append(ALWAYS if truth else NEVER)
+    return statuses, tensors
+
+
+def _truths(defined: Defined, flags: Raws, count: Raws) -> list[Truth]:
+    """For each gradient that a backward loop gives whether it is there.
+
+    Args:
+        flags: the flags that it gives.
+        count: the number of its steps, alone in a list, if that isn't fixed.
+    """
+    ends = [*defined.ends, *defined.kept]
+    by: dict[Status, Truth] = {ALWAYS: True, SOMETIMES: True, NEVER: False}
     if STEPPED in ends or UNSTEPPED in ends:
         stepped = count[0] > 0
-        ends = [stepped if end is STEPPED else ~stepped if end is UNSTEPPED else end
-                for end in ends]
-    gives = dict(zip([*named, *its.of_elements], [*ends, *defined.kept], strict=True))
-    presence.found = {loop.counted + i: gives.get(i, False) for i in range(len(own))}
-    by = {i: raw for (i, is_there), raw in zip(gives.items(), found, strict=True)
-          if is_there is not False}
-    return [*[None] * loop.counted, *[by.get(i) for i in range(len(own))]]
+        by |= {STEPPED: stepped, UNSTEPPED: ~stepped}
+    truths = [by[end] for end in ends]
+    for i, flag in zip(defined.sometimes, flags, strict=True):
+        truths[i] = flag
+    return truths
