@@ -161,12 +161,13 @@ def _same(found, wanted) -> bool:
 def main(count: int, first: int = 0, derive: int = 0) -> int:
     """Check programs; returns how many differ."""
     from lamella.graph.xla.lowering import graph
+    from lamella.graph.xla.lowering.rolling import Rolled
 
     loops, rolled = [], graph.rolled
 
     def counted(*args):
         made = rolled(*args)
-        loops.extend(step["count"] for step in made if step["op"] == "loop")
+        loops.extend(step.count for step in made if isinstance(step, Rolled))
         return made
 
     graph.rolled = counted

@@ -30,7 +30,7 @@ def loops(monkeypatch):
 
 
 def shape(steps):
-    return [(s["count"], shape(s["body"])) for s in steps if s["op"] == "loop"]
+    return [(s.count, shape(s.body)) for s in steps if isinstance(s, rolling.Rolled)]
 
 
 def tensor(*shape, seed=0):

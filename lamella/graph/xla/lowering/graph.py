@@ -9,11 +9,10 @@ from .best import with_best
 from .later import jax, jnp, lax
 from .moving import with_boxes
 from .products import with_shared_factors
-from .rolling import references, rolled
+from .rolling import ELEMENT, OUTSIDE, Numbers, Rolled, references, rolled
 from .shapes import memory_places
 from .slices import with_parts
-from .step_numbers import NUMBERS
-from .table import TABLE, NotLowered, avals_of
+from .table import TABLE, NotLowered, Step, avals_of
 from .values import Values
 from .writes import put_back, without_writes
 
@@ -97,14 +96,16 @@ def _in_memory(x: Any, repeated: list[int], order: list[int] | None, gaps: list[
     return jnp.transpose(x, order) if order else x
 
 
-def run_step(values: Values, step: dict[str, Any]) -> None:
+def run_step(values: Values, step: Step | Numbers | Rolled) -> None:
     """Compute one step of a graph and keep its result."""
-    name, number = step["op"], step["to"]
-    if name == "loop":
+    if isinstance(step, Rolled):
         run_loop(values, step)
-    elif name == NUMBERS:
-        values.keep_stack(number, jnp.asarray(*step["args"]))
-    elif name == "repeat":
+        return
+    if isinstance(step, Numbers):
+        values.keep_stack(step.to, jnp.asarray(step.values, step.dtype))
+        return
+    name, number = step["op"], step["to"]
+    if name == "repeat":
         values[number] = repeated(step, values.read(step["args"][0]))
     elif name == "getitem":
         values.item(number, step["args"][0]["n"], step["args"][1])
@@ -123,7 +124,7 @@ def run_step(values: Values, step: dict[str, Any]) -> None:
         values[number] = apply(step, name, values.read(step["args"]))
 
 
-def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
+def apply(step: Step, name: str, args: list[Any]) -> Any:
     """What a row of the table gives, in the aval that PyTorch's kernel gave in the recording.
 
     Raises:
@@ -142,7 +143,7 @@ def apply(step: dict[str, Any], name: str, args: list[Any]) -> Any:
     return found
 
 
-def repeated(step: dict[str, Any], given: list[Any]) -> list[Any]:
+def repeated(step: Step, given: list[Any]) -> list[Any]:
     """A loop of the program's (see `ir.loop`)."""
     count, stacks = step["carried"], step["stacks"]
     most, given = (given[0], given[1:]) if step["counted"] else (step["steps"], given)
@@ -198,33 +199,32 @@ def part_of(described: dict[str, Any]) -> Callable[[list[Any]], list[Any]]:
     return run
 
 
-def run_loop(values: Values, step: dict[str, Any]) -> None:
-    """Compute a loop (see `rolling`), and keep what others read of its steps."""
-    reads, count, to, queues = step["reads"], step["count"], step["to"], step["queues"]
-    first = [[values[n] for n in queue["first"]] for queue in queues]
-    stacks = [values.stack(numbers) for numbers in step["stacks"]]
-    ends_as = {queue["of"]: place for place, queue in enumerate(queues)}  # carried, and so known
-    last = [(j, aval) for j, aval in step["last"] if j not in ends_as]
+def run_loop(values: Values, loop: Rolled) -> None:
+    """Compute a loop, and keep what others read of its steps."""
+    first = [[values[n] for n in queue.first] for queue in loop.queues]
+    stacks = [values.stack(numbers) for numbers in loop.stacks]
+    ends_as = {queue.of: place for place, queue in enumerate(loop.queues)}  # carried, and so known
+    last = [(j, aval) for j, aval in loop.last if j not in ends_as]
     ends = [jnp.zeros(*avals_of(aval)) for _, aval in last]
-    outside = {at: values[at] for kind, at in reads if kind == "s"}  # not computed in each step
+    outside = {at: values[at] for kind, at in loop.reads if kind == OUTSIDE}  # not in each step
 
     def run(state: Any, elements: Any) -> Any:
         carried, _ = state
-        given = [outside[at] if kind == "s" else elements[at] if kind == "x" else carried[at][0]
-                 for kind, at in reads]
+        given = [outside[at] if kind == OUTSIDE else elements[at] if kind == ELEMENT
+                 else carried[at][0] for kind, at in loop.reads]
         own = Values(given, [None] * len(given))
-        for one in step["body"]:
+        for one in loop.body:
             run_step(own, one)
         found = own.after(len(given))
-        moved = [[*queue[1:], found(its["of"])] for queue, its in zip(carried, queues,
-                                                                      strict=True)]
-        return (moved, [found(j) for j, _ in last]), [found(j) for j in step["all"]]
+        moved = [[*before[1:], found(queue.of)] for before, queue in zip(carried, loop.queues,
+                                                                         strict=True)]
+        return (moved, [found(j) for j, _ in last]), [found(j) for j in loop.every]
 
-    (carried, ends), made = lax.scan(run, (first, ends), stacks, count)
-    period = len(to) // count
+    (carried, ends), made = lax.scan(run, (first, ends), stacks, loop.count)
+    period = len(loop.to) // loop.count
     known = dict(zip([j for j, _ in last], ends, strict=True))
-    for j, _ in step["last"]:
-        values[to[(count - 1) * period + j]] = (
+    for j, _ in loop.last:
+        values[loop.to[(loop.count - 1) * period + j]] = (
             known[j] if j in known else carried[ends_as[j]][-1])
-    for j, stack in zip(step["all"], made, strict=True):
-        values.keep_stack([to[t * period + j] for t in range(count)], stack)
+    for j, stack in zip(loop.every, made, strict=True):
+        values.keep_stack([loop.to[t * period + j] for t in range(loop.count)], stack)

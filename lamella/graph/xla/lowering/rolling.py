@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
-from .step_numbers import NUMBER, NUMBERS, as_before, with_numbers
+from .step_numbers import NUMBER, as_before, with_numbers
 from .table import Step
 
 FEWEST = 4  # steps of a loop
@@ -31,10 +31,65 @@ MOST_LOOPS = 24
 PERIODS = 6  # of one search that are looked at closely
 ROWS = (1, 4, 16, 64)  # operations in a row that are looked for again
 PARTS = ("getitem", "select.int")  # of a value: as early as possible, since loops take stacks apart
+# where an operation of the body reads: a value from outside, an element of a stack, what an earlier
+# step has carried, another operation of the body, or any of the first three as an input of the body
+OUTSIDE, ELEMENT, CARRIED, BODY, INPUT = "outside", "element", "carried", "body", "input"
 
 
+class Queue(NamedTuple):
+    """What steps carry: each step's value of an operation, until it is read some steps later.
 
-def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Step]:
+    Attributes:
+        of: the operation of the body.
+        first: the values that the first steps read.
+    """
+
+    of: int
+    first: list[int]
+
+
+class Numbers(NamedTuple):
+    """A stack of the numbers that the steps of a loop read one by one.
+
+    Attributes:
+        to: the numbers of its elements as values.
+        of: where the search has found them.
+        values, dtype: the numbers, and their type.
+    """
+
+    to: list[int]
+    of: list[int]
+    values: list[float]
+    dtype: str
+
+
+class Rolled(NamedTuple):
+    """A repeated part of a graph as one step of it.
+
+    Attributes:
+        count: the number of its steps.
+        reads: for each input of the body, where it is found: OUTSIDE and the number of a value, or
+            ELEMENT or CARRIED and the number of a stack or a queue.
+        body: the steps of the body, which may be such loops.
+        queues: what steps carry.
+        stacks: the values of each stack.
+        last: the operations of which others read the last step's value, with their avals.
+        every: those of which others read the values of other steps, too.
+        to: the numbers of the values of all operations, step by step.
+    """
+
+    count: int
+    reads: list[tuple[str, int]]
+    body: list[Step | Numbers | Rolled]
+    queues: list[Queue]
+    stacks: list[list[int]]
+    last: list[tuple[int, Any]]
+    every: list[int]
+    to: list[int]
+
+
+def rolled(steps: list[Step], inputs: list[Any], results: list[int]
+           ) -> list[Step | Numbers | Rolled]:
     """The steps of a graph with loops in place of repeated parts.
 
     Args:
@@ -43,13 +98,14 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]) -> list[Ste
         results: the numbers of its results.
     """
     search = _Search(with_numbers(_hoisted(steps), inputs), inputs, results)
-    made, position = [], search.first
+    made: list[Step | Numbers | Rolled] = []
+    position = search.first
     for loop in search.loops():
         made += search.as_before(position, loop.start)
         described = loop.described()  # which finds its numbers
         made += [*loop.numbers, described]
         position = loop.end
-    return made + search.as_before(position, len(search.steps))
+    return [*made, *search.as_before(position, len(search.steps))]
 
 
 def references(value: Any) -> list[int]:
@@ -214,7 +270,7 @@ class _Loop:
         self.search, self.start, self.period, self.count = search, start, period, count
         self.end = start + period * count
         self.body: list[list[tuple[str, Any]]] = []  # of each operation, where it reads
-        self.numbers: list[Step] = []  # of which it reads one in each step
+        self.numbers: list[Numbers] = []  # of which it reads one in each step
 
     def links(self) -> bool:
         """Find where the operations of the body read; returns whether that is the same way in
@@ -231,7 +287,7 @@ class _Loop:
     def gathers(self) -> bool:
         """Whether it reads a row of values that are no parts of a stack yet."""
         steps, taken = self.search.steps, self.search.taken
-        return any(kind == "x" and any(
+        return any(kind == ELEMENT and any(
             place < 0 or not taken[place] and not is_part(steps[place]) for place in column)
             for links in self.body for kind, column in links)
 
@@ -241,21 +297,21 @@ class _Loop:
         ahead = [place - (start + t * period) for t, place in enumerate(column)]
         last = ahead[-1]
         if last >= 0:
-            return ("b", last) if set(ahead) == {last} else None
+            return (BODY, last) if set(ahead) == {last} else None
         if all(place < start for place in column):
             if len(set(column)) == 1:
-                return "s", column[0]
-            return ("x", column) if _are_one([aval[p] for p in column]) else None
+                return OUTSIDE, column[0]
+            return (ELEMENT, column) if _are_one([aval[p] for p in column]) else None
         steps = -(last // period)  # how many steps before the value is from
         if any(a != last for a in ahead[steps:]) or any(p >= start for p in column[:steps]):
             return None
         firsts = [aval[p] for p in column[:steps]]
-        return ("c", (last % period, column[:steps])) if steps < self.count and _are_one(
+        return (CARRIED, (last % period, column[:steps])) if steps < self.count and _are_one(
             [aval[start + last % period], *firsts]) else None
 
     def _read_later(self) -> set[int]:
         """The operations of the body whose values other steps, or others, read."""
-        found = {link[0] for links in self.body for kind, link in links if kind == "c"}
+        found = {link[0] for links in self.body for kind, link in links if kind == CARRIED}
         return found | {j for j, _ in self._read_outside()}
 
     def _read_outside(self) -> set[tuple[int, int]]:
@@ -271,14 +327,14 @@ class _Loop:
     def _is_one_tensor(self, j: int) -> bool:
         return _are_one([self.search.avals[self.start + j]])
 
-    def described(self) -> Step:
+    def described(self) -> Rolled:
         """The loop as one step of the graph: its body is a graph, which may have loops itself."""
-        self.queues: list[Step] = []
+        self.queues: list[Queue] = []
         self.stacks: list[list[int]] = []
         reads: list[Any] = []
         avals = self.search.avals
-        links = [[link if link[0] == "b" or self._is_number(link) else
-                  ("in", _place_in(reads, [*self._named(link), aval]))
+        links = [[link if link[0] == BODY or self._is_number(link) else
+                  (INPUT, _place_in(reads, [*self._named(link), aval]))
                   for link, aval in zip(mine, self._avals(mine), strict=True)]
                  for mine in self.body]
         body = []
@@ -286,53 +342,51 @@ class _Loop:
             step = self.search.steps[self.start + j]
             own = _links_in(step["args"])
             numbers = [was[NUMBER] if self._is_number((kind, at)) else
-                       {"n": at + len(reads) * (kind == "b")}
+                       {"n": at + len(reads) * (kind == BODY)}
                        for (kind, at), was in zip(mine, own, strict=True)]
             body.append({**step, "to": len(reads) + j, "aval": avals[self.start + j],
                          "args": _with_links(step["args"], numbers)})
         outside = self._read_outside()
         last = {j for j, t in outside} - {j for j, t in outside if t != self.count - 1}
         every = {j for j, _ in outside} - last
-        kept = {*last, *every, *(queue["of"] for queue in self.queues)}
-        return {"op": "loop", "count": self.count, "reads": [read[:2] for read in reads],
-                "body": rolled(body, [read[2] for read in reads],
-                               [len(reads) + j for j in kept]),
-                "queues": self.queues, "stacks": self.stacks,
-                "last": [[j, avals[self.start + j]] for j in sorted(last)], "all": sorted(every),
-                "to": [step["to"] for step in self.search.steps[self.start:self.end]]}
+        kept = {*last, *every, *(queue.of for queue in self.queues)}
+        return Rolled(
+            self.count, [(kind, at) for kind, at, _ in reads],
+            rolled(body, [aval for *_, aval in reads], [len(reads) + j for j in kept]),
+            self.queues, self.stacks, [(j, avals[self.start + j]) for j in sorted(last)],
+            sorted(every), [step["to"] for step in self.search.steps[self.start:self.end]])
 
     def _avals(self, links: list[tuple[str, Any]]) -> list[Any]:
         """The avals of what links read."""
-        places = {"b": lambda at: self.start + at, "s": lambda at: at, "x": lambda at: at[0],
-                  "c": lambda at: self.start + at[0]}
+        places = {BODY: lambda at: self.start + at, OUTSIDE: lambda at: at,
+                  ELEMENT: lambda at: at[0], CARRIED: lambda at: self.start + at[0]}
         return [self.search.avals[places[kind](at)] for kind, at in links]
 
     def _named(self, link: tuple[str, Any]) -> tuple[str, int]:
         """Where an input of the body is found: a value, the number of a stack or of a queue."""
         kind, where = link
-        if kind == "s":
+        if kind == OUTSIDE:
             return kind, self._number(where)
-        if kind == "x" and self.search.holds_number(where[0]):
+        if kind == ELEMENT and self.search.holds_number(where[0]):
             return kind, _place_in(self.stacks, self._stacked(where))
-        if kind == "x":
+        if kind == ELEMENT:
             return kind, _place_in(self.stacks, [self._number(place) for place in where])
         j, first = where
-        return kind, _place_in(self.queues, {"of": j, "first": [self._number(p) for p in first]})
+        return kind, _place_in(self.queues, Queue(j, [self._number(p) for p in first]))
 
     def _is_number(self, link: tuple[str, Any]) -> bool:
         """Whether what is read is the same number of the program's in all steps."""
-        return link[0] == "s" and self.search.holds_number(link[1])
+        return link[0] == OUTSIDE and self.search.holds_number(link[1])
 
     def _stacked(self, places: list[int]) -> list[int]:
         """The values of a stack of numbers, which is made before the loop."""
         holders = [self.search.steps[place] for place in places]
-        given = [holder[NUMBER] for holder in holders]
-        known = [made for made in self.numbers if made["of"] == places]
+        known = [made for made in self.numbers if made.of == places]
         if not known:
-            known = [{"op": NUMBERS, "to": self.search.fresh(self.count), "of": places,
-                      "args": [given, holders[0]["aval"][1]]}]
+            known = [Numbers(self.search.fresh(self.count), places,
+                             [holder[NUMBER] for holder in holders], holders[0]["aval"][1])]
             self.numbers += known
-        return known[0]["to"]
+        return known[0].to
 
     def _number(self, place: int) -> int:
         steps = self.search.steps

@@ -15,7 +15,6 @@ from .boxes import ADD, PLACE, PUT, TAKE
 from .table import Step
 
 NUMBER = "number"  # the operation of a step that only holds a number
-NUMBERS = "numbers"  # the operation of one that holds the numbers of all steps of a loop
 # the place of a number that the row of the table takes as a tensor, too, with the same result
 _PLACES = {
     name: 1 for name in (
