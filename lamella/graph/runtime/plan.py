@@ -16,7 +16,7 @@ from .autotuner import Autotuner, Run
 from .joined import joined
 from .liveness import Liveness
 from .stage import Heat, Stage
-from .transaction import Transaction
+from .transaction import UNDONE_BY_ITSELF, Transaction
 from .worth import is_worth_compiling
 
 
@@ -74,7 +74,9 @@ class Plan:
         # the stage from which on a run stays: other processes see it, or inputs are changed
         self._closing = max(self.checks, default=0) if cut.exchanges else cut.changing
         self._undone = [] if cut.exchanges else cut.undone
+        self._protects = bool(cut.exchanges or cut.undone)
         self.joined = joined(cut, self.checks) if compile and not cut.undone else None
+        self._joining = cut.changing - 1 if self.joined is not None else -1
         # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
@@ -98,19 +100,21 @@ class Plan:
         if self.input_guards and not self._hold(self.input_guards, values):
             return False
         values.extend(self.constants)
-        transaction = Transaction(streams, bool(self.exchanges))
+        transaction = Transaction(
+            streams, bool(self.exchanges)) if streams or self._protects else UNDONE_BY_ITSELF
         freed = self._freed  # read once: another thread may replace it
         for number, stage in enumerate(self.stages):
-            if number == self.changing - 1 and self._joins(stage):
+            if number == self._joining and self._joins(stage):
                 return self._run_joined(values, transaction)
-            if number == self._closing:
+            if number == self._closing and self._protects:
                 transaction.close([values[i] for i in self._undone])
             try:
                 values.extend(stage.results(values, freed.by_it[number]))
                 guards = self.checks.get(number + 1)
                 holds = guards is None or self._hold(guards, values)
             except Exception as error:
-                if number in self.exchanges or not transaction.is_open:
+                if number in self.exchanges or (
+                        number >= self._closing and not transaction.stays_open):
                     transaction.end()
                     raise
                 transaction.roll_back()
@@ -120,7 +124,8 @@ class Plan:
                 return False
             for place in freed.after[number]:
                 values[place] = None
-        transaction.end()
+        if self.exchanges:
+            transaction.end()
         return True
 
     def _joins(self, stage: Stage) -> bool:

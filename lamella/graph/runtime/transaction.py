@@ -11,29 +11,28 @@ from ..ir.streams import put_back
 
 
 class Transaction:
-    """A run of a graph, which can be rolled back as long as it is open.
+    """A run of a graph that can be rolled back until it changes its inputs.
 
     Args:
         streams: the generators that it draws from.
         exchanges: whether other processes take part. If it is rolled back, the results of exchanges
             are kept for the run that follows.
-
-    Attributes:
-        is_open: whether it can be rolled back.
     """
 
-    __slots__ = ("is_open", "_streams", "_positions", "_attempt", "_copies")
-
     def __init__(self, streams: Sequence[torch.Generator], exchanges: bool):
-        self.is_open = True
         self._streams, self._positions = streams, [s.get_state() for s in streams]
         self._attempt = Attempt() if exchanges else None
         self._copies: list[tuple[torch.Tensor, torch.Tensor]] = []
 
+    @property
+    def stays_open(self) -> bool:
+        """Whether it can be rolled back after it was closed."""
+        return bool(self._copies)
+
     def close(self, undone: Sequence[torch.Tensor]) -> None:
-        """The guards hold, and what follows changes inputs: these are copied to leave it open."""
+        """The guards hold, and inputs are changed from now on; with copies of these it stays open.
+        """
         self._copies = [(value, value.clone()) for value in undone]
-        self.is_open = bool(self._copies)
         if self._attempt is not None:
             self._attempt.hold()
 
@@ -49,3 +48,6 @@ class Transaction:
         """The run has ended, or has failed after it was closed."""
         if self._attempt is not None:
             self._attempt.end()
+
+
+UNDONE_BY_ITSELF = Transaction((), False)  # of a run that draws and exchanges nothing
