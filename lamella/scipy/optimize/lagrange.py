@@ -85,15 +85,16 @@ def minimize_lagrange(func: Callable[..., Tensor], x0: Tensor,
         shifts = Tensor((multipliers / penalty).astype(np.float32)).astype(x0.dtype)
         for number in range(steps):
             (total, (at, value, x)), gradients = step(weight, shifts)
+            # without bounds `x` is the Parameter, which the optimizer moves on
+            held, objective, place = at.asnumpy(), value.asnumpy(), x.asnumpy().copy()
             optimizer(gradients if isinstance(gradients, tuple) else (gradients,))
-            held, objective = at.asnumpy(), value.asnumpy()
             if log_sw:
                 log.info("round:%d, step:%d, object_value:%f, lagrange_value:%f", round_number,
                          number, float(objective), float(total))
             if first is None:
                 first = objective
             if (held - limits < 0).all() and objective < first:
-                found, losses, best, first = True, held, x.asnumpy(), objective
+                found, losses, best, first = True, held, place, objective
         violation = math.sqrt((np.maximum(held, -multipliers / penalty) ** 2).sum())
         if violation <= tolerance:
             multipliers = np.maximum(multipliers + penalty * held, 0)

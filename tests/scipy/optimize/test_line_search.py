@@ -1,5 +1,8 @@
 """Line searches: the step that is found fulfils both conditions of Wolfe's, as SciPy's does."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.optimize
@@ -69,3 +72,25 @@ def test_steps_are_found_on_both_sides_of_a_valley(seed):
     assert theirs[0] is not None and not found.failed
     after = slope(x + float(found.a_k) * down)
     assert abs(float((after * down).sum())) <= 0.1 * abs(float((slope(x) * down).sum()))
+
+
+OTHERS = {
+    "rosen": lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2,
+    "quartic": lambda x: (x ** 4).sum() + (x * x).sum(),
+    "wavy": lambda x: (ops.sin(3 * x) + 0.1 * x * x).sum(),
+    "kink": lambda x: ops.log(1 + ops.exp(x)).sum() + 0.05 * (x * x).sum(),
+}
+RECORDED = json.loads(Path(__file__).with_name("recorded_line_search.json").read_text())
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded(name):
+    """Steps, values, numbers of calls and of steps as MindSpore 2.10 gave them on a CPU."""
+    kind, *start, scale, c2 = name.replace("[", "").replace("]", "").replace(",", "").split()
+    x = Tensor(np.array([float(n) for n in start], np.float32))
+    found = line_search(OTHERS[kind], x, -float(scale) * grad(OTHERS[kind])(x),
+                        c2=float(c2))
+    step, value, *counts = RECORDED[name]
+    np.testing.assert_allclose([found.a_k, found.f_k], [step, value], rtol=2e-3, atol=1e-3)
+    assert [found.nfev, found.k, found.status, found.failed] == counts
+    assert found.ngev == found.nfev
