@@ -41,13 +41,21 @@ def to_bytes(array: Any, encoding: str = "utf8") -> np.ndarray:
     return np.char.encode(array, encoding)
 
 
+# characters that nothing shows, such as joiners and soft hyphens (Default_Ignorable_Code_Point)
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]+")
+
+
 class CaseFold(Each):
-    """Lower case, by Unicode's full case folding (one character may become several)."""
+    """Lower case, by Unicode's NFKC_Casefold: one character may become several, or none."""
 
     @staticmethod
     def folded(text: str) -> str:
         """The text in lower case."""
-        return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+        seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+        return unicodedata.normalize("NFKC", seen.casefold())
 
     def change(self, text: str) -> str:
         """The string in lower case."""

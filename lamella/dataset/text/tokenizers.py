@@ -19,6 +19,11 @@ from .strings import CaseFold, normalized
 Found = list[tuple[str, int, int]]
 
 
+def _is_white(character: str) -> bool:
+    """Whether Unicode calls a character white space; Python calls separators of files so, too."""
+    return character.isspace() and not "\x1c" <= character <= "\x1f"
+
+
 class WhitespaceTokenizer(Tokenizer):
     """Split at white space."""
 
@@ -26,7 +31,7 @@ class WhitespaceTokenizer(Tokenizer):
         """The tokens with their offsets."""
         found, start = [], None
         for offset, character in enumerate(text + " "):
-            if character.isspace():
+            if _is_white(character):
                 if start is not None:
                     found.append((text[start:offset], start, offset))
                 start = None
@@ -60,7 +65,7 @@ class UnicodeScriptTokenizer(Tokenizer):
         found: Found = []
         last: Any = None
         for offset, character in enumerate(text):
-            kind = "space" if character.isspace() else script(character)
+            kind = "space" if _is_white(character) else script(character)
             if kind == last:
                 word, start, _ = found.pop()
                 found.append((word + character, start, offset + 1))
@@ -68,7 +73,7 @@ class UnicodeScriptTokenizer(Tokenizer):
                 found.append((character, offset, offset + 1))
             last = kind
         if not self.keep_whitespace:
-            found = [item for item in found if not item[0].isspace()]
+            found = [item for item in found if not _is_white(item[0][0])]
         return found
 
 
@@ -161,8 +166,7 @@ class BasicTokenizer(Tokenizer):
             text = "".join([*parts, self._small(text[start:])])
         else:
             text = normalized(text, self.normalization_form)
-        return "".join(" " if c.isspace() else c for c in text
-                       if c.isspace() or not unicodedata.category(c).startswith("C"))
+        return "".join(" " if unicodedata.category(c) in ("Cc", "Cf") else c for c in text)
 
     @staticmethod
     def _small(text: str) -> str:
