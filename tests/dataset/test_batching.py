@@ -118,3 +118,28 @@ def test_rows_may_have_the_length_0():
         ["a"], [1], [1, 2], lambda x: int(x[0] > 1))
     found = [a.tolist() for (a,) in rows.create_tuple_iterator(output_numpy=True)]
     assert found == [[[1]], [[2], [3]]]
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.0, True, False, None, "2"])
+def test_a_function_of_the_size_must_return_a_positive_int(size):
+    data = ds.NumpySlicesDataset({"x": np.arange(4)}, shuffle=False).batch(lambda info: size)
+    with pytest.raises((RuntimeError, ValueError), match="must return a positive int, but it|"
+                                                         "batch_size"):
+        next(iter(data))
+
+
+@pytest.mark.parametrize("drop, expected", [(False, [[0], [1, 2], [3, 4, 5], [6]]),
+                                            (True, [[0], [1, 2], [3, 4, 5]])])
+def test_sizes_by_a_function_of_number_and_epoch(drop, expected):
+    seen = []
+
+    def size(info):
+        seen.append((info.get_epoch_num(), info.get_batch_num()))
+        return info.get_batch_num() + 1
+
+    data = ds.NumpySlicesDataset({"x": np.arange(7)}, shuffle=False).batch(size, drop)
+    rows = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    seen.clear()
+    for epoch in range(2):
+        assert [row[0].tolist() for row in rows] == expected
+        assert [number for at, number in seen if at == epoch][:4] == list(range(4))

@@ -55,3 +55,48 @@ def test_the_step_is_finished_and_the_next_run_goes_on(tmp_path):
 def test_sigkill_can_not_be_handled():
     with pytest.raises(ValueError, match="can't be SIGKILL"):
         ms.train.OnRequestExit(sig=signal.SIGKILL)
+
+
+def test_an_evaluation_that_a_file_stops_is_saved_and_loaded(tmp_path):
+    x = np.arange(16, dtype=np.float32).reshape(8, 2)
+    data = ms.dataset.NumpySlicesDataset((x, x[:, :1]), shuffle=False).batch(2)
+    file = tmp_path / "asked.json"
+    steps, weights = [], []
+
+    def made(weight):
+        net = ms.nn.Dense(2, 1, weight_init=weight)
+        return net, ms.train.Model(net, ms.nn.MSELoss(), metrics={"mae"})
+
+    def watched(model, net, ask=None):
+        steps.clear()
+
+        def begins(run):
+            weights.append(net.weight.asnumpy().ravel().tolist())
+
+        def ends(run):
+            steps.append(run.original_args().cur_step_num)
+            if len(steps) == 2 and ask is not None:
+                file.write_text(ask)
+
+        exits = ms.train.OnRequestExit(save_mindir=False, directory=str(tmp_path),
+                                       config_file=str(file))
+        model.eval(data, [exits, ms.train.LambdaCallback(
+            on_eval_begin=begins, on_eval_step_begin=ends)])
+        return exits
+
+    key = ms.train.OnRequestExit.key
+    net, model = made("ones")
+    for text, count in (("no json", 4), ("[1]", 4), (f'{{"{key}": 0}}', 4), (f'{{"{key}": 1}}', 2)):
+        file.unlink(missing_ok=True)
+        exits = watched(model, net, text)
+        assert (len(steps), exits.exit) == (count, count == 2), text
+        assert os.path.exists(f"{exits.eval_name}.ckpt") is (count == 2)
+    file.unlink()
+    weights.clear()
+    net, model = made("zeros")
+    watched(model, net)
+    assert weights == [[1.0, 1.0]]
+    os.rename(f"{exits.eval_name}.ckpt", f"{exits.train_name}.ckpt")
+    net, model = made("zeros")
+    watched(model, net)
+    assert weights == [[1.0, 1.0]] * 2
