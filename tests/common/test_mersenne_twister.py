@@ -131,3 +131,14 @@ def test_generators_by_their_definitions():
     drawn = [first.float64(0, 1) for _ in range(5)]
     first.restore(kept)
     assert drawn == [first.float64(0, 1) for _ in range(5)]
+
+
+def test_the_ends_of_what_is_drawn():
+    class Most(Mt19937):
+        def word(self):
+            return 2**32 - 1
+
+    least, usual = np.float32(0.25), Mt19937(5489)
+    assert Most(1).float32(least, 0.75) == np.nextafter(np.float32(1), np.float32(0)) / 2 + least
+    assert [usual.integer(-5, 2**32 - 6) for _ in range(2)] == [
+        word - 5 for word in (lambda g: (g.word(), g.word()))(Mt19937(5489))]

@@ -79,3 +79,21 @@ def test_tensors_in_one_piece_of_memory():
                        (lambda: ContiguousTensorsHandle([x], 1), TypeError)):
         with pytest.raises(kind, match="For 'ContiguousTensorsHandle'"):
             call()
+    alone = ContiguousTensorsHandle([Tensor([[1.0, 2.0], [3.0, 4.0]])])
+    assert alone[0:4].tolist() == [1, 2, 3, 4] and alone.slice_by_tensor_index().shape == (4,)
+
+
+def test_forms_of_moves_between_types_and_memories():
+    x = Tensor([1.5, 2.5])
+    assert x.to("CPU", ms.int32).tolist() == [1, 2] and x.to(None, ms.float16).dtype is ms.float16
+    assert x.to(None).dtype is ms.float32 and x.to_("CPU") is x and x.to_() is x
+    target = Tensor([0.0])
+    target.set_(Tensor(np.arange(6, dtype=np.float32))._raw.untyped_storage(), 2)
+    assert target.tolist() == [2, 3, 4, 5]
+    assert Tensor(np.array([7, 3, 9], "uint32")).itemset(1, 5).tolist() == [7, 5, 9]
+    for wrong in ((), (1, 2, 3), (1,)):
+        with pytest.raises(IndexError, match="give an index and a value"):
+            x.itemset(*wrong)
+    assert Tensor(shape=(0, 2), dtype=ms.float32).shape == (0, 2)
+    with pytest.raises(ValueError, match="ints of 0 or more"):
+        Tensor(shape=(-1, 2), dtype=ms.float32)
