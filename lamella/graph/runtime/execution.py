@@ -110,16 +110,16 @@ class Execution:
         took = time.perf_counter() - start
         self.spent += took
         self.least = took if took < self.least else self.least
-        if self.phase is not Phase.FINAL and self._may_go_on(plan):
+        if (self.spent > self._looks_at or self.runs in (1, SOON)) and self._may_go_on(plan):
             self._looks_at = self.spent + min(PAUSE, HOT)
             self._settle(plan, values, count)
         return found
 
     def _may_go_on(self, plan: Plan) -> bool:
         """Whether there may be something to do now."""
-        if self.runs in (1, SOON):
-            return True
-        return self.spent > self._looks_at and self.spent > min(WARM, HOT) and not (
+        if self.phase is Phase.FINAL or self.runs in (1, SOON):
+            return self.phase is not Phase.FINAL
+        return self.spent > min(WARM, HOT) and not (
             plan.waits and self.phase is Phase.COMPILING and self._lowered)
 
     def planned(self, values: list[torch.Tensor]) -> Plan:

@@ -15,6 +15,7 @@ from ..ir.streams import streams_of
 from .autotuner import Autotuner, Run
 from .joined import joined
 from .liveness import Liveness
+from .program import Handed
 from .stage import Heat, Stage
 from .transaction import UNDONE_BY_ITSELF, Transaction
 from .worth import is_worth_compiling
@@ -108,8 +109,11 @@ class Plan:
                 return self._run_joined(values, transaction)
             if number == self._closing and self._protects:
                 transaction.close([values[i] for i in self._undone])
+            run, given = stage.run, [values[i] for i in stage.takes]  # read once, as `freed`
+            if (last := freed.by_it[number]) and run is stage.replay:
+                given = _handed(given, last, values)
             try:
-                values.extend(stage.results(values, freed.by_it[number]))
+                values.extend(run(given))
                 guards = self.checks.get(number + 1)
                 holds = guards is None or self._hold(guards, values)
             except Exception as error:
@@ -208,3 +212,10 @@ class Plan:
             stage.settle(given, heat, results, prompt)
         self.settled = all(stage.settled for stage in self.stages)
         self._freed = self._liveness.freed()
+
+
+def _handed(given: list[Any], last: list[int], values: list[Any]) -> Handed:
+    """The inputs of a stage, which frees those at these places as it runs."""
+    for place in last:
+        values[place] = None
+    return Handed(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
@@ -21,7 +21,7 @@ from ..xla.native import Native as Xla
 from .autotuner import Autotuner, Run
 from .capture import Captured, captures, others_like
 from .density import dense_share
-from .program import Handed, is_in_python, program
+from .program import is_in_python, program
 from .worth import is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
@@ -90,21 +90,6 @@ class Stage:
     def is_timed(self) -> bool:
         """Whether backends take turns now."""
         return isinstance(self.run, Autotuner)
-
-    def results(self, values: list[Any], last: Sequence[int]) -> list[torch.Tensor]:
-        """Its results.
-
-        Args:
-            values: the values that a replay has so far.
-            last: the places of those that nothing reads after it; a replay frees them as it runs.
-        """
-        run = self.run  # read once: another thread may replace it
-        given = [values[i] for i in self.takes]
-        if last and run is self.replay:
-            given = Handed(given)
-            for place in last:
-                values[place] = None
-        return run(given)
 
     def lower(self) -> None:
         """Replay, and call XLA's code, by C++ from now on, where that is built."""
