@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import lamella as ms
@@ -44,3 +46,23 @@ def test_numbers_that_int32_does_not_hold_are_refused():
     dataset.config.set_prefetch_size(before)
     with pytest.raises(ValueError, match="size"):
         dataset.config.set_prefetch_size(2**31)
+
+
+def test_settings_of_a_file(tmp_path):
+    path = tmp_path / "settings.json"
+    before = dataset.config.get_seed(), dataset.config.get_prefetch_size()
+    try:
+        for given in ({"seed": 0, "opConnectorSize": 9}, {"seed": 5, "rowsPerBuffer": 7}):
+            path.write_text(json.dumps(given))
+            dataset.config.load(str(path))
+            assert dataset.config.get_seed() == given["seed"]
+            assert dataset.config.get_prefetch_size() == 9
+        for name, value in (("seed", -1), ("seed", 1.5), ("seed", True), ("numaEnable", 1),
+                            ("opConnectorSize", "8")):
+            path.write_text(json.dumps({name: value}))
+            with pytest.raises((RuntimeError, ValueError), match=f"can't be {value!r}"):
+                dataset.config.load(str(path))
+            assert (dataset.config.get_seed(), dataset.config.get_prefetch_size()) == (5, 9)
+    finally:
+        dataset.config.set_seed(before[0])
+        dataset.config.set_prefetch_size(before[1])
