@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Callable
 
 import torch
+from torch._C import _len_torch_function_stack  # type: ignore[attr-defined]
 
 from ..core.state import is_plain_run
 from .extension import Extension
@@ -27,7 +28,8 @@ def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], low
     The extension is built when that is first asked.
     """
     if (raw.dtype is not torch.float32 or type(raw) is not torch.Tensor or not raw.is_cpu
-            or not raw.is_contiguous() or not is_plain_run()):
+            or not raw.is_contiguous() or not is_plain_run()
+            or _len_torch_function_stack()):  # what watches functions sees the kernel
         return None
     module = extension.module
     if module is None:

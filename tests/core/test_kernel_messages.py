@@ -140,5 +140,5 @@ def test_an_order_that_would_never_end_is_refused() -> None:
     x = Tensor([1.0])
     for call in (lambda: ops.derivative(lambda x: x, x, 40),
                  lambda: ops.jet(lambda x: x, x, ops.ones((40, 1)))):
-        with pytest.raises(ValueError, match="the order must be at most 12, but got 40"):
+        with pytest.raises(ValueError, match="order.* must be .*12, but got 40"):
             call()
