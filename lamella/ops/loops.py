@@ -73,6 +73,7 @@ def looped(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: A
         found = _Recorded((condition, body), value).whiles(condition, body)
         if found is not None:
             return found[0]
+    first = value
     while _goes_on(holds := condition(value)):
         found = body(value)
         if varies(holds):
@@ -82,7 +83,15 @@ def looped(condition: Callable[[Any], Any], body: Callable[[Any], Any], value: A
                                 "that it takes.")
             found = chosen(holds, found, value)
         value = found
-    return value
+    return _another(value) if value is first else value
+
+
+def _another(value: Any) -> Any:
+    """A loop's first value as its result: copies, since after a step they wouldn't be these.
+
+    So hooks, and writes into the result, mean the same whether there are steps or not.
+    """
+    return with_raws(value, [t._raw.clone() for t in tensors(value)])
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
@@ -122,9 +131,10 @@ def counting(name: str, lower: Any, upper: Any, body: Callable[[Any, Any], Any],
     found = None if unroll else counted(body, lower, upper, value)
     if found is not None:
         return found[0]
+    first = value
     for count in range(int(lower), int(upper)):
         value = body(count, value)
-    return value
+    return _another(value) if value is first else value
 
 
 def varies(holds: Any) -> bool:

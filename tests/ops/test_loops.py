@@ -213,3 +213,24 @@ def test_counts_from_one_number_to_another():
         ms.fori_loop(0, 2.0, lambda i, v: v, 1)
     with pytest.raises(TypeError, match="For 'fori_loop', 'body_fun' must be a function"):
         ms.fori_loop(0, 2, 3, 1)
+
+
+@pytest.mark.parametrize("loop", [
+    lambda x: ms.while_loop(lambda v: v.sum() > 100, lambda v: v * 2, x),
+    lambda x: ms.fori_loop(0, ms.Tensor(0), lambda i, v: v * 2, x),
+    lambda x: ms.fori_loop(0, 0, lambda i, v: v * 2, x)], ids=["while", "count", "no count"])
+def test_a_loop_without_steps_gives_another_value(loop):
+    """So what hangs on the first value, and writes into the last, mean the same with steps."""
+    def f(x):
+        first = x * 1.0
+        first.register_hook(lambda g: g * 100)
+        last = loop(first)
+        inner = ms.grad(lambda v: (v * v).sum())(last)
+        last[0] = 7.0
+        return inner, first + 0, last
+
+    x = ms.Tensor([1.0, 2.0])
+    for fn in (f, compiled := ms.jit(f), compiled):
+        inner, first, last = fn(x)
+        assert inner.tolist() == [2, 4] and first.tolist() == [1, 2] and last.tolist() == [7, 2]
+    assert ms.fori_loop(0, 0, lambda i, v: v, (1, x))[0] == 1
