@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import lamella as ms
 from lamella import Tensor
@@ -24,6 +25,15 @@ TOLERANCE = {
     "complex128": (1e-10, 1e-12),
 }
 STEP = 1e-5  # of finite differences in float64
+
+# what an error says of the argument that it refuses
+EXPECTS = " (must|may|needs|can't|should) "
+
+
+def check_refused(call: Callable[[], Any]) -> None:
+    """A call with an argument that breaks a condition is an error that says what is expected."""
+    with pytest.raises((ValueError, TypeError, RuntimeError, KeyError), match=EXPECTS):
+        call()
 
 
 def as_tensors(args: Sequence[Any]) -> list[Any]:
