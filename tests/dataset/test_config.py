@@ -40,6 +40,15 @@ def test_debug_mode_sets_a_seed_where_there_is_none():
         dataset.config.set_seed(seed)
 
 
+def test_a_seed_is_of_32_bits():
+    seed = dataset.config.get_seed()
+    dataset.config.set_seed(2**32 - 1)
+    assert dataset.config.get_seed() == 2**32 - 1
+    dataset.config.set_seed(seed)
+    with pytest.raises(ValueError, match="4294967296"):
+        dataset.config.set_seed(2**32)
+
+
 def test_numbers_that_int32_does_not_hold_are_refused():
     before = dataset.config.get_prefetch_size()
     dataset.config.set_prefetch_size(2**31 - 1)

@@ -9,7 +9,14 @@ import lamella as ms
 from lamella import Tensor, mint, nn, ops
 from lamella.mint import extended
 from lamella.ops import arg_dtype_cast, attention, composite
-from lamella.ops.primitives import derivatives, embedding_cache, faces, gradients_layers, sets
+from lamella.ops.primitives import (
+    derivatives,
+    embedding_cache,
+    faces,
+    factorizations,
+    gradients_layers,
+    sets,
+)
 from lamella.ops.primitives import python_sequences as sequences
 
 from .test_private_primitives import CLASSES
@@ -331,3 +338,11 @@ def test_layouts_of_attention(layout):
                                       heads, scalar_value=0.7, input_layout=layout)
     wanted = F.scaled_dot_product_attention(*map(t, first), scale=0.7).numpy()
     close(found, laid(wanted), rtol=1e-4)
+
+
+def test_a_trace_of_several_matrices_in_another_type():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    for offset in (-1, 0, 1):
+        found = factorizations.TraceV2()(Tensor(x), offset, 1, 2, ms.float64)
+        assert found.dtype is ms.float64
+        np.testing.assert_array_equal(found.asnumpy(), np.trace(x, offset, 1, 2))
