@@ -88,8 +88,7 @@ def in_float32(x: torch.Tensor, weight: Some, bias: Some, *running: Any
     if any(v is not None and (v.dtype is not torch.float32 or not v.is_contiguous())
            for v in (weight, bias)):
         return None
-    extension.request()
-    if extension.load() is None:
+    if extension.obtain() is None:
         return None
     return _InFloat32.apply(x, weight, bias, eps)  # type: ignore[return-value]
 

@@ -73,6 +73,11 @@ class Extension:
         else:
             background.submit(lambda: self.build(background.run))
 
+    def obtain(self) -> ModuleType | None:
+        """The module, if it has been built; else it is built from now on."""
+        self.request()
+        return self.load()
+
     @property
     def is_awaited(self) -> bool:
         """Whether it is being built."""

@@ -56,8 +56,7 @@ def fastest(rows: int, width: int, columns: int, bias: bool, dtype: torch.dtype,
     """
     if width * columns < SMALLEST:
         return None
-    extension.request()
-    if extension.load() is None:
+    if extension.obtain() is None:
         return None
     key = (rows, width, min(columns, LARGEST // width), bias, str(dtype), torch.get_num_threads())
     return known.find(key, _measured if measure or _spent < BUDGET else None)

@@ -34,5 +34,4 @@ def fits(x: torch.Tensor, weight: torch.Tensor, scales: torch.Tensor) -> bool:
     if (x.dtype not in TYPES or not x.is_cpu or not x.numel() or x.shape[0] > MOST
             or not x.is_contiguous() or weight.shape[1] % (scales.shape[1] * STEP)):
         return False
-    extension.request()
-    return extension.load() is not None
+    return extension.obtain() is not None

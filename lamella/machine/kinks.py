@@ -31,12 +31,9 @@ def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], low
             or not raw.is_contiguous() or not is_plain_run()
             or _len_torch_function_stack()):  # what watches functions sees the kernel
         return None
-    module = extension.module
+    module = extension.obtain()
     if module is None:
-        extension.request()
-        module = extension.load()
-        if module is None:
-            return None
+        return None
     return module.kinked(raw, kernel(raw.detach()), low, high, slopes)
 
 
@@ -47,8 +44,7 @@ def suits(gradient: torch.Tensor, x: torch.Tensor) -> bool:
     if not is_plain_run() or type(x) is not torch.Tensor or not x.is_contiguous() or (
             gradient.dtype is not x.dtype):
         return False
-    extension.request()
-    return extension.load() is not None
+    return extension.obtain() is not None
 
 
 def backward(gradient: torch.Tensor, x: torch.Tensor, low: float, high: float, slopes: Slopes

@@ -62,10 +62,13 @@ class _IdxDataset(ArraysDataset):
         super().__init__(["image", "label"], select_sampler(
             name, num_samples, sampler, shuffle, num_shards, shard_id), num_parallel_workers, cache)
 
+    def _usages_read(self) -> list[str]:
+        """The usages that are read, in this order."""
+        return ["test", "train"] if self.usage == "all" else [self.usage]
+
     def _parts(self) -> list[tuple[str, str]]:
-        usages = ["test", "train"] if self.usage == "all" else [self.usage]
         return [(f"{self._names[u]}-images-idx3-ubyte", f"{self._names[u]}-labels-idx1-ubyte")
-                for u in usages]
+                for u in self._usages_read()]
 
     def _arrays(self) -> list[np.ndarray]:
         images, labels = [], []
@@ -124,9 +127,8 @@ class EMnistDataset(_IdxDataset):
         super().__init__(dataset_dir, usage, *args, **kwargs)
 
     def _parts(self) -> list[tuple[str, str]]:
-        usages = ["test", "train"] if self.usage == "all" else [self.usage]
         return [(f"emnist-{self.name}-{u}-images-idx3-ubyte",
-                 f"emnist-{self.name}-{u}-labels-idx1-ubyte") for u in usages]
+                 f"emnist-{self.name}-{u}-labels-idx1-ubyte") for u in self._usages_read()]
 
     def num_classes(self) -> int | None:
         """The number of classes."""

@@ -85,8 +85,7 @@ def _by_queries(graph: Graph, node: Node, measure: bool) -> bool:
     if k.shape[:2] != q.shape[:2] or k.shape[3] != q.shape[3] or any(
             m.stride[3] != 1 or m.dtype is not q.dtype for m in (q, k, v)):
         return False
-    few_queries.extension.request()
-    if few_queries.extension.load() is None:
+    if few_queries.extension.obtain() is None:
         return False
 
     def measured(_: Key) -> str:
@@ -141,8 +140,7 @@ def _fastest(node: Node, measure: bool) -> str | None:
     if key.shape != value.shape or key.shape[:2] != (batch, heads) or key.shape[3] != width or (
             not width or batch * heads * queries * keys < SMALLEST):
         return None
-    attention.extension.request()
-    if attention.extension.load() is None:
+    if attention.extension.obtain() is None:
         return None
     few = min(batch, max(1, LARGEST // (heads * queries * keys)))
     return known.find((count, few, heads, queries, keys, width, is_causal,

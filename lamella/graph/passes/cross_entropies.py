@@ -63,8 +63,7 @@ def fuse_cross_entropies(module: GraphModule, measure: bool) -> int:
         loss = _loss(node, memory)
         if loss is None:
             continue
-        cross_entropy.extension.request()
-        if cross_entropy.extension.load() is not None and _pays(loss, measure):
+        if cross_entropy.extension.obtain() is not None and _pays(loss, measure):
             _replace(module, loss)
             count += 1
     if count:

@@ -43,8 +43,7 @@ def rewritten(module: GraphModule, nodes: Iterable[Node], extension: Extension,
     found = list(nodes)
     if not found:
         return 0
-    extension.request()
-    if extension.load() is None:
+    if extension.obtain() is None:
         return 0
     count, memory = 0, None
     for node in found:

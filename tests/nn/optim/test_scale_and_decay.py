@@ -1,0 +1,56 @@
+"""Loss scales and decays of all optimizers: three steps with them, and without."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import nn
+
+from .test_optimizer import EVERY, parameter
+
+
+def stepped(name, scale=1.0, decay=None, group=False, explicit=False):
+    """Two Parameters after three steps with gradients times `scale`, which is the loss scale."""
+    kind = getattr(nn, name)
+    takes = inspect.signature(kind).parameters
+    options = dict(EVERY[name])
+    if "loss_scale" in takes:
+        options["loss_scale"] = scale
+    if decay and "weight_decay" in takes:
+        options["weight_decay"] = decay
+    if explicit:
+        kind = type(name, (kind,), {"decay_weight": lambda self, g: super(kind, self).decay_weight(
+            g)})
+    weights = [parameter(np.cos(np.arange(12)).reshape(4, 3)), parameter(np.sin(np.arange(5)), "v")]
+    given = [{"params": weights[:1], "lr": 0.05, "weight_decay": 0.3, "grad_centralization": True},
+             {"params": weights[1:]}] if group else weights
+    optimizer = kind(given, **options)
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        optimizer(tuple(ms.Tensor((scale * rng.standard_normal(w.shape)).astype(np.float32))
+                        for w in weights))
+    return np.concatenate([w.asnumpy().ravel() for w in weights])
+
+
+SCALED = [name for name in EVERY if "loss_scale" in inspect.signature(
+    getattr(nn, name)).parameters and name not in ("AdamOffload",)]
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_loss_scale_is_taken_out_of_gradients(name):
+    for options in ({}, {"decay": 0.2}, {"decay": 0.2, "explicit": True}, {"group": True}):
+        plain = stepped(name, **options)
+        np.testing.assert_allclose(stepped(name, 16.0, **options), plain, rtol=1e-5, atol=1e-6)
+        assert np.isfinite(plain).all()
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if "weight_decay" in inspect.signature(
+    getattr(nn, name)).parameters])
+def test_a_decay_by_ones_own_method_is_the_rules(name):
+    plain = stepped(name, decay=0.2)
+    if not name.startswith(("AdamWeightDecay", "Lamb", "AdaFactor")):  # whose rule decays weights
+        np.testing.assert_allclose(stepped(name, decay=0.2, explicit=True), plain, rtol=1e-5,
+                                   atol=1e-6)
+    assert abs(plain - stepped(name)).max() > 1e-4
