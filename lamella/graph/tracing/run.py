@@ -7,6 +7,7 @@ graph.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -38,7 +39,7 @@ from .refusals import CannotTrace, Cause
 from .trace import HeldTensor, Trace, data_of, set_data
 
 
-class RunKind:
+class RunKind(ABC):
     """A kind of run.
 
     Attributes:
@@ -55,10 +56,10 @@ class RunKind:
         """The data that a Tensor has during the run."""
         return raw
 
+    @abstractmethod
     def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
               given: Given) -> Trace:
         """The run, with a recorder of its kernels."""
-        raise NotImplementedError
 
 
 class Real(RunKind):
