@@ -276,19 +276,13 @@ class _Masking(AudioOperation):
                                    f"dimension; 'mask_start' should be less than the length of the "
                                    f"masked dimension, but got: {self.mask_start}, {self._param} "
                                    f"and {size}.")
+            start, length = self.mask_start, self._param
+            if self.iid_masks:
+                length = generator.integer(0, self._param)
+                start = generator.integer(0, size - length)
             changed = value.astype(value.dtype if value.dtype.kind == "f" else np.float32)
-            flat = changed.reshape(-1, *value.shape[-2:])
-            for spectrum in (flat if self.iid_masks else [flat]):
-                start, length = self.mask_start, self._param
-                if self.iid_masks:
-                    length = int(generator.float32(0, 1) * self._param)
-                    start = int(generator.float32(0, 1) * (size - length))
-                part = slice(start, start + length)
-                if self._axis == -1:
-                    spectrum[..., part] = self.mask_value
-                else:
-                    spectrum[..., part, :] = self.mask_value
-            out.append(flat.reshape(value.shape))
+            np.moveaxis(changed, self._axis, -1)[..., start:start + length] = self.mask_value
+            out.append(changed)
         return tuple(out)
 
 
@@ -296,7 +290,7 @@ class TimeMasking(_Masking):
     """Masks a range of time.
 
     Args:
-        iid_masks: whether each spectrum gets a mask of its own, with random position and length.
+        iid_masks: whether each row gets a mask of its own, with random position and length.
         time_mask_param: the maximum length; with `mask_start` the length.
         mask_start: where it begins, if not at random.
         mask_value: the value of masked elements.
@@ -320,7 +314,7 @@ class FrequencyMasking(_Masking):
     """Masks a range of frequencies.
 
     Args:
-        iid_masks: whether each spectrum gets a mask of its own, with random position and width.
+        iid_masks: whether each row gets a mask of its own, with random position and width.
         freq_mask_param: the maximum width; with `mask_start` the width.
         mask_start: where it begins, if not at random.
         mask_value: the value of masked elements.
@@ -366,7 +360,7 @@ class MaskAlongAxis(AudioOperation):
 
 
 class MaskAlongAxisIID(AudioOperation):
-    """Masks a random range of each spectrum (..., frequency, time).
+    """Masks a random range of the spectra (..., frequency, time) of each row.
 
     Args:
         mask_param: the maximum width.
