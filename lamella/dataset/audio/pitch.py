@@ -155,10 +155,10 @@ class DetectPitchFrequency(AudioOperation):
         sound = torch.nn.functional.pad(sound, (0, lags + count * size - sound.shape[-1]))
         found = []
         for lag in range(1, lags + 1):
-            parts = [part.unfold(-1, size, size)[:, :count]
-                     for part in (sound[:, :-lag], sound[:, lag:])]
-            energies = [1e-9 + part.pow(2).sum(-1) for part in parts]
-            found.append((parts[0] * parts[1]).sum(-1) / energies[0] / energies[1])
+            frame, later = (part.unfold(-1, size, size)[:, :count]
+                            for part in (sound[:, :-lag], sound[:, lag:]))
+            # the frame's own energy is the same for every lag
+            found.append((frame * later).sum(-1) / (1e-9 + later.pow(2).sum(-1)))
         likeness = torch.stack(found, -1)  # (channels, frames, lags)
         least = math.ceil(self.sample_rate / self.freq_high)
         if least >= lags // 2:
