@@ -4,8 +4,9 @@ Each mutation changes one operator, comparison, constant or `not` in a copy of t
 all tests run once, and note which of them run these lines (`--runs FOLDER` keeps that for further
 calls). Then, for each mutation, the tests that run its line do so with it, until one fails. Of
 lines that run on import, or that few tests run in their own process, it is the file's own examples,
-the tests that bear its name and those that name what the line belongs to, too. What no test notices
-is printed: either a test is missing, or the line says nothing.
+the tests that bear its name and those that name what the line belongs to, too, themselves or in
+their scripts for other processes. What no test notices is printed: either a test is missing, or the
+line says nothing.
 """
 
 from __future__ import annotations
@@ -153,27 +154,40 @@ def _between(left: ast.expr, op: ast.AST, right: ast.expr,
 def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     """The runs of tests that should notice a change which runs on import, the likeliest first.
 
-    These are the file's own examples and the tests that bear its name, then the tests and recorded
-    comparisons that name what the line belongs to, those of the file's room before others.
+    These are the file's own examples and the tests that bear its name, then the tests that name
+    what the line belongs to, themselves or in recorded comparisons, and those whose scripts for
+    other processes name it, then the nearest folder of tests. Those of the file's room come first.
     """
     inner = change.path.relative_to("lamella")
     room = root / "tests" / inner.parts[0]
-    files = sorted((root / "tests").rglob("*.py"))
-    named = [path for path in files if path.name == f"test_{inner.name}" and room in path.parents]
-    of = _names((root / change.path).read_text("utf-8"), change.line) or {inner.stem}
+    texts = {path: path.read_text("utf-8") for path in sorted((root / "tests").rglob("*.py"))}
+    named = [path for path in texts if path.name == f"test_{inner.name}" and room in path.parents]
+    of = _names((root / change.path).read_text("utf-8"), change.line) - {"main"} or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
-    hits = {path: len(words.findall(path.read_text("utf-8"))) for path in files}
-    for record in sorted((root / "tests").rglob("*.json")):  # counts for the tests that read it
-        count = len(words.findall(record.read_text("utf-8")))
-        for path in files if count else ():
-            if path.parent == record.parent and record.name in path.read_text("utf-8"):
-                hits[path] += count
-    near = sorted((path for path in files if hits[path] and path not in named),
-                  key=lambda path: (room not in path.parents, -hits[path]))
+    hits = {path: len(words.findall(text)) for path, text in texts.items()}
+    scripts = dict.fromkeys(texts, 0)
+    records = sorted((root / "tests").rglob("*.json"))
+    for other in [*records, *(path for path in texts if not path.name.startswith("test_"))]:
+        count = len(words.findall(other.read_text("utf-8"))) if other in records else hits[other]
+        its = hits if other in records else scripts
+        use = re.compile(rf"\b{re.escape(other.name)}\b")
+        for path in texts if count else ():
+            if path.parent == other.parent and path != other and use.search(texts[path]):
+                its[path] += count
+    first = [str(root / change.path), *map(str, named)]
+    near, by_scripts = (_nearest(each, room) for each in (hits, scripts))
     places = [root / "tests" / place for place in inner.parents[:-1]]
     folder = [str(place) for place in places if place.is_dir()][:1]  # the nearest of its tests
-    tests = [test for path in near if (test := _tests_of(path))][:NEAR] + folder
-    return [run for run in ([str(root / change.path), *map(str, named)], tests) if run]
+    near = [test for test in near if test not in first]
+    by_scripts = [test for test in by_scripts if test not in (*first, *near)]
+    return [run for run in (first, near, by_scripts, folder) if run]
+
+
+def _nearest(hits: dict[Path, int], room: Path) -> list[str]:
+    """The tests with most hits, those of a room first."""
+    near = sorted((path for path in hits if hits[path]),
+                  key=lambda path: (room not in path.parents, -hits[path]))
+    return [test for path in near if (test := _tests_of(path))][:NEAR]
 
 
 def _tests_of(path: Path) -> str:
