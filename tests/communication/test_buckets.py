@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from lamella import communication
+from lamella.communication import exchange
 from lamella.communication.buckets import Reduction, cut
 from lamella.communication.groups import group_of
 from lamella.communication.simulate import simulate
@@ -71,3 +72,27 @@ def test_buckets_are_sent_in_their_order(size, divisor):
     made = [(each.kind, each.nbytes) for each in simulation.exchanges[0]]
     assert made == [("all_reduce", 40), ("all_reduce", 48), ("all_reduce", 24)] + [
         ("all_reduce", 40), ("all_reduce", 48), ("all_reduce", 24)]
+
+
+def test_that_buckets_are_alike_is_checked_once_before_the_first_is_sent(monkeypatch):
+    called = []
+
+    def watch(name):
+        real = getattr(exchange, name)
+        monkeypatch.setattr(exchange, name, lambda *args: called.append(name) or real(*args))
+
+    for name in ("begin_comparison", "end_comparison", "begin_sum", "end_sum"):
+        watch(name)
+
+    def program():
+        communication.init()
+        raws = [torch.ones(2), torch.ones(3), torch.ones(4)]
+        reduction = Reduction("test", raws, group_of(None, "test"), 1, largest=4)
+        for place in (1, 2):
+            reduction.ready(place, raws[place])
+        reduction.finish(raws)
+        Reduction("test", [None], group_of(None, "test")).finish([raws[0]])  # nothing to compare
+
+    simulate(program, 2)
+    assert called == ["begin_comparison", "end_comparison", *["begin_sum"] * 3,
+                      *["end_sum"] * 3] * 2
