@@ -201,3 +201,23 @@ def test_round_is_there_but_hides_nothing():
 def test_greatest_divisors_of_infinite_numbers_end(numbers: list[float]) -> None:
     a, b = (ms.Tensor([n]) for n in numbers)
     assert onp.isnan(np.gcd(a, b).asnumpy()).all() or numbers[0] == 4.0
+
+
+@pytest.mark.parametrize("widths", [2, (1, 2), ((1, 2),), ((0, 1), (2, 0)), [3], ((2, 1), (1, 1))])
+def test_pad_by_a_function(widths: Any) -> None:
+    x = onp.arange(12, dtype=onp.float32).reshape(3, 4)
+
+    def mirrored(vector: Any, pair: Any, axis: int, options: Any) -> Any:
+        found = onp.asarray(vector).copy()
+        before, after = (int(n) for n in pair)
+        found[:before] = options["scale"] * (axis + 1) + found[before]
+        found[len(found) - after:] = -options["scale"] * found[len(found) - after - 1]
+        return found
+
+    def in_place(vector: Any, pair: Any, axis: int, options: Any) -> None:
+        vector[:] = mirrored(vector, pair, axis, options)
+
+    found = np.pad(ms.Tensor(x), widths, lambda *args: ms.Tensor(mirrored(
+        args[0].asnumpy(), *args[1:])), scale=3.0)
+    same(found, onp.pad(x, widths, in_place, scale=3.0))
+    same(np.pad(ms.Tensor(x), widths), onp.pad(x, widths))

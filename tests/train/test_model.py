@@ -431,3 +431,20 @@ def test_a_layer_that_was_frozen_stays_frozen_until_the_kind_of_step_changes(eag
     net.set_train(True)
     made.predict(Tensor(X[:4]))  # as in MindSpore 2.10: the program has chosen the mode
     assert net.seen[3:] == ["eee", "TTT"]
+
+
+def test_build_says_what_training_would():
+    made = model()
+    assert made.build(data()) is made.build(data(), data()) is made.build(None, data()) is None
+    for given, options, error, text in (
+            ((None, None), {}, ValueError, "give 'train_dataset', 'valid_dataset' or both"),
+            ((data(),), {"epoch": 0}, ValueError, "epoch"),
+            ((data(),), {"epoch": 1.5}, TypeError, "epoch"),
+            ((data(),), {"sink_mode": 1}, TypeError, "dataset_sink_mode|sink_mode"),
+            ((data(),), {"sink_size": -3}, ValueError, "sink_size")):
+        with pytest.raises(error, match=text):
+            made.build(*given, **options)
+    unmeasured = Model(nn.Dense(2, 1), nn.MSELoss())
+    assert unmeasured.build(data()) is None
+    with pytest.raises(RuntimeError, match="with a 'valid_dataset' the Model must be made with"):
+        unmeasured.build(data(), data())

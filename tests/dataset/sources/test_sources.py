@@ -172,6 +172,46 @@ def test_coco(tmp_path):
         rows(data.copy() if hasattr(data, "copy") else ds.CocoDataset(str(tmp_path), path))
 
 
+@pytest.mark.parametrize("task, part, name", [
+    ("Detection", None, "images"), ("Detection", None, "annotations"),
+    ("Detection", None, "categories"), ("Detection", "images", "id"),
+    ("Detection", "images", "file_name"), ("Detection", "annotations", "image_id"),
+    ("Detection", "annotations", "bbox"), ("Detection", "categories", "id"),
+    ("Detection", "categories", "name"), ("Stuff", "annotations", "segmentation"),
+    ("Keypoint", "annotations", "keypoints"), ("Keypoint", "annotations", "num_keypoints"),
+    ("Captioning", "annotations", "caption"), ("Panoptic", "annotations", "segments_info"),
+    ("Panoptic", "categories", "isthing")])
+def test_what_an_annotation_of_coco_lacks_is_named(task, part, name, tmp_path):
+    image(tmp_path / "x.jpg", 5)
+    marked = {"images": [{"id": 3, "file_name": "x.jpg"}],
+              "annotations": [{"image_id": 3, "bbox": [1, 2, 3, 4], "category_id": 7, "iscrowd": 0,
+                               "caption": "an x", "segmentation": [[1, 2, 3, 4]],
+                               "keypoints": [1, 2, 1], "num_keypoints": 1, "segments_info": [
+                                   {"bbox": [1, 2, 3, 4], "category_id": 7}]}],
+              "categories": [{"id": 7, "name": "letter", "isthing": 1}]}
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(marked))
+    assert len(rows(ds.CocoDataset(str(tmp_path), str(path), task))) == 1
+    del (marked[part][0] if part else marked)[name]
+    path.write_text(json.dumps(marked))
+    with pytest.raises(RuntimeError, match=rf"attribute of '{name}' is missing in annotation file"):
+        rows(ds.CocoDataset(str(tmp_path), str(path), task))
+
+
+def test_annotations_of_coco_that_are_none(tmp_path):
+    image(tmp_path / "x.jpg", 5)
+    mark = {"image_id": 3, "bbox": [1, 2, 3, 4], "category_id": 8}
+    for marks, categories, text in (
+            ([7], [{"id": 7, "name": "a"}], "'image_id' is missing in annotation file"),
+            ([mark], ["a"], "'id' is missing in annotation file"),
+            ([mark], [{"id": 7, "name": "a"}], "'category_id': 8 is missing in the node of")):
+        (tmp_path / "m.json").write_text(json.dumps({
+            "images": [{"id": 3, "file_name": "x.jpg"}], "annotations": marks,
+            "categories": categories}))
+        with pytest.raises(RuntimeError, match=text):
+            rows(ds.CocoDataset(str(tmp_path), str(tmp_path / "m.json")))
+
+
 def test_lines_of_text_in_mindspores_order(tmp_path):
     (tmp_path / "t1.txt").write_text("".join(f"a{i}\n" for i in range(7)) + "\n")
     (tmp_path / "t2.txt").write_text("".join(f"b{i}\n" for i in range(5)))

@@ -207,6 +207,40 @@ def test_the_part_that_is_cut_has_the_share_that_is_drawn():
         assert 66 <= sides.max() <= 72
 
 
+@pytest.mark.parametrize("is_pillow", [False, True])
+@pytest.mark.parametrize("shape, part", [
+    ((20, 60), np.s_[:, 10:50]), ((60, 20), np.s_[10:50, :]), ((30, 40), np.s_[:]),
+    ((21, 50), np.s_[:, 4:46]), ((20, 40), np.s_[:])])
+def test_the_centre_is_taken_after_too_many_draws(shape, part, is_pillow):
+    """The largest part in the middle whose width by height is in the range."""
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (*shape, 3)).astype(np.uint8)
+    part = image[part]
+    operation = vision.RandomResizedCrop(part.shape[:2], (9.0, 9.0), (0.5, 2.0),
+                                         vision.Inter.NEAREST)
+    found = operation(Image.fromarray(image) if is_pillow else image)
+    np.testing.assert_array_equal(np.asarray(found), part)
+
+
+def test_mixup_mixes_with_the_next_image_or_with_the_batch_before():
+    first, second = (np.random.default_rng(n).random((3, 2, 2, 3)) for n in (0, 1))
+    labels = np.eye(3)
+    np.random.seed(4)
+    share = np.random.beta(0.7, 0.7, 3)
+    np.random.seed(4)
+    found, shares = vision.MixUp(3, 0.7)(first, labels)
+    part, order = share[:, None, None, None], [1, 2, 0]
+    np.testing.assert_allclose(found, part * first + (1 - part) * first[order])
+    np.testing.assert_allclose(shares, share[:, None] * labels + (1 - share[:, None])
+                               * labels[order])
+    operation = vision.MixUp(3, 0.7, is_single=False)
+    np.testing.assert_allclose(operation(first, labels)[0], first)
+    np.random.seed(4)
+    found, shares = operation(second, labels)
+    np.testing.assert_allclose(found, part * second + (1 - part) * first)
+    np.testing.assert_allclose(shares, labels)
+
+
 def test_mixup_of_one_image_is_a_batch_of_it():
     image, label = np.full((5, 6, 3), 9, np.uint8), np.array([[0, 1]])
     operation = vision.MixUp(batch_size=2, alpha=0.2, is_single=False)

@@ -15,7 +15,8 @@ from lamella.train import (
     ModelCheckpoint,
     RunContext,
 )
-from lamella.train.callback import _InternalCallbackParam
+from lamella.train.callback import _InternalCallbackParam, checkpoint
+from lamella.train.callback.checkpoint_files import CheckpointManager
 
 from ...zygote import Started
 
@@ -164,3 +165,54 @@ def test_wrong_configurations():
         ModelCheckpoint("a/b")
     with pytest.raises(TypeError, match="'config' must be a CheckpointConfig"):
         ModelCheckpoint(config={"keep": 3})
+
+
+class Clock:
+    """Stands for the module `time`: ten seconds pass with each step."""
+
+    def __init__(self):
+        self.now = 1e6
+
+    def time(self):
+        return self.now
+
+    def ticking(self):
+        def tick(run):
+            self.now += 10
+        return LambdaCallback(on_train_step_begin=tick)
+
+
+@pytest.mark.parametrize("seconds, saved", [
+    (5, ["1_1", "1_2", "1_3", "2_1", "2_2", "2_3", "3_1", "3_2", "3_3"]),
+    (10, ["1_2", "2_1", "2_3", "3_2", "3_3"]), (25, ["1_3", "2_3", "3_3"]), (60, ["3_1", "3_3"])])
+def test_a_file_after_so_many_seconds(seconds, saved, tmp_path, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(checkpoint, "time", clock)
+    config = CheckpointConfig(save_checkpoint_steps=0, save_checkpoint_seconds=seconds,
+                              keep_checkpoint_max=20)
+    model().train(3, data(), [clock.ticking(), ModelCheckpoint("net", str(tmp_path), config)])
+    assert sorted(os.listdir(tmp_path)) == [f"net-{name}.ckpt" for name in saved]
+
+
+def test_of_the_files_of_some_minutes_the_oldest_is_kept(tmp_path):
+    manager = CheckpointManager("ckpt")
+    ages = {"a": 400, "b": 170, "c": 119, "d": 60, "e": 5}
+    for name, age in ages.items():
+        path = tmp_path / f"{name}.ckpt"
+        path.touch()
+        os.utime(path, (1e6 - age, 1e6 - age))
+    manager.update_ckpoint_filelist(str(tmp_path), "")
+    manager._ckpoint_filelist[:] = [str(tmp_path / f"{name}.ckpt") for name in "edcba"]
+    manager.keep_one_ckpoint_per_minutes(1, 1e6)  # one of d's age isn't among them
+    assert sorted(os.listdir(tmp_path)) == [f"{name}.ckpt" for name in "abcde"]
+    manager.keep_one_ckpoint_per_minutes(2, 1e6)
+    assert sorted(os.listdir(tmp_path)) == ["a.ckpt", "b.ckpt", "c.ckpt"]
+    manager.keep_one_ckpoint_per_minutes(3, 1e6)
+    assert sorted(os.listdir(tmp_path)) == ["a.ckpt", "b.ckpt"] and manager.ckpoint_num == 2
+
+
+def test_one_file_is_kept_of_some_minutes_of_training(tmp_path):
+    config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=0,
+                              keep_checkpoint_per_n_minutes=5)
+    model().train(2, data(), ModelCheckpoint("net", str(tmp_path), config))
+    assert sorted(os.listdir(tmp_path)) == ["net-1_1.ckpt"]
