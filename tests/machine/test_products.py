@@ -180,3 +180,21 @@ def test_the_gradient_of_a_weight_has_its_memory_layout(monkeypatch):
     assert found[0].stride() == w.stride()
     for mine, its in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, its, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("terms", [1, 50, 10**6])
+@pytest.mark.parametrize("left, right", [
+    ((3,), (3,)), ((4, 3), (3,)), ((3,), (3, 5)), ((4, 3), (3, 5)), ((2, 4, 3), (3, 5)),
+    ((2, 1, 4, 3), (6, 3, 5)), ((3,), (2, 3, 5)), ((2, 4, 3), (3,))])
+def test_products_of_integers_as_sums(left, right, terms, monkeypatch):
+    """They wrap around as the numbers of the type do, some rows at a time."""
+    monkeypatch.setattr(products, "TERMS", terms)
+    drawn = torch.Generator().manual_seed(0)
+    for kind in (torch.int8, torch.int64):
+        most = torch.iinfo(kind).max
+        a, b = (torch.randint(-most, most, shape, generator=drawn).to(kind)
+                for shape in (left, right))
+        found = products._summed(a, b)
+        assert found.dtype is kind and torch.equal(found, torch.matmul(a, b))
+    with pytest.raises(RuntimeError, match="reduction dim"):
+        products._summed(torch.ones(2, 3).long(), torch.ones(4, 2).long())

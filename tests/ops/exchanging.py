@@ -12,6 +12,7 @@ WORLD = 4
 # above, above right, right, below right, below, below left, left, above left of each quarter
 AROUND = ((-1, -1, 1, 3, 2, -1, -1, -1), (-1, -1, -1, -1, 3, 2, 0, -1),
           (0, 1, 3, -1, -1, -1, -1, -1), (1, -1, -1, -1, -1, -1, 2, 0))
+ABOVE, BELOW, LEFT, RIGHT = AROUND_EACH = 1, 2, 3, 2  # rows and columns that come to each quarter
 
 
 def image(rank):
@@ -34,8 +35,8 @@ def experts_of(rank):
 def main():
     communication.init()
     rank = communication.get_rank()
-    exchange = ops.NeighborExchangeV2(list(AROUND[rank]), [1] * 4, list(AROUND[rank]), [1] * 4,
-                                      "NCHW")
+    exchange = ops.NeighborExchangeV2(list(AROUND[rank]), [BELOW, ABOVE, RIGHT, LEFT],
+                                      list(AROUND[rank]), list(AROUND_EACH), "NCHW")
     found = {"borders": exchange(Tensor(image(rank))).asnumpy().tolist(),
              "borders gradient": ms.grad(lambda x: exchange(x).sum())(
                  Tensor(image(rank))).asnumpy().tolist()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -25,6 +27,20 @@ def test_values():
     assert isinstance(pair, tuple) and len(pair) == 2
     x = Tensor(X)
     assert x.clamp_(0, 1) is x and float(x.max()) == 1.0
+
+
+@pytest.mark.parametrize("low, high", [(-0.5, 1.5), (None, 1.5), (0.0, None)])
+@pytest.mark.parametrize("stops", [False, True])
+def test_the_gradient_at_a_bound_is_1(low, high, stops, monkeypatch):
+    """Also by PyTorch's versions whose own kernel stops it there."""
+    monkeypatch.setattr(sys.modules["lamella.ops.clip"], "STOPS_AT_BOUNDS", stops)
+    x = Tensor(np.array([-1, -0.5, 0, 1, 1.5, 2, np.nan], np.float32))
+    want = np.clip(x.asnumpy(), low, high)
+    np.testing.assert_array_equal(ops.clamp(x, low, high).asnumpy(), want)
+    bounds = [None if b is None else Tensor(np.full(7, b, np.float32)) for b in (low, high)]
+    for pair in ((low, high), bounds):
+        inside = ms.grad(lambda x, pair=pair: ops.clamp(x, *pair).sum())(x).asnumpy()
+        np.testing.assert_array_equal(inside[:6], (want == x.asnumpy())[:6])
 
 
 def test_bounds_beyond_the_type():

@@ -25,6 +25,27 @@ def test_dispatch_on_types() -> None:
         kind({}, 1)
 
 
+def test_dispatch_on_names_of_types() -> None:
+    kind = ops.MultitypeFuncGraph("kind")
+    for name in ("Tensor[Float32]", "RowTensor", "COOTensor", "CSRTensor", "Func", "Int_", "Float_",
+                 "Bool_", "Dictionary", "Slice", "Ellipsis", "TypeType", "Parameter"):
+        kind.register(name)(lambda x, name=name: name)
+    places = Tensor([[0, 1]], ms.int32)
+    for value, want in (
+            (Tensor([1.0]), "Tensor[Float32]"), (4, "Int_"), (0.5, "Float_"), (True, "Bool_"),
+            ({}, "Dictionary"), (slice(1), "Slice"), (..., "Ellipsis"), (len, "Func"),
+            (ms.float16, "TypeType"), (ms.COOTensor(places, Tensor([1.0]), (2, 2)), "COOTensor"),
+            (ms.CSRTensor(Tensor([0, 1], ms.int32), Tensor([0], ms.int32), Tensor([1.0]), (1, 2)),
+             "CSRTensor"), (ms.RowTensor(Tensor([0], ms.int32), Tensor([[1.0]]), (2, 1)),
+                            "RowTensor")):
+        assert kind(value) == want
+    for value in (Tensor([1]), "text", None):
+        with pytest.raises(ValueError, match="no function is registered for the types"):
+            kind(value)
+    with pytest.raises(TypeError, match="the type 'Whatever' is not known. Known: "):
+        ops.MultitypeFuncGraph("other").register("Whatever")(len)
+
+
 def test_a_single_body_takes_all_types() -> None:
     only = ops.MultitypeFuncGraph("only")
     only.register("Tensor")(lambda x: x)

@@ -10,7 +10,17 @@ import lamella as ms
 from lamella import Tensor, ops
 
 from ..worlds import run_world
-from .exchanging import WORLD, experts_of, image, matrices, tokens
+from .exchanging import (
+    ABOVE,
+    BELOW,
+    LEFT,
+    RIGHT,
+    WORLD,
+    experts_of,
+    image,
+    matrices,
+    tokens,
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +32,17 @@ def found():
 def test_borders_of_neighbours(found):
     """Four quarters of one picture, each with the rows and columns around it."""
     whole = np.block([[image(0)[0, 0], image(1)[0, 0]], [image(2)[0, 0], image(3)[0, 0]]])
+    padded = np.pad(whole, ((ABOVE, BELOW), (LEFT, RIGHT)))
+    seen = np.zeros_like(padded)  # each pixel by itself, and by the neighbours that got it
     for rank in range(WORLD):
-        row, column = divmod(rank, 2)
-        want = np.pad(whole, 1)[3 * row:3 * row + 5, 3 * column:3 * column + 5]
-        np.testing.assert_array_equal(np.array(found[rank]["borders"])[0, 0], want)
-        # each border pixel is seen by itself and by the neighbours that got it
-        np.testing.assert_array_equal(np.array(found[rank]["borders gradient"])[0, 0].sum(), 25 - 9)
+        row, column = 3 * (rank // 2), 3 * (rank % 2)
+        window = np.s_[row:row + ABOVE + 3 + BELOW, column:column + LEFT + 3 + RIGHT]
+        np.testing.assert_array_equal(np.array(found[rank]["borders"])[0, 0], padded[window])
+        seen[window] += 1
+    for rank in range(WORLD):
+        row, column = ABOVE + 3 * (rank // 2), LEFT + 3 * (rank % 2)
+        np.testing.assert_array_equal(np.array(found[rank]["borders gradient"])[0, 0],
+                                      seen[row:row + 3, column:column + 3])
 
 
 def test_lists_of_ranks(found):

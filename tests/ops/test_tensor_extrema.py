@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Tensor
+from lamella import Tensor, ops
 from lamella.core.dispatch_mode import DispatchMode
+from lamella.ops import extrema
 
 X = np.array([[1, 5, 3], [4, 2, 9]], np.float32)
 VALUES, KEPT, PLACES = [5, 9], [[5], [9]], [1, 2]
@@ -80,3 +81,19 @@ def test_the_extremum_of_all_elements_alone_is_one_kernel(name):
         getattr(x, name)(keepdims=3)
     with pytest.raises(ValueError, match=f"For '{name}', 'input' must have elements"):
         getattr(Tensor(np.zeros((0, 2))), name)()
+
+
+@pytest.mark.parametrize("stops", [False, True])
+@pytest.mark.parametrize("name", ["fmax", "fmin"])
+def test_where_both_are_equal_the_first_gets_the_gradient(name, stops, monkeypatch):
+    """Also by PyTorch's versions whose own kernels share it."""
+    monkeypatch.setattr(extrema, "STOPS_AT_BOUNDS", stops)
+    a = np.array([1, 2, 3, np.nan, np.nan, 5], np.float32)
+    b = np.array([2, 1, 3, 4, np.nan, np.nan], np.float32)
+    function = getattr(ops, name)
+    np.testing.assert_array_equal(function(Tensor(a), Tensor(b)).asnumpy(), getattr(np, name)(a, b))
+    if stops:  # else by the kernel
+        da, db = ms.grad(lambda a, b: function(a, b).sum(), (0, 1))(Tensor(a), Tensor(b))
+        first = np.isnan(b) | (a >= b if name == "fmax" else a <= b)
+        assert da.tolist() == first.astype(int).tolist()
+        assert db.tolist() == (~first).astype(int).tolist()

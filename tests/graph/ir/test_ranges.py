@@ -11,16 +11,18 @@ from tests.graph.passes.checks import recorded
 
 X = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
 KNOWN = {
-    "clamp": lambda x: (x * 100).long().clamp(-3, 4),
-    "argmax": lambda x: x.argmax(1),
-    "argmax of all": lambda x: x.argmax(),
-    "max": lambda x: x.max(0)[1],
-    "topk": lambda x: x.topk(3)[1][:, :2].t(),
-    "sort": lambda x: x.sort(dim=0, descending=True, stable=True)[1].int(),
-    "remainder": lambda x: (x * 100).long() % 6,
-    "quotient": lambda x: x.view(-1).topk(9)[1] // 7,
-    "search": lambda x: torch.searchsorted(x.view(-1).sort()[0], x).view(7, 5),
-    "read": lambda x: x.argmax(1)[x.min(1)[1].clamp(0, 4)]}
+    "clamp": (lambda x: (x * 100).long().clamp(-3, 4), (-3, 4)),
+    "argmax": (lambda x: x.argmax(1), (0, 6)),
+    "argmax of all": (lambda x: x.argmax(), (0, 34)),
+    "max": (lambda x: x.max(0)[1], (0, 4)),
+    "topk": (lambda x: x.topk(3)[1][:, :2].t(), (0, 6)),
+    "sort": (lambda x: x.sort(dim=0, descending=True, stable=True)[1].int(), (0, 4)),
+    "remainder": (lambda x: (x * 100).long() % 6, (0, 5)),
+    "remainder of 1": (lambda x: (x * 100).long() % 1, (0, 0)),
+    "quotient": (lambda x: x.view(-1).topk(9)[1] // 7, (0, 4)),
+    "quotient of negatives": (lambda x: (x * 100).long().clamp(-3, 4) // 2, (-2, 2)),
+    "search": (lambda x: torch.searchsorted(x.view(-1).sort()[0], x).view(7, 5), (0, 35)),
+    "read": (lambda x: x.argmax(1)[x.min(1)[1].clamp(0, 4)], (0, 6))}
 
 
 def ranges_in(graph):
@@ -39,10 +41,11 @@ class Checked(Interpreter):
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_values_lie_within_their_bounds(name):
-    graph = recorded(KNOWN[name], X)
+    fn, bounds = KNOWN[name]
+    graph = recorded(fn, X)
     checked = Checked(graph)
     checked.ranges = ranges_in(graph)
-    assert graph.graph.output_node().args[0][0] in checked.ranges
+    assert checked.ranges[graph.graph.output_node().args[0][0]] == bounds
     for x in (X, -X, X * 0):
         checked.run(x)
 

@@ -121,6 +121,17 @@ def test_numbers_of_numpy_that_change(name):
     same(make, [(X,)] * 6, 2)
 
 
+@pytest.mark.parametrize("use", [
+    lambda n: np.add(n, 1.5), lambda n: np.subtract(n, n * 2), lambda n: np.hypot(np.float64(3), n),
+    lambda n: np.less(n, 2), lambda n: np.power(np.float64(2), n), lambda n: np.divide(8.0, n),
+    lambda n: np.arctan2(n, 2.0)], ids=range(7))
+def test_functions_of_numpy_with_a_number_on_either_side(use):
+    eager = [float(use(b)) for b in (0.5, 1.5, 2.5, 4.0)]
+    compiled = jit(lambda x, b: x * float(use(b)))
+    for b, want in zip((0.5, 1.5, 2.5, 4.0), eager, strict=True):
+        np.testing.assert_allclose(compiled(X, b).asnumpy(), X.asnumpy() * want, rtol=1e-6)
+
+
 def test_numbers_of_numpy_as_arguments():
     for kind in (np.float32, np.float64, np.int64):
         same(stateless(lambda x, b: x * b + b / 3), [(X, kind(b)) for b in (1, 2, 3.5, 4)], 2)

@@ -1,7 +1,10 @@
 """Loops that read and write at places that move on."""
 
+import random
+
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Parameter, ops
@@ -159,6 +162,32 @@ def test_boxes_of_views(shape, views, wanted):
     for name, rest, made in views:
         box = box.view(name, rest, made)
     assert wanted is None if box is None else (box.starts, box.sizes) == wanted
+
+
+def test_boxes_are_the_parts_that_views_show():
+    """Chains of views at random, of a tensor whose elements are their places."""
+    rng = random.Random(5)
+    for _ in range(200):
+        whole = torch.arange(60).reshape(rng.choice(([3, 4, 5], [5, 1, 12], [60], [2, 30])))
+        box, view = Box.all_of([*whole.shape]), whole
+        for _ in range(rng.randrange(1, 5)):
+            if not view.dim():
+                break
+            dim = rng.randrange(-view.dim(), view.dim())
+            size = view.shape[dim]
+            start = rng.randrange(-size, size)
+            length = rng.randrange(1, size - start % size + 1)
+            name, rest = rng.choice((
+                ("select.int", [dim, start]), ("narrow.default", [dim, start, length]),
+                ("slice.Tensor", [dim, start, start % size + length, 1]),
+                ("slice.Tensor", [dim, None, length, 1]), ("unsqueeze.default", [dim]),
+                ("squeeze.default", [])))
+            packet, _, overload = name.partition(".")
+            view = getattr(getattr(torch.ops.aten, packet), overload)(view, *rest)
+            box = box.view(name, rest, [*view.shape])
+        part = whole[tuple(slice(s, s + n) for s, n in zip(box.starts, box.sizes, strict=True))]
+        assert torch.equal(part.reshape(view.shape), view)
+        assert [1 if axis is None else box.sizes[axis] for axis in box.axes] == [*view.shape]
 
 
 def test_steps_as_boxes():
