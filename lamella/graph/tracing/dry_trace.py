@@ -89,7 +89,7 @@ class Dry(RunKind):
     def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
               given: Given) -> Trace:
         recorder = Recorder(inputs)
-        recorder.defers = True
+        recorder.is_undoable = recorder.defers = True
         trace = DryTrace(reach, held, recorder, given)
         trace.loops.lines = None
         trace.scalars, self._scalars.recorder = self._scalars, recorder

@@ -63,11 +63,11 @@ class Recorder(DispatchMode):
         constants: the constants, in the order of the inputs that stand for them.
         failures: by identity, the errors of kernels that the program may have caught. What it did
             then depends on what made them fail, which no guard knows.
-        defers: whether updates wait for the end of the run (see `updates`); else it can be undone
-            afterwards, too.
+        is_undoable: whether `undo` can restore the memory of the inputs.
+        defers: whether updates wait for the end of the run (see `updates`).
     """
 
-    defers = False
+    is_undoable = defers = False
     is_part = False  # whether it records a part of a run
     level: Any = None  # as those of `loop_part.BodyRecorder`
     watch: Any = None
@@ -191,11 +191,11 @@ class Recorder(DispatchMode):
         self.update()
         self._stopped = True
 
-    def update(self, at_end: bool = False) -> None:
-        """Run the updates that wait; they can be undone, unless this is the end of the run."""
+    def update(self) -> None:
+        """Run the updates that wait."""
         if self._updates:
             with self.pause():
-                run(self._updates.taken(), (lambda _: None) if at_end else self._save)
+                run(self._updates.taken(), self._save)
 
     def changes_later(self, raws: Iterable[torch.Tensor]) -> bool:
         """Whether updates that wait will change one of these tensors."""
@@ -217,7 +217,7 @@ class Recorder(DispatchMode):
                     yield own
 
     def _save(self, update: Update) -> None:
-        """Copy the memory of inputs that a kernel is about to mutate."""
+        """Copy the memory of inputs that a kernel is about to mutate, so that it can be undone."""
         for own in self._changed_by(*update[1:]):
             if own._cdata not in self._saved:
                 self._saved[own._cdata] = own, own.clone()
@@ -269,7 +269,8 @@ class Recorder(DispatchMode):
         if self.defers and may_wait(func, known):
             self._updates.add(update)
             return True
-        self._save(update)
+        if self.is_undoable:
+            self._save(update)
         return False
 
     def _fail(self, node: Node, error: Exception) -> None:

@@ -17,7 +17,7 @@ import torch
 from ...autodiff.tree import container_tensors as tensors
 from ...autodiff.tree import map_container_tensors as map_tensors
 from ...core.classes import is_a
-from ...core.state import in_graph, state
+from ...core.state import state
 from ...machine.collector import not_collecting
 from ...machine.memory import allocator, returning_freed_memory
 from ...tensors.parameter import Parameter
@@ -63,7 +63,7 @@ class RunKind(ABC):
 
 
 class Real(RunKind):
-    """A run as the program's: its side effects stay.
+    """A run as the program's: its side effects stay, also if it raises an error.
 
     Args:
         undoable: whether it can be undone after it has ended, as a dry run always can; that takes
@@ -79,7 +79,7 @@ class Real(RunKind):
     def trace(self, reach: Reachable, held: list[HeldTensor], inputs: list[torch.Tensor],
               given: Given) -> Trace:
         recorder = Recorder(inputs)
-        recorder.defers = not self._undoable
+        recorder.is_undoable = self._undoable
         trace = Trace(reach, held, recorder, given)
         trace.loops.lines = self._lines
         return trace
@@ -101,8 +101,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     Raises:
         CannotTrace: if a run that is to be undone can't be recorded, or may change what wasn't
             inspected.
-        Exception: what the function raises; its changes of tensors are undone, if the program
-            asked to compile it.
+        Exception: what the function raises.
     """
     allocator.load()
     kind = kind or Real()
@@ -129,8 +128,6 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                 one.begin()
             with returning_freed_memory(), kind.mode, prints_recorded(), logs_recorded(), recorder:
                 trace.value = _called(trace, fn, args, kwargs, compares, inspection)
-                if not kind.is_apart:
-                    recorder.update(at_end=True)
                 if trace.refused is None and recorder.failures:
                     trace.refuse(_CAUGHT, Cause.ERROR)
                 if trace.refused is None:
@@ -140,14 +137,9 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                             trace.outcome = outcome_of(trace, before, given)
                     except CannotTrace as reason:
                         trace.refuse(*reason.refusal)
-        except BaseException as error:
-            # an exit or an interrupt leaves what has been done, as eagerly, and so does any error
-            # of what the program didn't ask to compile
-            if kind.is_apart or trace.refused is None and in_graph() and is_a(
-                    error, (Exception, CannotTrace)):
+        except BaseException:
+            if kind.is_apart:  # another leaves what has been done, as eagerly
                 trace.undo()
-            else:
-                recorder.update(at_end=True)
             raise
     originals = {id(stand_in): tensor for tensor, stand_in, _ in stand_ins}
     if originals and any(id(t) in originals for t in tensors(trace.value)):

@@ -1,9 +1,9 @@
-"""Delays an optimizer's kernels in a recorded run, so that they can be undone without copies.
+"""Delays an optimizer's kernels in a dry run, so that they can be undone without copies.
 
-If the function raises an error later, the run is undone, for which the memory that a kernel mutates
-has to be copied before: for a training step all weights and all states of the optimizer. But
-nothing reads these between the update and the end of most steps. So an update waits for the end of
-the run, when nothing has to be undone any more, or for the first kernel that reads what it writes.
+A dry run is undone, for which the memory that a kernel mutates has to be copied before: for a
+training step all weights and all states of the optimizer. But nothing reads these between the
+update and the end of most steps. So an update waits for the first kernel that reads what it writes,
+and without one it isn't run at all.
 """
 
 from __future__ import annotations
