@@ -6,7 +6,7 @@ import contextvars
 
 import numpy as np
 
-from lamella import Tensor
+from lamella import Tensor, ops
 
 
 class Slotted:
@@ -107,10 +107,24 @@ def counts_in_an_array(s, x):
     return x - s.rarer.held[0][0]
 
 
+def raises_by_a_flag(s, x):
+    s.rarer.count = s.rarer.count + 1
+    ops.assign_add(s.cell.total, x.sum().reshape(1))
+    if not s.flag:
+        raise ValueError("not with this flag")
+    return x * 1.5
+
+
+def fails_in_a_kernel(s, x):
+    s.buffer[0] = x[0]
+    return x + ops.index_select(x, 0, (x[:1].abs() * 4).int())
+
+
 STATEMENTS = [fills_slots, fills_a_slot_with_a_constant, adds_to_a_private_slot,
               counts_with_numpy, keeps_the_last_three, by_attributes_of_keys,
               replaces_all_attributes, by_later_attributes, by_a_computed_method,
-              counts_in_a_context, by_a_polynomial, counts_in_an_array]
+              counts_in_a_context, by_a_polynomial, counts_in_an_array,
+              raises_by_a_flag, fails_in_a_kernel]
 
 
 def other_slots(s, r): s.rarer.slotted.factor, s.rarer.slotted.last = round(r, 2), None
