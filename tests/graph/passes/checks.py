@@ -85,8 +85,9 @@ def check_fused(fuse: Callable[[GraphModule, bool], int], function: Callable,
         ours: the names of these kernels.
     """
     graph, better = recorded(function, *inputs), recorded(function, *inputs)
-    fuse(better, True)
+    made = fuse(better, True)
     better.recompile()
+    assert made == count(better, *ours)  # as the pass says
     check_same(graph, better, inputs, tolerance)
     its = plain(better)
     assert count(its, *ours) == 0
