@@ -30,6 +30,15 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize("size, traces", [(64, 2), (65, 5)])
+def test_lists_of_up_to_64_numbers_are_inputs(size, traces):
+    step = jit(lambda a: X.sum() * a.tolist()[-1])
+    for i in range(5):
+        a = array(i, size, kind=np.float64)
+        np.testing.assert_allclose(step(a).asnumpy(), X.asnumpy().sum() * a[-1], rtol=1e-4)
+    assert step.report()["traces"] == traces
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8])
 def test_new_arrays_are_recorded_once(name, kind):

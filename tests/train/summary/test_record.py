@@ -105,6 +105,27 @@ def test_the_collector_writes_a_run(tmp_path):
     assert "who: me" in str(found.Tensors("train_lineage/text_summary")[0].tensor_proto)
 
 
+@pytest.mark.parametrize("chosen, keeps, tags", [
+    ({"collect_metric": False}, True, {"images": ["input_data"], "text": 2}),
+    ({"collect_metric": True}, False, {"scalars": ["eval/loss", "eval/mae", "learning_rate", "loss"]}),
+    ({"collect_input_data": False, "collect_graph": False}, True,
+     {"scalars": ["eval/loss", "eval/mae", "learning_rate", "loss"], "text": 1}),
+    ({"histogram_regular": "0.*"}, False, {"histograms": ["0.bias", "0.weight"]})])
+def test_the_collector_writes_what_is_chosen(chosen, keeps, tags, tmp_path):
+    x = np.zeros((4, 3, 2, 2), np.float32)
+    data = [dataset.NumpySlicesDataset((x, x[:, :1]), shuffle=False).batch(2) for _ in range(2)]
+    net = nn.SequentialCell(nn.Conv2d(3, 1, 1, has_bias=True), nn.ReLU())
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), metrics={"mae"})
+    collector = SummaryCollector(str(tmp_path), 1, collect_specified_data=chosen,
+                                 keep_default_action=keeps)
+    model.fit(1, data[0], data[1], callbacks=[collector], dataset_sink_mode=False)
+    found = read(tmp_path).Tags()
+    texts = [tag for tag in found["tensors"] if tag.endswith("text_summary")]
+    assert {"images": found["images"], "scalars": sorted(found["scalars"]), "text": len(texts),
+            "histograms": sorted(found["histograms"])} == {
+                "images": [], "scalars": [], "text": 0, "histograms": [], **tags}
+
+
 def test_what_is_refused(tmp_path):
     with SummaryRecord(str(tmp_path)) as record:
         with pytest.raises(ValueError, match="'plugin' must be one of"):
