@@ -79,6 +79,24 @@ def test_words_of_any_number(written):
     check(run(words, mask), flat(net(words, mask)))
 
 
+class Places(nn.Cell):
+    """Reads places of a dimension of any length, from either end."""
+
+    def construct(self, x):
+        """The last, the one before it, the first, and parts at the ends."""
+        return x[:, -1], x[..., -2, 1:], x[:, 0] + x[:, 1], x[:, -2:], x[:, 1:-1], x[-1, :, -1]
+
+
+def test_places_of_a_dimension_of_any_length(tmp_path):
+    path = str(tmp_path / "places.mindir")
+    ms.export(Places(), Tensor(shape=[None, None, 3], dtype=ms.float32), file_name=path,
+              file_format="MINDIR")
+    run = nn.GraphCell(ms.load(path))
+    for rows, length in ((1, 2), (4, 5)):
+        x = Tensor(np.arange(rows * length * 3, dtype=np.float32).reshape(rows, length, 3))
+        check(run(x), flat(Places()(x)))
+
+
 def test_parameters_change_in_each_call(written):
     example = EXAMPLES["counter"]
     x, net = Tensor(example.inputs[0]), example.network()

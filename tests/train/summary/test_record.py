@@ -105,11 +105,13 @@ def test_the_collector_writes_a_run(tmp_path):
     assert "who: me" in str(found.Tensors("train_lineage/text_summary")[0].tensor_proto)
 
 
+SCALARS = ["eval/loss", "eval/mae", "learning_rate", "loss"]
+
+
 @pytest.mark.parametrize("chosen, keeps, tags", [
     ({"collect_metric": False}, True, {"images": ["input_data"], "text": 2}),
-    ({"collect_metric": True}, False, {"scalars": ["eval/loss", "eval/mae", "learning_rate", "loss"]}),
-    ({"collect_input_data": False, "collect_graph": False}, True,
-     {"scalars": ["eval/loss", "eval/mae", "learning_rate", "loss"], "text": 1}),
+    ({"collect_metric": True}, False, {"scalars": SCALARS}),
+    ({"collect_input_data": False, "collect_graph": False}, True, {"scalars": SCALARS, "text": 1}),
     ({"histogram_regular": "0.*"}, False, {"histograms": ["0.bias", "0.weight"]})])
 def test_the_collector_writes_what_is_chosen(chosen, keeps, tags, tmp_path):
     x = np.zeros((4, 3, 2, 2), np.float32)
