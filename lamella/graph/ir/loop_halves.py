@@ -168,8 +168,10 @@ def _backward(back: Backward, joint: Joint, its: Halves, kept: list[Node], place
                 aten.permute.default, (stacks[node], sorted(range(len(order)),
                                                             key=order.__getitem__)))
     taken = [stacks[kept[i]] if kept[i] in stacks else others[place[kept[i]]] for i in back.takes]
-    copies = dict(zip(placeholders(back.graph), [*taken, *(given[i] for i in joint.starts)],
-                      strict=True))
+    there = placeholders(back.graph)
+    for node, made in zip(there, taken, strict=False):  # the starts come after these
+        made.meta.setdefault("tensor_meta", meta_of(node))
+    copies = dict(zip(there, [*taken, *(given[i] for i in joint.starts)], strict=True))
     for node in back.graph.graph.nodes:
         if node.op not in ("placeholder", "output"):
             copies[node] = own.node_copy(node, copies.__getitem__)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.ir.failures import Unknown
 from lamella.graph.ir.loop import loop_of
@@ -38,6 +39,16 @@ def read_twice(x, i):
     return ops.WhileLoop()(lambda v: v[2] < 2, outer, (x.sum(), i, i * 0))
 
 
+def gradient_of_products(x, i):
+    """Its steps keep what the backward steps need."""
+    def product(x):
+        return ops.WhileLoop()(
+            lambda v: v[2] < 3, lambda v: (v[0] * ops.gather(x, v[1], 0).sin(), v[1] + 1, v[2] + 1),
+            (x.sum(), i, i * 0))[0]
+
+    return ms.value_and_grad(product)(x)
+
+
 def read_beside(x, i):
     """Its loop can't fail, what is before it can."""
     first = ops.gather(x, i, 0)
@@ -47,7 +58,7 @@ def read_beside(x, i):
 @pytest.mark.parametrize("safe", [False, True])
 @pytest.mark.parametrize("fn, good, bad", [
     (read, (0, 1, -3, -4), (2, 3, 4, -5, -6, -9)), (read_twice, (0, -4), (1, 2, -5, -6)),
-    (read_beside, (0, 3, -4), (4, -5))])
+    (gradient_of_products, (0, 1, -4), (2, -5)), (read_beside, (0, 3, -4), (4, -5))])
 def test_a_flag_is_carried_through_the_steps(fn, good, bad, safe):
     """Also of a step that fails before others that don't, and of a loop within a loop."""
     x, graph = torch.tensor(X), graph_of(fn, X, 0)

@@ -39,6 +39,21 @@ def test_the_gradient_of_counted_steps():
     assert engine(compiled) == ["xla"] and compiled.report()["graphs"] == 1
 
 
+def test_the_gradient_of_steps_that_read_places():
+    """Whether an index is in range is asked in its backward steps, too."""
+    def product(x, at):
+        return ms.while_loop(lambda v: v[2] < 3, lambda v: (
+            v[0] * ops.sin(ops.gather(x, v[1], 0)), v[1] + 1, v[2] + 1), (x.sum(), at, at * 0))[0]
+
+    x, gradient = ms.Tensor([1.0, 2.0, 3.0, 4.0]), ms.value_and_grad(product)
+    compiled = ms.jit(gradient)
+    for at in (0, 0, 1, 0, 1):
+        check(compiled, gradient, x, ms.Tensor(at))
+    assert engine(compiled) == ["xla"]
+    with pytest.raises(RuntimeError, match=r"should be in the range \[-4, 4\)"):
+        compiled(x, ms.Tensor(2))
+
+
 def test_more_steps_than_there_is_room_for(monkeypatch):
     asked = []
     monkeypatch.setattr(native.Native, "request", lambda self, values, prompt=False: (
