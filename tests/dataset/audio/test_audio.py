@@ -151,6 +151,27 @@ def test_riaa_is_the_curve_of_records(rate):
     assert abs(decibels).max() < 0.6 and abs(decibels[4]) < 1e-6
 
 
+@pytest.mark.parametrize("size", [3, 4, 5, 12, 20])
+def test_a_sliding_window_in_the_middle_stays_within_the_sound(size):
+    features = RNG.randn(2, 12, 3)
+    found = A.SlidingWindowCmn(size, 1, True)(features)
+    for frame in range(12):
+        start = min(max(frame - size // 2, 0), max(12 - size, 0))
+        window = features[:, start:start + size]
+        np.testing.assert_allclose(found[:, frame], features[:, frame] - window.mean(1))
+
+
+@pytest.mark.parametrize("length, pad, is_enough", [(9, 0, True), (8, 0, False), (8, 1, True),
+                                                    (6, 1, False)])
+def test_a_mirrored_end_is_shorter_than_the_sound(length, pad, is_enough):
+    operation = A.MelSpectrogram(n_fft=16, pad=pad, n_mels=2)
+    if is_enough:
+        assert operation(WAVE[:, :length]).shape[:2] == (2, 2)
+    else:
+        with pytest.raises(RuntimeError, match="Padding size should be less than"):
+            operation(WAVE[:, :length])
+
+
 def test_a_spectrum_is_turned_back():
     spectrum = A.Spectrogram(power=0.0)(WAVE)
     back = A.InverseSpectrogram(900)(spectrum)
