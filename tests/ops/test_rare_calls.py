@@ -295,6 +295,18 @@ def test_errors(call, kind, text):
         call()
 
 
+def test_rows_of_unequal_lengths_as_sparse_ones():
+    """With no rows, and of one row without elements, by MindSpore 2.10."""
+    for splits, values, places, shape in (
+            ([[0, 2, 2, 3]], [4, 5, 6], [[0, 0], [0, 1], [2, 0]], [3, 2]),
+            ([[0]], [], [], [0, 0]), ([[0, 0]], [], [], [1, 0]),
+            ([[0, 1, 2], [0, 2, 3]], [4, 5, 6], [[0, 0, 0], [0, 0, 1], [1, 0, 0]], [2, 1, 2])):
+        found = CLASSES["RaggedTensorToSparse"](ms.int64)(
+            [Tensor(s, ms.int64) for s in splits], Tensor(np.array(values, np.int32)))
+        assert found[0].tolist() == places and found[1].tolist() == values
+        assert found[2].tolist() == shape
+
+
 def test_tables_that_are_changed_in_place():
     table = ms.Parameter(Tensor([[1.0, 2], [3, 4], [5, 6]]), name="t")
     new = Tensor([[10.0, 20], [30, 40], [50, 60], [70, 80]])

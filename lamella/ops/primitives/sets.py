@@ -129,7 +129,7 @@ def _ragged_to_sparse(rt_nested_splits: Any, rt_dense_values: Tensor, **_: Any
 
 def _extended(places: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
     """Coordinates with one more: 0, 1, ... up to a row's number of elements."""
-    begin = torch.nn.functional.pad(each.cumsum(0)[:-1], (1, 0))
+    begin = each.cumsum(0) - each
     inner = torch.arange(int(each.sum()), device=each.device) - begin.repeat_interleave(each)
     return torch.cat([places.repeat_interleave(each, 0), inner.unsqueeze(1)], 1)
 

@@ -29,10 +29,14 @@ def test_intervals(left, right):
 
 def test_types():
     type_check(3, (int, float), "size")
+    type_check(True, (int, bool), "size")
+    type_check(True, (bool, str), "size")
     type_check_list([3, 0.5], (int, float), ["a", "b"])
     type_check_list((3, 0.5), (int, float), "sizes")
     for call, error, text in (
             (lambda: type_check("x", (int,), "size"), TypeError, "size"),
+            (lambda: type_check(True, (int, float), "size"), TypeError, "size"),
+            (lambda: type_check(3, (bool,), "size"), TypeError, "size"),
             (lambda: type_check_list([3, "x"], (int,), "sizes"), TypeError, r"sizes\[1\]"),
             (lambda: type_check_list(["x", 3], (int,), ["a", "b"]), TypeError, "a"),
             (lambda: type_check_list(3, (int,), "sizes"), TypeError, "sizes"),

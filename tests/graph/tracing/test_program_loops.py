@@ -356,7 +356,24 @@ def gives_a_tensor_of_another_name(a):
     return y, other
 
 
-UNLIKE = [gives_a_tensor_of_another_name, gives_one_tensor_two_names, appends, grows,
+def carries_more(a):
+    x, seen = a, (a, 1)
+    while x.max() > 0.1:
+        x = x * 0.7
+        seen = (*seen, x)
+    return seen[-1] + len(seen)
+
+
+def carries_another_container(a):
+    x, pair = a, (a, a)
+    while x.max() > 0.1:
+        x = x * 0.7
+        pair = [x, pair[0]] if type(pair) is tuple else (x, pair[1])
+    return pair[0] + pair[1] * (type(pair) is list)
+
+
+UNLIKE = [carries_more, carries_another_container, gives_a_tensor_of_another_name,
+          gives_one_tensor_two_names, appends, grows,
           takes_an_element, by_a_power, doubles, with_another_way_out, changes_in_place,
           seen_by_another, asks_for_the_largest, of_a_local_range, of_another_kind]
 
