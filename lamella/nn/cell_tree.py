@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from inspect import getattr_static
 from typing import Any
 
 from .. import ops
@@ -15,6 +16,7 @@ from ..tensors.tensor import Tensor
 from .cell_lists import warn_of_listed_cells
 
 REGISTRIES = ("_params", "_cells", "_buffers")  # the attributes that hold what a Cell owns
+_NOTHING = object()
 
 
 class CellTree:
@@ -40,10 +42,13 @@ class CellTree:
         elif isinstance(value, CellTree):
             _require_init(self, cells)
             _forget(own, name, params, buffers)
+            shared = getattr_static(type(self), name, _NOTHING)
+            if isinstance(shared, property):  # which nothing of the object's own comes before
+                _require_free(self, "Cell", name, cells)
             if self._auto_prefix:
                 value.update_parameters_name(name + ".")
             cells[name] = value  # type: ignore[index]
-            if hasattr(type(self), name):  # a method of newer versions, which would hide the Cell
+            if shared is not _NOTHING:  # a method of newer versions, which would hide the Cell
                 own[name] = value
         elif params is not None and name in params:
             self._set_parameter(name, value)
@@ -372,8 +377,14 @@ def operator(name: str, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 def _require_free(cell: Any, function: str, name: str, registry: Any, *others: Any) -> None:
-    """Refuse a name that something outside `registry` has: an attribute or one of the `others`."""
-    if name not in registry and (name in cell.__dict__ or any(name in o for o in others)):
+    """Refuse a name that something outside `registry` has: an attribute or one of the `others`.
+
+    An attribute of the class counts, since it would be found before what is registered. A property
+    that has no value yet doesn't: what it reads is what is registered.
+    """
+    if name not in registry and (
+            name in cell.__dict__ or any(name in o for o in others)
+            or hasattr(type(cell), name) and hasattr(cell, name)):
         raise KeyError(f"For '{function}', {type(cell).__name__} has an attribute "
                        f"'{name}' already.")
 

@@ -118,7 +118,8 @@ def resized(name: str, input: Tensor, size: Any, mode: str, align_corners: bool,
         raw = raw.float()
     if mode != "nearest" and (align_corners or half_pixel_centers) and mode == "bilinear":
         return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
-    if mode == "nearest" and not align_corners and not half_pixel_centers:
+    if mode == "nearest" and not align_corners and not half_pixel_centers \
+            and (raw.is_floating_point() or raw.dtype == torch.uint8):  # the kernel's types
         return wrap(F.interpolate(raw, lengths, None, mode))
     for axis, length in zip((2, 3), lengths, strict=True):
         raw = _resized_along(raw, axis, length, mode, align_corners, half_pixel_centers)
