@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -394,7 +395,7 @@ def starts_of(outputs: Any, sens: Any,
         raws = [raw for raw in map(twin_of, [t._raw for t in outs])
                 if raw.requires_grad or every and differentiable(raw)]
         return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
-    given = [sens] * len(outs) if isinstance(sens, (int, float)) else (
+    given = [sens] * len(outs) if isinstance(sens, Real) else (
         [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
     if len(given) != len(outs):
         raise ValueError(f"The gradient of the output ('sens') must hold a Tensor for each of the "
@@ -404,11 +405,14 @@ def starts_of(outputs: Any, sens: Any,
         raw = twin_of(out._raw)
         if not (raw.requires_grad or every and differentiable(raw)):
             continue
-        weight = torch.full_like(raw, start) if isinstance(start, (int, float)) else twin_of(
+        weight = torch.full_like(raw, float(start)) if isinstance(start, Real) else twin_of(
             start._raw)
-        if weight.shape != raw.shape:
-            raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
-                             f"{tuple(raw.shape)}, but got {tuple(weight.shape)}.")
+        if weight.shape != raw.shape:  # a loss scale often is (1,) beside a loss without dimensions
+            if [n for n in weight.shape if n != 1] != [n for n in raw.shape if n != 1]:
+                raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
+                                 f"{tuple(raw.shape)}, lengths of 1 aside, but got "
+                                 f"{tuple(weight.shape)}.")
+            weight = weight.reshape(raw.shape)
         raws.append(raw)
         starts.append(weight.to(raw.dtype))
     return raws, starts
