@@ -409,8 +409,8 @@ def starts_of(outputs: Any, sens: Any,
             start._raw)
         if weight.shape != raw.shape:  # a loss scale often is (1,) beside a loss without dimensions
             if [n for n in weight.shape if n != 1] != [n for n in raw.shape if n != 1]:
-                raise ValueError(f"The gradient of the output ('sens') must have the output's shape "
-                                 f"{tuple(raw.shape)}, lengths of 1 aside, but got "
+                raise ValueError(f"The gradient of the output ('sens') must have the output's "
+                                 f"shape {tuple(raw.shape)}, lengths of 1 aside, but got "
                                  f"{tuple(weight.shape)}.")
             weight = weight.reshape(raw.shape)
         raws.append(raw)

@@ -22,6 +22,7 @@ from ..graph.xla.lowering import NotLowered
 from ..graph.xla.lowering.graph import function_of
 from ..graph.xla.rewriting import strided_from_bases, without_checks
 from ..graph.xla.text import described
+from ..machine.imports import without_draws
 
 __all__ = ["stablehlo_of"]
 
@@ -52,7 +53,7 @@ def stablehlo_of(fn: Callable[..., Any], args: Sequence[Any]) -> bytes:
         text = _without_layouts(replay.execution.graph, values,
                                 _results_in(replay.outputs.out_tree[0]))
         constants = [_array(raw) for raw in values[len(given):]]
-    jax: Any = importlib.import_module("jax")
+    jax: Any = without_draws("jax")
     with jax.enable_x64(True):
         run = function_of(text)
         shapes = [jax.ShapeDtypeStruct(tuple(shape), dtype)

@@ -43,12 +43,14 @@ def test_names_of_the_class_are_not_free(give, name):
 
 def test_cells_take_the_place_of_methods_but_not_of_properties():
     net = Named()
-    net.area = net.width = Layer()
-    assert net.area is net.width is net.name_cells()["area"]
-    net.shape = Layer()  # the property has no value yet: it reads what is registered
+    for name in ("area", "width"):
+        setattr(net, name, Layer())
+        assert getattr(net, name) is net.name_cells()[name]
+    # the property has no value yet: it reads what is registered
+    setattr(net, "shape", Layer())  # noqa: B010
     assert names(net)[-1] == "shape.b" and net.shape is net.name_cells()["shape"]
     net = Named()
     net.size = 3
     with pytest.raises(KeyError, match="has an attribute 'shape' already"):
-        net.shape = Layer()
+        setattr(net, "shape", Layer())  # noqa: B010
     assert net.shape == 3

@@ -29,7 +29,7 @@ def test_ranks(mode, rank):
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "bool_"])
 def test_nearest_pixels_of_any_type(kind):
-    """Labels and masks are resized, too, to the pixels that numbers of a floating type come from."""
+    """Labels and masks are resized, too, to the same pixels as numbers of a floating type."""
     raw = torch.arange(24.0).reshape(1, 2, 3, 4) % 7
     image = Tensor(raw.numpy()).astype(getattr(ms, kind))
     for size in [(6, 8), (2, 3), (5, 1), (7, 9)]:

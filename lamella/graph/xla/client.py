@@ -27,6 +27,7 @@ import torch
 
 from ...core.forking import Lock
 from ...machine.extension import Extension
+from ...machine.imports import without_draws
 
 ALIGNED = 64  # bytes: other memory is copied when it is imported
 PLACES = 16  # places in memory of one input whose arrays are kept
@@ -228,7 +229,7 @@ def prepare() -> None:
 def client() -> Any:
     """XLA's client for the CPU, made at the first call, with as many threads as PyTorch has.
 
-    This takes a second, mostly since the first import of a tensor imports JAX.
+    This takes a second, mostly for the import of JAX, which the import of a tensor needs.
     """
     with _making:
         if not _clients:
@@ -237,6 +238,7 @@ def client() -> Any:
             with _variables(NPROC=str(torch.get_num_threads()), TF_CPP_MIN_LOG_LEVEL="3"):
                 made = importlib.import_module("jaxlib.xla_client").make_cpu_client(
                     asynchronous=False)
+                without_draws("jax")
                 _xla().dlpack_managed_tensor_to_buffer(
                     torch._C._to_dlpack(torch.zeros(1)),  # type: ignore[attr-defined]
                     made.local_devices()[0], None)
