@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
@@ -134,23 +135,25 @@ def check(seed: int, derive: int = 0, calls: int = 4) -> Compiled:
     for call in range(calls):
         values = [(rng.standard_normal(shape) * 0.5).astype(np.float32)
                   for shape in ((WIDTH,), (14, WIDTH))]
-        wanted, found = [_outcome(f, [*map(Tensor, values), weight])
+        wanted, found = [outcome(f, [*map(Tensor, values), weight])
                          for f, weight in zip((fn, compiled), weights, strict=True)]
-        if not _same(found, wanted) or not _same(*[w.asnumpy() for w in weights]):
+        if not same(found, wanted) or not same(*[w.asnumpy() for w in weights]):
             raise Difference(f"program {seed}, call {call}: {found} instead of {wanted}\n{text}")
     return compiled
 
 
-def _outcome(fn, args):
+def outcome(fn, args):
+    """The arrays that a function returns, or the name of its error."""
     try:
         return [x.asnumpy() for x in fn(*args)]
     except (IndexError, ValueError, RuntimeError) as error:
         return type(error).__name__
 
 
-def _same(found, wanted) -> bool:
+def same(found, wanted) -> bool:
+    """Whether outcomes are the same: by XLA up to rounding."""
     if isinstance(wanted, list) and isinstance(found, list):
-        return all(map(_same, found, wanted))
+        return all(map(same, found, wanted))
     if isinstance(wanted, str) or isinstance(found, str):
         return isinstance(wanted, str) and isinstance(found, str) and found == wanted
     if stage.ENGINE != "xla":
@@ -158,8 +161,13 @@ def _same(found, wanted) -> bool:
     return bool(np.allclose(found, wanted, 5e-4, 1e-5, equal_nan=True))
 
 
-def main(count: int, first: int = 0, derive: int = 0) -> int:
-    """Check programs; returns how many differ."""
+def main(count: int, first: int = 0, derive: int = 0, check: Callable[..., Compiled] = check
+         ) -> int:
+    """Check programs; returns how many differ.
+
+    Args:
+        check: compares one program, given its number and how often to differentiate it.
+    """
     from lamella.graph.xla.lowering import graph
     from lamella.graph.xla.lowering.rolling import Rolled
 

@@ -14,8 +14,11 @@ from .memory import Memory
 MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
 MOST_COMPARED = 1024  # bytes of one whose contents are compared
 
+MANY = 4  # parts of one constant that stay parts of it: they may be read by the steps of a loop
+
 aten = torch.ops.aten
 
+_PARTS = {aten.slice.Tensor, aten.select.int}
 _ONES = {aten.ones.default, aten.ones_like.default, aten.new_ones.default}
 _FULL: dict[object, int] = {
     aten.full.default: 1, aten.full_like.default: 1, aten.new_full.default: 2}
@@ -36,7 +39,7 @@ def fold(module: GraphModule, memory: Memory) -> int:
         if not effects_of(node.target).of_a_form and (inputs := node.all_input_nodes) and (
                 inputs[0] not in known or not all(map(known.__contains__, inputs))):
             continue  # most nodes
-        if not _may_fold(node, memory):
+        if not _may_fold(node, memory) or node.target in _PARTS and _is_one_of_many(node):
             continue
         meta = meta_of(node)
         if meta is None or meta.bytes > budget:
@@ -70,6 +73,11 @@ def _may_fold(node: Node, memory: Memory) -> bool:
     return (not must_stay(node) and node.target is not operator.getitem
             and not str(node.target).startswith("aten.empty")
             and not memory.writes(node) and not memory.escapes(node))
+
+
+def _is_one_of_many(node: Node) -> bool:
+    """Whether a graph takes many parts of what a node takes a part of."""
+    return sum(user.target in _PARTS for user in node.all_input_nodes[0].users) >= MANY
 
 
 def _computed(node: Node, known: dict[Node, torch.Tensor]) -> torch.Tensor | None:

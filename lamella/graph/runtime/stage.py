@@ -22,7 +22,7 @@ from .autotuner import Autotuner, Run
 from .capture import Captured, captures, others_like
 from .density import dense_share
 from .program import is_in_python, program
-from .worth import is_worth_compiling
+from .worth import has_many_patches, is_worth_compiling
 
 MOST_DENSE = 0.75  # of the time in dense kernels, which compiled code can't make faster
 MORE_MEMORY = 2**27  # bytes that machine code may take beyond what a replay does
@@ -165,7 +165,8 @@ class Stage:
             return False
         is_known = self._known in self.native.backends
         if not self.native.requested and not is_known:
-            if self._dense(turn.values):
+            self.settled = has_many_patches(self.part)
+            if self.settled or self._dense(turn.values):
                 return True
             self.native.request()
         if self.native.finished or is_known:

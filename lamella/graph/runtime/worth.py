@@ -14,12 +14,12 @@ from ..ir.stages import Part
 from ..tracing.recorder import Recomputation
 
 FEWEST = 3  # operations that are worth it
-MOST = 4  # writes into parts of one tensor, which compiled code turns into nested selections
+MOST = 4  # writes into parts of one tensor
 KEPT = 2**24  # bytes that compiled code may keep although the program computes them again
 
 
 def is_worth_compiling(part: Part) -> bool:
-    """Whether a part has more than a few operations that run a kernel, and few patches.
+    """Whether a part has more than a few operations that run a kernel.
 
     Not if `ms.recompute` computes much again: a compiler may join the second run with the first,
     and keep the values that were to be freed.
@@ -28,7 +28,15 @@ def is_worth_compiling(part: Part) -> bool:
         return False
     kernels = (n for n in part.nodes if n.op == "call_function" and not _is_view(n))
     return (bool(loops_of(part.nodes))
-            or len(list(itertools.islice(kernels, FEWEST))) == FEWEST) and _patches(part) <= MOST
+            or len(list(itertools.islice(kernels, FEWEST))) == FEWEST)
+
+
+def has_many_patches(part: Part) -> bool:
+    """Whether a part writes into many parts of one tensor.
+
+    Inductor makes nested selections of such writes. XLA's code writes in place.
+    """
+    return _patches(part) > MOST
 
 
 def _computed_again(part: Part) -> int:

@@ -38,6 +38,7 @@ _LIFTED = aten.lift_fresh_copy.default
 
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
+MOST_COMPARED = 2**16  # bytes of a constant that is compared with the others
 _CALLER = str(pathlib.Path(__file__).with_name("run.py"))  # of the program's function
 # errors that depend on no values; where integers are divided by 0, Lamella computes it another way
 _OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
@@ -89,6 +90,7 @@ class Recorder(DispatchMode):
         self._again: Recomputation | None = None  # which is running
         self._lines = Lines()
         self._known: set[Node] = set()  # constants, the same in every run
+        self._lifted: dict[Any, torch.Tensor] = {}  # those that are copied, by their contents
         self._nodes: dict[int, tuple[weakref.ref[torch.Tensor], Node]] = {}  # by identity
         self._metas: dict[Any, TensorMetadata | None] = {}
         self._last: Node | None = None
@@ -236,6 +238,8 @@ class Recorder(DispatchMode):
             return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
         if func is _LIFT:  # a constant, which must not be mutated itself
             func = _LIFTED
+        if func is _LIFTED:
+            args = (self._alike(args[0]), *args[1:])
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here(depth=2)
@@ -254,6 +258,17 @@ class Recorder(DispatchMode):
             raise
         self._note(node, found)
         return found
+
+    def _alike(self, raw: torch.Tensor) -> torch.Tensor:
+        """A constant with the same contents that the graph has already, or this one: a loop may
+        make a Tensor of the same array in each step."""
+        known = self._nodes.get(id(raw))
+        if (known is not None and known[0]() is raw or type(raw) is not torch.Tensor
+                or raw.device.type != "cpu" or raw.nbytes > MOST_COMPARED
+                or raw.dtype is torch.bfloat16 or not raw.is_contiguous()):
+            return raw
+        key = raw.shape, raw.dtype, raw.numpy().tobytes()
+        return self._lifted.setdefault(key, raw)
 
     def _waits(self, func: Any, known: Effects, args: tuple, kwargs: dict) -> bool:
         """Prepare for the side effects of a kernel; returns whether it waits, as an update."""

@@ -198,6 +198,17 @@ def test_constants_are_folded():
     assert count(better, "tril", "arange", "ones", "new_full") == 0
 
 
+@pytest.mark.parametrize("parts", [2, 6])
+def test_many_parts_of_a_constant_stay_parts_of_it(parts):
+    def function(x):
+        table = torch.ones(6, 2).cumsum(0)
+        return sum(x * table[t] for t in range(parts))
+
+    _, better = improved(function, torch.ones(2))
+    assert count(better, "cumsum") == 0
+    assert count(better, "select") == (parts if parts > 3 else 0)  # the steps of a loop read those
+
+
 def test_mutated_and_large_constants_are_not_folded():
     def changed(x):
         buffer = torch.zeros(4)

@@ -7,6 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.runtime.compiled import Compiled
 
 
 def array(i, *shape, kind: Any = np.float32):
@@ -132,3 +133,33 @@ def test_arrays_beside_numbers_and_parameters():
         np.testing.assert_allclose(step(array(i), i, 0.5 * i).asnumpy(),
                                    array(i) * 2 * i + array(i) * (0.5 * i), rtol=1e-5)
         np.testing.assert_allclose(weight.asnumpy(), array(i) * 2 * i, rtol=1e-6)
+
+
+def test_equal_arrays_of_the_program_are_one_constant():
+    mask = np.triu(np.ones((3, 3), np.float32))
+
+    def fn(x):
+        for _ in range(3):
+            x = x * Tensor(mask) + Tensor(mask.copy()) + Tensor(mask.T)
+        return x
+
+    compiled, x = Compiled(fn), Tensor(np.ones((3, 3), np.float32))
+    for _ in range(3):
+        assert np.array_equal(compiled(x).asnumpy(), fn(x).asnumpy())
+    (graph,) = compiled.graphs(x)
+    assert len(graph.inputs.constants) == 2
+    mask[0, 0] = 7
+    assert np.array_equal(compiled(x).asnumpy(), fn(x).asnumpy())
+
+
+def test_equal_arrays_that_are_changed_apart():
+    mask = np.ones((2, 2), np.float32)
+
+    def fn(x):
+        first, second = Tensor(mask), Tensor(mask)
+        first[0] = x
+        return first + 2 * second
+
+    compiled, x = Compiled(fn), Tensor(np.zeros(2, np.float32))
+    for _ in range(3):
+        assert np.array_equal(compiled(x).asnumpy(), [[2, 2], [3, 3]])

@@ -6,13 +6,15 @@ import pytest
 import torch
 
 import lamella as ms
+from lamella.graph.aoti.native import Native
 from lamella.graph.ir.lazy_module import KernelGraph, LazyModule
 from lamella.graph.ir.metadata import meta_of_value
 from lamella.graph.runtime import program, worth
 from lamella.graph.runtime import stage as stages
 from lamella.graph.runtime.plan import Plan
 from lamella.graph.runtime.stage import Heat, Stage
-from lamella.graph.runtime.worth import is_worth_compiling
+from lamella.graph.runtime.worth import has_many_patches, is_worth_compiling
+from lamella.graph.xla.native import Native as Xla
 
 aten = torch.ops.aten
 
@@ -112,3 +114,24 @@ def test_only_much_that_is_computed_again_keeps_a_stage_from_machine_code(monkey
     assert is_worth_compiling(stage.part)
     monkeypatch.setattr(worth, "KEPT", 3 * 8 - 1)  # bytes of each block's exponentials
     assert not is_worth_compiling(stage.part)
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_writes_into_many_parts_of_a_tensor_are_not_for_inductor(monkeypatch, count):
+    def fill(x):
+        table = ms.ops.zeros((8, 2))
+        for t in range(count):
+            table[t] = ms.ops.sin(x + t)
+        return table
+
+    compiled, x = ms.jit(fill), ms.Tensor([1.0, 2.0])
+    compiled(x), compiled(x)
+    (graph,) = compiled.graphs(x)
+    (stage,) = graph.execution.plan.stages
+    assert is_worth_compiling(stage.part)  # XLA writes in place
+    assert has_many_patches(stage.part) == (count == 8)
+    monkeypatch.setattr(Xla, "is_possible", False)
+    monkeypatch.setattr(Native, "request", lambda self: None)
+    monkeypatch.setattr(stage, "_dense", lambda values: False)
+    stage.settle([x._raw], Heat.HOT)
+    assert stage.settled == (count == 8)

@@ -175,6 +175,7 @@ def _softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
     wider = x.astype(wide(aval.dtype))
     if wider.ndim == 0:
         wider = jnp.ones_like(wider)
+    if wider.ndim == 0 or not wider.size:
         return wider.astype(aval.dtype)
     parts = jnp.exp(wider - wider.max(dim, keepdims=True))
     return (parts / parts.sum(dim, keepdims=True)).astype(aval.dtype)
@@ -185,6 +186,8 @@ def _log_softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
     wider = x.astype(wide(aval.dtype))
     if wider.ndim == 0:
         return jnp.zeros_like(wider).astype(aval.dtype)
+    if not wider.size:
+        return wider.astype(aval.dtype)
     shifted = wider - wider.max(dim, keepdims=True)
     return (shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))).astype(aval.dtype)
 

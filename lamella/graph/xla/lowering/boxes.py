@@ -18,6 +18,7 @@ TAKE = "lamella.take"  # source, starts, sizes
 PUT = "lamella.put"  # whole, part, starts, sizes
 PLACE = "lamella.place"  # part, starts, sizes: zeros elsewhere
 ADD = "lamella.add_to"  # whole, part, starts, sizes
+FILL = "lamella.fill"  # source, [length], dim, what lies beyond, inner, most
 
 READS = ("select.int", "slice.Tensor", "narrow.default", "as_strided.default")
 _SAME = ("squeeze.default", "squeeze.dim", "squeeze.dims", "unsqueeze.default", "view.default",
@@ -150,6 +151,16 @@ def _placed(aval: Aval, part: Any, starts: list[Any], sizes: list[int]) -> Any:
 @row(ADD)
 def _added(aval: Aval, x: Any, part: Any, starts: list[Any], sizes: list[int]) -> Any:
     return _with(x, _cut(x, starts, sizes) + part.reshape(sizes), starts)
+
+
+@row(FILL)
+def _filled(aval: Aval, x: Any, lengths: list[Any], dim: int, beyond: Any, inner: int, most: int
+            ) -> Any:
+    """What counts of a value (`growing_rules.Length`), and something else beyond it."""
+    place = lax.broadcasted_iota("int32", x.shape, dim)
+    if x.shape[dim] != most:
+        place = place // inner % most
+    return jnp.where(place < lengths[0], x, jnp.asarray(beyond, x.dtype))
 
 
 def _are_known(starts: list[Any]) -> bool:

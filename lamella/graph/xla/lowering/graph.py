@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .best import with_best
+from .growing import with_equal_sizes
 from .later import jax, jnp, lax
-from .moving import with_boxes
+from .moving import alive, with_boxes
 from .products import with_shared_factors
-from .rolling import ELEMENT, OUTSIDE, Numbers, Rolled, references, rolled
+from .rolling import ELEMENT, ENOUGH, OUTSIDE, Numbers, Rolled, operations_in, references, rolled
 from .shapes import memory_places
 from .slices import with_parts
 from .table import TABLE, NotLowered, Step, avals_of
@@ -46,9 +47,7 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
     ends = [n for n, *_ in described["results"]]
     steps, wanted = without_writes(described["steps"], shapes, [*ends, *described["checks"]])
     steps, wanted = with_boxes(steps, shapes, wanted)
-    steps = with_best(with_shared_factors(steps, shapes), wanted)
-    steps = with_parts(steps, shapes)
-    steps = rolled(steps, shapes, wanted)
+    steps, wanted = _with_loops(steps, shapes, wanted)
     results, checked = wanted[:len(ends)], wanted[len(ends):]
 
     def run(*arrays: Any) -> list[Any]:
@@ -63,6 +62,28 @@ def function_of(described: dict[str, Any]) -> Callable[..., list[Any]]:
         return [_together(pack) for pack in packs]
 
     return run
+
+
+def _with_loops(steps: list[Step], inputs: list[Any], wanted: list[int]
+                ) -> tuple[list[Step | Numbers | Rolled], list[int]]:
+    """The steps of a graph with loops in place of repeated parts, and the numbers of its results.
+
+    Values that grow get one size if there are loops then.
+    """
+    found = _looped(steps, inputs, wanted), wanted
+    grown = with_equal_sizes(steps, inputs, wanted)
+    if grown is not None:
+        steps, wanted = alive(*grown), grown[1]
+        longer = _looped(steps, inputs, wanted), wanted
+        if operations_in(longer[0]) + ENOUGH <= operations_in(found[0]):
+            return longer
+    return found
+
+
+def _looped(steps: list[Step], inputs: list[Any], wanted: list[int]
+            ) -> list[Step | Numbers | Rolled]:
+    steps = with_best(with_shared_factors(steps, inputs), wanted)
+    return rolled(with_parts(steps, inputs), inputs, wanted)
 
 
 def _add_flag(packs: list[list[Any]], array: int, flag: Any) -> None:

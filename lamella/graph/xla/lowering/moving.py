@@ -29,10 +29,10 @@ def with_boxes(steps: list[Step], inputs: list[Any], results: list[int]
     graph = _Graph(steps, inputs)
     made = [graph.changed(step) for step in graph.steps]
     ends = [graph.latest(n) for n in results]
-    return _alive(made, ends), ends
+    return alive(made, ends), ends
 
 
-def _alive(steps: list[Step], ends: list[int]) -> list[Step]:
+def alive(steps: list[Step], ends: list[int]) -> list[Step]:
     """The steps that something reads."""
     wanted, found = set(ends), []
     for step in reversed(steps):

@@ -112,7 +112,7 @@ def _std_mean(avals: list[Aval], x: Any, dim: Any, correction: Any, keep: bool) 
 @row("logsumexp")
 def _logsumexp(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
     wider, axes = x.astype(wide(aval.dtype)), axes_of(x, dim)
-    most = wider.max(axes, keepdims=True)
+    most = wider.max(axes, keepdims=True, initial=-jnp.inf)
     most = jnp.where(jnp.isfinite(most), most, 0)
     found = jnp.log(jnp.exp(wider - most).sum(axes, keepdims=True)) + most
     return found.astype(aval.dtype).reshape(aval.shape)

@@ -110,7 +110,12 @@ def rolled(steps: list[Step], inputs: list[Any], results: list[int]
 
 def references(value: Any) -> list[int]:
     """The numbers of the values in an argument, in order."""
-    return [link["n"] for link in _links_in(value)]
+    return [link["n"] for link in links_in(value)]
+
+
+def operations_in(steps: list[Step | Numbers | Rolled]) -> int:
+    """How many operations are compiled; those of a loop count once."""
+    return sum(1 + operations_in(step.body) if isinstance(step, Rolled) else 1 for step in steps)
 
 
 def is_part(step: Step) -> bool:
@@ -340,12 +345,12 @@ class _Loop:
         body = []
         for j, mine in enumerate(links):
             step = self.search.steps[self.start + j]
-            own = _links_in(step["args"])
+            own = links_in(step["args"])
             numbers = [was[NUMBER] if self._is_number((kind, at)) else
                        {"n": at + len(reads) * (kind == BODY)}
                        for (kind, at), was in zip(mine, own, strict=True)]
             body.append({**step, "to": len(reads) + j, "aval": avals[self.start + j],
-                         "args": _with_links(step["args"], numbers)})
+                         "args": with_links(step["args"], numbers)})
         outside = self._read_outside()
         last = {j for j, t in outside} - {j for j, t in outside if t != self.count - 1}
         every = {j for j, _ in outside} - last
@@ -412,15 +417,15 @@ def _without_values(value: Any) -> Any:
     return [_without_values(v) for v in value] if isinstance(value, list) else value
 
 
-def _links_in(value: Any) -> list[dict[str, Any]]:
+def links_in(value: Any) -> list[dict[str, Any]]:
     """The values in an argument, in order."""
     if isinstance(value, dict):
         return [value] if "n" in value else []
-    return [n for v in value for n in _links_in(v)] if isinstance(value, list) else []
+    return [n for v in value for n in links_in(v)] if isinstance(value, list) else []
 
 
-def _with_links(value: Any, links: list[Any]) -> Any:
+def with_links(value: Any, links: list[Any]) -> Any:
     """An argument with the links in place of its values, in order."""
     if isinstance(value, dict) and "n" in value:
         return links.pop(0)
-    return [_with_links(v, links) for v in value] if isinstance(value, list) else value
+    return [with_links(v, links) for v in value] if isinstance(value, list) else value

@@ -11,7 +11,7 @@ import itertools
 import math
 from typing import Any
 
-from .boxes import ADD, PLACE, PUT, TAKE
+from .boxes import ADD, FILL, PLACE, PUT, TAKE
 from .table import Step
 
 NUMBER = "number"  # the operation of a step that only holds a number
@@ -21,7 +21,8 @@ _PLACES = {
         "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
         "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "lt.Scalar", "le.Scalar",
         "gt.Scalar", "ge.Scalar", "eq.Scalar", "ne.Scalar")}
-_STARTS = {TAKE: 1, PUT: 2, PLACE: 1, ADD: 2}  # where a box begins
+# where a box begins, or a value ends
+_STARTS = {TAKE: 1, PUT: 2, PLACE: 1, ADD: 2, FILL: 1}
 _WIDE = {"float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64"}
 _INTEGERS = ("int32", "int64")
 
