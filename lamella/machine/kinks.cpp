@@ -18,13 +18,24 @@ namespace {
 
 constexpr int64_t WORTH = 1 << 15;  // numbers for which a thread is worth starting
 
-// `slopes`: below, at the lower bound, between (times x, and what is added), at the upper bound,
-// above, and of NaN.
-at::Tensor kinks_backward(const at::Tensor& grad, const at::Tensor& x, double low, double high,
-                          at::ArrayRef<double> slopes) {
+// The derivative of a function; `Pieces` in kinks.py says what each number is.
+struct Pieces : torch::CustomClassHolder {
+  double low, high, below, at_low, factor, added, at_high, above, of_nan;
+
+  explicit Pieces(at::ArrayRef<double> given)
+      : low(given[0]), high(given[1]), below(given[2]), at_low(given[3]), factor(given[4]),
+        added(given[5]), at_high(given[6]), above(given[7]), of_nan(given[8]) {}
+
+  std::array<double, 9> numbers() const {
+    return {low, high, below, at_low, factor, added, at_high, above, of_nan};
+  }
+};
+
+at::Tensor kinks_backward(const at::Tensor& grad, const at::Tensor& x,
+                          at::ArrayRef<double> pieces) {
   TORCH_CHECK(x.scalar_type() == at::kFloat && grad.scalar_type() == at::kFloat && x.is_cpu() &&
                   grad.is_cpu() && x.is_contiguous() && grad.sizes() == x.sizes() &&
-                  slopes.size() == 7,
+                  pieces.size() == 9,
               "kinks_backward: x and grad must be float32, of one shape, and x contiguous");
   const auto strides = grad.strides();
   const bool one = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 0; });
@@ -32,19 +43,20 @@ at::Tensor kinks_backward(const at::Tensor& grad, const at::Tensor& x, double lo
   auto out = at::empty_like(x);
   const float *from = x.const_data_ptr<float>(), *by = given.const_data_ptr<float>();
   auto* to = out.mutable_data_ptr<float>();
-  const auto first = float(low), last = float(high), below = float(slopes[0]),
-             at_first = float(slopes[1]), factor = float(slopes[2]), added = float(slopes[3]),
-             at_last = float(slopes[4]), above = float(slopes[5]), none = float(slopes[6]);
+  const Pieces its(pieces);
+  const auto low = float(its.low), high = float(its.high), below = float(its.below),
+             at_low = float(its.at_low), factor = float(its.factor), added = float(its.added),
+             at_high = float(its.at_high), above = float(its.above), of_nan = float(its.of_nan);
   const auto part = [=](int64_t begin, int64_t end, auto gradient) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
       const float v = from[i];
       float slope = v * factor + added;
-      slope = v < first ? below : slope;
-      slope = v > last ? above : slope;
-      slope = v == first ? at_first : slope;
-      slope = v == last ? at_last : slope;
-      slope = v != v ? none : slope;
+      slope = v < low ? below : slope;
+      slope = v > high ? above : slope;
+      slope = v == low ? at_low : slope;
+      slope = v == high ? at_high : slope;
+      slope = v != v ? of_nan : slope;
       to[i] = gradient(i) * slope;
     }
   };
@@ -67,11 +79,6 @@ bool is_wrapped(const at::Tensor& grad) {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Pieces : torch::CustomClassHolder {
-  double low, high;
-  std::array<double, 7> slopes;
-};
-
 struct Made {  // no input to the tape
   at::Tensor value;
 };
@@ -93,47 +100,47 @@ struct Kinked : torch::autograd::Function<Kinked> {
     const at::Tensor x = context->get_saved_variables()[0];
     const auto held = context->saved_data["pieces"].toCapsule();
     const auto& pieces = static_cast<const Pieces&>(*held);
-    if (at::GradMode::is_enabled() || is_wrapped(grad)) {
-      found[0] = grad * slope(x, pieces);
-      return found;
-    }
-    static const auto kernel = c10::Dispatcher::singleton()
-                                   .findSchemaOrThrow("lamella::kinks_backward", "")
-                                   .typed<decltype(kinks_backward)>();
-    found[0] = kernel.call(grad, x, pieces.low, pieces.high, pieces.slopes);
+    found[0] = at::GradMode::is_enabled() || is_wrapped(grad) ? grad * slope(x, pieces)
+                                                              : times_slope(grad, x, pieces);
     return found;
   }
 
-  // The derivative, which has derivatives itself: at the bounds those of the piece between them.
+  static at::Tensor times_slope(const at::Tensor& grad, const at::Tensor& x, const Pieces& pieces) {
+    static const auto kernel = c10::Dispatcher::singleton()
+                                   .findSchemaOrThrow("lamella::kinks_backward", "")
+                                   .typed<decltype(kinks_backward)>();
+    return kernel.call(grad, x, pieces.numbers());
+  }
+
+  // The derivative, which has a derivative itself: at a bound that of the middle piece.
   static at::Tensor slope(const at::Tensor& x, const Pieces& pieces) {
-    const auto& slopes = pieces.slopes;
-    const at::Tensor middle = x * slopes[2] + slopes[3], moved = middle - middle.detach();
-    at::Tensor found = at::where(x < pieces.low, slopes[0], middle);
-    found = at::where(x > pieces.high, slopes[5], found);
-    found = at::where(x == pieces.low, moved + slopes[1], found);
-    found = at::where(x == pieces.high, moved + slopes[4], found);
-    return at::where(x != x, slopes[6], found);
+    const at::Tensor plain = x.detach();
+    const at::Tensor found =
+        times_slope(at::ones({}, plain.options()).expand_as(plain), plain, pieces);
+    if (pieces.factor == 0) return found;
+    const at::Tensor middle = plain.ge(pieces.low).logical_and_(plain.le(pieces.high));
+    const at::Tensor moved = at::where(middle, x, 0.) * pieces.factor;
+    return found + (moved - moved.detach());
   }
 };
 
-// kinked(x, y, low, high, slopes): y, on the tape as a function of x.
+// kinked(x, y, pieces): y, on the tape as a function of x.
 PyObject* kinked(PyObject*, PyObject* const* given, Py_ssize_t count) {
   HANDLE_TH_ERRORS
-  TORCH_CHECK(count == 5 && THPVariable_Check(given[0]) && THPVariable_Check(given[1]) &&
-                  PyTuple_CheckExact(given[4]) && PyTuple_GET_SIZE(given[4]) == 7,
-              "kinked: expects x, y, two bounds and seven slopes");
-  const auto pieces = c10::make_intrusive<Pieces>();
-  pieces->low = PyFloat_AsDouble(given[2]), pieces->high = PyFloat_AsDouble(given[3]);
-  for (int i = 0; i < 7; ++i)
-    pieces->slopes[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(given[4], i));
+  TORCH_CHECK(count == 3 && THPVariable_Check(given[0]) && THPVariable_Check(given[1]) &&
+                  PyTuple_Check(given[2]) && PyTuple_GET_SIZE(given[2]) == 9,
+              "kinked: expects x, y and the nine numbers of the pieces");
+  std::array<double, 9> numbers;
+  for (int i = 0; i < 9; ++i) numbers[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(given[2], i));
   if (PyErr_Occurred()) return nullptr;
-  return THPVariable_Wrap(
-      Kinked::apply(THPVariable_Unpack(given[0]), Made{THPVariable_Unpack(given[1])}, pieces));
+  return THPVariable_Wrap(Kinked::apply(THPVariable_Unpack(given[0]),
+                                        Made{THPVariable_Unpack(given[1])},
+                                        c10::make_intrusive<Pieces>(numbers)));
   END_HANDLE_TH_ERRORS
 }
 
 TORCH_LIBRARY_FRAGMENT(lamella, m) {
-  m.def("kinks_backward(Tensor grad, Tensor x, float low, float high, float[] slopes) -> Tensor");
+  m.def("kinks_backward(Tensor grad, Tensor x, float[] pieces) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(lamella, CPU, m) { m.impl("kinks_backward", kinks_backward); }
 

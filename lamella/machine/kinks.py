@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch._C import _len_torch_function_stack  # type: ignore[attr-defined]
@@ -16,13 +18,55 @@ extension = Extension("lamella_kinks", pathlib.Path(__file__).with_name("kinks.c
 
 LARGE = 2**15  # elements for which memory counts, and not what a call costs
 
-# the derivative below a lower bound, there, between (times x, and what is added), at an upper
-# bound, above it, and of NaN
-Slopes = tuple[float, float, float, float, float, float, float]
+
+class Pieces(NamedTuple):
+    """The derivative of a function of three pieces: one below a bound, one between two, one above.
+
+    Attributes:
+        low, high: the bounds, which may be equal.
+        below: the derivative below `low`.
+        at_low: that at `low` itself.
+        factor, added: between the bounds it is x times `factor`, plus `added`.
+        at_high: that at `high` itself.
+        above: that above `high`.
+        of_nan: that of NaN.
+    """
+
+    low: float
+    high: float
+    below: float
+    at_low: float
+    factor: float
+    added: float
+    at_high: float
+    above: float
+    of_nan: float
+
+    def slope(self, x: torch.Tensor) -> torch.Tensor:
+        """The derivative at x, which has derivatives itself: at a bound that of the middle piece.
+
+        As one kernel it is `backward`; this is for any type, device and transformation.
+        """
+        middle = x * self.factor + self.added if self.factor else x.new_full((), self.added)
+        found = middle
+        for bound, value, at_bound, outside, outside_or_at in (
+                (self.low, self.below, self.at_low, torch.lt, torch.le),
+                (self.high, self.above, self.at_high, torch.gt, torch.ge)):
+            beyond = outside_or_at if at_bound == value else outside
+            found = torch.where(beyond(x, bound), value, found)
+            inside = bound * self.factor + self.added
+            if at_bound != value and (at_bound != inside or self.low == self.high):
+                found = torch.where(x == bound, middle + (at_bound - inside), found)
+        natural = math.nan if self.factor else self.added
+        return found if _same(self.of_nan, natural) else torch.where(x != x, self.of_nan, found)
 
 
-def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], low: float,
-          high: float, slopes: Slopes) -> torch.Tensor | None:
+def _same(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], pieces: Pieces
+          ) -> torch.Tensor | None:
     """What `kernel` gives, with this derivative on the tape; None where that can't be.
 
     The extension is built when that is first asked.
@@ -34,7 +78,7 @@ def taped(raw: torch.Tensor, kernel: Callable[[torch.Tensor], torch.Tensor], low
     module = extension.obtain()
     if module is None:
         return None
-    return module.kinked(raw, kernel(raw.detach()), low, high, slopes)
+    return module.kinked(raw, kernel(raw.detach()), pieces)
 
 
 def suits(gradient: torch.Tensor, x: torch.Tensor) -> bool:
@@ -47,7 +91,6 @@ def suits(gradient: torch.Tensor, x: torch.Tensor) -> bool:
     return extension.obtain() is not None
 
 
-def backward(gradient: torch.Tensor, x: torch.Tensor, low: float, high: float, slopes: Slopes
-             ) -> torch.Tensor:
+def backward(gradient: torch.Tensor, x: torch.Tensor, pieces: Pieces) -> torch.Tensor:
     """The gradient times the derivative at x."""
-    return torch.ops.lamella.kinks_backward.default(gradient, x, low, high, slopes)
+    return torch.ops.lamella.kinks_backward.default(gradient, x, pieces)

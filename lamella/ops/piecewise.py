@@ -1,7 +1,8 @@
 """Piecewise activation functions: relu and its relatives, hard forms, thresholds.
 
 Where two branches of an activation meet, MindSpore picks a derivative of its own. PyTorch's kernels
-are used as they are where they agree with it; the others get its rule through `sloped`.
+are used as they are where they agree with it. The others get its rule: as a table of three pieces
+(`kinks.Pieces`) through `_of_pieces`, or as a function through `sloped`.
 """
 
 from __future__ import annotations
@@ -60,8 +61,7 @@ class _Sloped(TapeFunction):
         return tangents[0] * ctx.slope(ctx.saved_tensors[0])
 
 
-def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable,
-           pieces: tuple[float, float, kinks.Slopes] | None = None) -> torch.Tensor:
+def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable) -> torch.Tensor:
     """An elementwise function with a derivative of its own.
 
     Args:
@@ -70,15 +70,24 @@ def sloped(raw: torch.Tensor, kernel: Callable, slope: Callable, back: Callable,
         slope: its derivative, which has derivatives itself.
         back: a gradient times the derivative, of the gradient and `raw`, by kernels that take whole
             vectors; used where nothing asks for derivatives of it.
-        pieces: the bounds and the derivatives of its three pieces (`kinks`), if that is what it is.
     """
-    if pieces is not None and raw.requires_grad and (
-            found := kinks.taped(raw, kernel, *pieces)) is not None:
-        return found
     level = state.level
     recorded = raw.requires_grad or (level is not None and (
         level.forward or torch._C._are_functorch_transforms_active()))
     return _Sloped.apply(raw, kernel, slope, back) if recorded else kernel(raw)
+
+
+def _of_pieces(raw: torch.Tensor, kernel: Callable, pieces: kinks.Pieces, back: Callable
+               ) -> torch.Tensor:
+    """A function of three pieces; `back` is used where `kinks` has no kernel of its own."""
+    if raw.requires_grad and (found := kinks.taped(raw, kernel, pieces)) is not None:
+        return found
+
+    def fastest(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return (kinks.backward(gradient, x, pieces) if kinks.suits(gradient, x)
+                else back(gradient, x))
+
+    return sloped(raw, kernel, pieces.slope, fastest)
 
 
 def above_zero(raw: torch.Tensor) -> torch.Tensor:
@@ -145,11 +154,11 @@ def relu6(x: Tensor) -> Tensor:
     raw = x._raw
     if not raw.is_floating_point():
         return wrap(clamped(torch.relu(raw), None, 6.0))
-    return wrap(sloped(raw, F.relu6, _relu6_slope, _relu6_back))
+    return wrap(_of_pieces(raw, F.relu6, _RELU6, _relu6_back))
 
 
-def _relu6_slope(x: torch.Tensor) -> torch.Tensor:
-    return ((x > 0) & (x <= 6)).to(x.dtype)
+_RELU6 = kinks.Pieces(low=0.0, high=6.0, below=0.0, at_low=0.0, factor=0.0, added=1.0, at_high=1.0,
+                      above=0.0, of_nan=0.0)
 
 
 def _relu6_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -186,21 +195,19 @@ def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
         pick = torch.maximum if alpha <= 1 else torch.minimum
         return wrap(pick(raw, (raw * int(alpha)).to(raw.dtype)))  # the slope is cut, too
 
-    def slope(x: torch.Tensor) -> torch.Tensor:
-        left = torch.where(x == 0, x.new_full((), (1.0 + alpha) / 2), x.new_full((), alpha))
-        return torch.where(x > 0, x.new_ones(()), left)
-
-    middle = (1.0 + alpha) / 2
-    pieces = 0.0, 0.0, (alpha, middle, 0.0, alpha, middle, 1.0, alpha)
-
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        if kinks.suits(gradient, x):
-            return kinks.backward(gradient, x, *pieces)
         # the kernel takes 0 for one side or the other; elsewhere the mean of equals is exact
         left = aten.leaky_relu_backward(gradient, x, alpha, False)
         return (left + aten.leaky_relu_backward(gradient, above_zero(x), alpha, False)) * 0.5
 
-    return wrap(sloped(raw, lambda x: F.leaky_relu(x, alpha), slope, back, pieces))
+    return wrap(_of_pieces(raw, lambda x: F.leaky_relu(x, alpha), _leaky_relu_pieces(alpha), back))
+
+
+@functools.lru_cache(64)
+def _leaky_relu_pieces(alpha: float) -> kinks.Pieces:
+    middle = (1.0 + alpha) / 2
+    return kinks.Pieces(low=0.0, high=0.0, below=alpha, at_low=middle, factor=0.0, added=alpha,
+                        at_high=middle, above=1.0, of_nan=alpha)
 
 
 @op
@@ -218,18 +225,17 @@ def hardsigmoid(input: Tensor) -> Tensor:
         >>> print(ms.ops.hardsigmoid(ms.Tensor([-3.5, 0.0, 4.3])))
         [0.  0.5 1. ]
     """
-    return wrap(_floating(lambda x: sloped(
-        x, F.hardsigmoid, _hardsigmoid_slope, _hardsigmoid_back), input._raw))
+    return wrap(_floating(lambda x: _of_pieces(
+        x, F.hardsigmoid, _HARDSIGMOID, _hardsigmoid_back), input._raw))
 
 
-def _hardsigmoid_slope(x: torch.Tensor) -> torch.Tensor:
-    # PyTorch has no second derivative of its own kernel
-    return (x.abs() < 3).to(x.dtype) / 6
+_HARDSIGMOID = kinks.Pieces(low=-3.0, high=3.0, below=0.0, at_low=0.0, factor=0.0, added=1 / 6,
+                            at_high=0.0, above=0.0, of_nan=0.0)
 
 
 def _hardsigmoid_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     if x.dtype is torch.float64:  # the kernel divides by 6 in float32
-        return gradient * _hardsigmoid_slope(x)
+        return gradient * _HARDSIGMOID.slope(x)
     return aten.hardsigmoid_backward(gradient, x)
 
 
@@ -238,16 +244,11 @@ def _floating(kernel: Callable, raw: torch.Tensor) -> torch.Tensor:
     return kernel(raw) if raw.is_floating_point() else kernel(raw.float()).to(raw.dtype)
 
 
-def _hardswish_slope(x: torch.Tensor) -> torch.Tensor:
-    return torch.where(x.abs() <= 3, x / 3 + 0.5, (x > 3).to(x.dtype))
-
-
-_HARDSWISH = -3.0, 3.0, (0.0, -0.5, 1 / 3, 0.5, 1.5, 1.0, math.nan)
+_HARDSWISH = kinks.Pieces(low=-3.0, high=3.0, below=0.0, at_low=-0.5, factor=1 / 3, added=0.5,
+                          at_high=1.5, above=1.0, of_nan=math.nan)
 
 
 def _hardswish_back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    if kinks.suits(gradient, x):
-        return kinks.backward(gradient, x, *_HARDSWISH)
     # at the bounds themselves PyTorch's kernels differ from version to version: one unit inwards
     return aten.hardswish_backward(gradient, x * (1 - torch.finfo(x.dtype).eps / 2))
 
@@ -262,8 +263,8 @@ def hardswish(input: Tensor) -> Tensor:
         >>> print(ms.ops.hardswish(ms.Tensor([-2.0, 0.0, 4.0])))
         [-0.33333334  0.          4.        ]
     """
-    return wrap(_floating(lambda x: sloped(
-        x, F.hardswish, _hardswish_slope, _hardswish_back, _HARDSWISH), input._raw))
+    return wrap(_floating(lambda x: _of_pieces(
+        x, F.hardswish, _HARDSWISH, _hardswish_back), input._raw))
 
 
 @op
@@ -293,31 +294,28 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
         low = torch.maximum(raw, raw.new_full((), min_val))
         return wrap(torch.minimum(low, raw.new_full((), max_val)))
 
-    low, high, below, above = _bounds(raw.dtype, min_val, max_val)
-    pieces = low, high, (0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 1.0)
-
-    def slope(x: torch.Tensor) -> torch.Tensor:
-        outside = (x < low) | (x > high)
-        return 1 - ((x <= low) | (x >= high)).to(x.dtype) / 2 - outside.to(x.dtype) / 2
+    pieces, below, above = _hardtanh_pieces(raw.dtype, min_val, max_val)
+    low, high = pieces.low, pieces.high
 
     def back(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        if kinks.suits(gradient, x):
-            return kinks.backward(gradient, x, *pieces)
         # the kernel takes 0 at the bounds; 1 if they are the next numbers outside
         inside = aten.hardtanh_backward(gradient, x, low, high)
         wider = aten.hardtanh_backward(gradient, x, below, above)
         found = torch.lerp(inside, wider, 0.5)
         return torch.where(x == x, found, gradient)  # of NaN it takes 0 in vectors, 1 elsewhere
 
-    return wrap(sloped(raw, lambda x: F.hardtanh(x, low, high), slope, back, pieces))
+    return wrap(_of_pieces(raw, lambda x: F.hardtanh(x, low, high), pieces, back))
 
 
 @functools.lru_cache(64)
-def _bounds(dtype: torch.dtype, low: float, high: float) -> tuple[float, ...]:
-    """Two bounds as numbers of a type, and the next ones outside of them."""
-    bounds = torch.tensor([low, high], dtype=dtype)
+def _hardtanh_pieces(dtype: torch.dtype, min_val: float, max_val: float
+                     ) -> tuple[kinks.Pieces, float, float]:
+    """The pieces, with bounds that are numbers of a type, and the next numbers outside of them."""
+    bounds = torch.tensor([min_val, max_val], dtype=dtype)
     beside = torch.nextafter(bounds, bounds.new_tensor([-math.inf, math.inf]))
-    return *bounds.tolist(), *beside.tolist()
+    (low, high), (below, above) = bounds.tolist(), beside.tolist()
+    return kinks.Pieces(low, high, below=0.0, at_low=0.5, factor=0.0, added=1.0, at_high=0.5,
+                        above=0.0, of_nan=1.0), below, above
 
 
 @op

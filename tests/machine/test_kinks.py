@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -9,7 +11,17 @@ from lamella import ops
 from lamella.machine import kinks
 from lamella.tensors.tensor import wrap
 
-NAMES = {"hardtanh": (-1.0, 1.0), "leaky_relu": (0.0,), "hardswish": (-3.0, 3.0)}
+NAMES = {"hardtanh": (-1.0, 1.0), "leaky_relu": (0.0,), "hardswish": (-3.0, 3.0),
+         "relu6": (0.0, 6.0), "hardsigmoid": (-3.0, 3.0)}
+TABLES = {
+    "middle linear": kinks.Pieces(-3.0, 3.0, 0.0, -0.5, 1 / 3, 0.5, 1.5, 1.0, math.nan),
+    "middle linear, other values at the bounds": kinks.Pieces(
+        -1.0, 2.0, 4.0, 0.25, 2.0, 1.0, -0.5, 3.0, 7.0),
+    "constant": kinks.Pieces(-1.0, 1.0, 0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 1.0),
+    "constant, bounds with the outer pieces": kinks.Pieces(
+        -3.0, 3.0, 0.0, 0.0, 0.0, 2.0, 5.0, 5.0, 0.0),
+    "one bound": kinks.Pieces(0.0, 0.0, 0.25, 0.5, 0.0, 0.25, 0.5, 1.0, 0.25),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +49,11 @@ def name(request):
 
 def gradient_of(name, x, gradient, **options):
     return torch.autograd.grad(getattr(ops, name)(wrap(x))._raw, x, gradient, **options)[0]
+
+
+def derivative(y, x):
+    """That of y, which is constant if it doesn't require a gradient."""
+    return torch.autograd.grad(y, x)[0] if y.requires_grad else torch.zeros_like(x)
 
 
 def off(*_):
@@ -76,11 +93,14 @@ def test_values_are_the_kernel_s_with_and_without_a_gradient(name):
 
 def test_gradients_of_gradients_and_of_many_at_once(name, monkeypatch):
     def found():
-        x = torch.tensor([-5.0, -3.0, -1.0, 0.0, 0.4, 1.0, 2.0, 3.0, 7.0]).requires_grad_()
-        first = gradient_of(name, x, x.detach() + 9, create_graph=True)
-        second = torch.autograd.grad((first * x).sum(), x)[0]
-        many = gradient_of(name, x, torch.eye(9), is_grads_batched=True)
-        return first.detach(), second, many
+        x = torch.tensor([-5.0, -3.0, -1.0, 0.0, 0.4, 1.0, 2.0, 3.0, 7.0, torch.inf, -torch.inf])
+        x.requires_grad_()
+        weights = torch.linspace(1, 3, 11)
+        first = gradient_of(name, x, weights + 9, create_graph=True)
+        second = derivative(first @ weights, x)
+        many = gradient_of(name, x, torch.eye(11), is_grads_batched=True, create_graph=True)
+        mixed = derivative(many.diagonal() @ weights, x)
+        return first.detach(), second, many.detach(), mixed
 
     fast = found()
     monkeypatch.setattr(kinks, "taped", off)
@@ -105,23 +125,44 @@ def test_an_input_that_was_changed_is_an_error(name):
 
 def test_other_types_and_layouts_are_left_to_python(name):
     for x in (torch.ones(3).double(), torch.ones(3).bfloat16(), torch.ones(2, 3).T):
-        assert kinks.taped(x, torch.clone, 0.0, 1.0, (0.0,) * 7) is None
+        assert kinks.taped(x, torch.clone, TABLES["constant"]) is None
         assert gradient_of(name, x.requires_grad_(), torch.ones_like(x)).dtype is x.dtype
-    with pytest.raises(RuntimeError, match="two bounds and seven slopes"):
-        kinks.extension.module.kinked(torch.ones(3), torch.ones(3), 0.0, 1.0, (0.0,) * 6)
+    with pytest.raises(RuntimeError, match="the nine numbers of the pieces"):
+        kinks.extension.module.kinked(torch.ones(3), torch.ones(3), (0.0,) * 8)
 
 
 def test_any_number_of_threads_and_no_numbers():
-    slopes = (0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 1.0)
+    pieces = TABLES["constant"]
     x = torch.linspace(-2, 2, 3 * kinks.LARGE + 1)
     before = torch.get_num_threads()
     try:
         for threads in (1, 3):
             torch.set_num_threads(threads)
-            found = kinks.backward(torch.ones_like(x), x, -1.0, 1.0, slopes)
+            found = kinks.backward(torch.ones_like(x), x, pieces)
             assert torch.equal(found, (x.abs() < 1) + 0.5 * (x.abs() == 1))
     finally:
         torch.set_num_threads(before)
-    assert kinks.backward(torch.ones(0), torch.ones(0), -1.0, 1.0, slopes).shape == (0,)
+    assert kinks.backward(torch.ones(0), torch.ones(0), pieces).shape == (0,)
     with pytest.raises(RuntimeError, match="must be float32, of one shape"):
-        kinks.backward(torch.ones(3), torch.ones(4), -1.0, 1.0, slopes)
+        kinks.backward(torch.ones(3), torch.ones(4), pieces)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_derivative_in_python_is_the_kernel_s(table):
+    pieces = TABLES[table]
+    x = numbers((pieces.low, pieces.high))
+    torch.testing.assert_close(pieces.slope(x), kinks.backward(torch.ones_like(x), x, pieces),
+                               rtol=1e-6, atol=1e-6, equal_nan=True)
+    wide = pieces.slope(x.double())
+    assert wide.dtype is torch.float64 and wide.shape == x.shape
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_its_own_derivative_is_that_of_the_middle_piece_at_the_bounds_too(table):
+    pieces = TABLES[table]
+    x = torch.tensor([-9.0, -3.0, -1.0, -0.3, 0.0, 0.7, 1.0, 2.0, 3.0, 9.0]).requires_grad_()
+    wanted = pieces.factor * ((x >= pieces.low) & (x <= pieces.high))
+    taped = kinks.taped(x, torch.clone, pieces)
+    first = torch.autograd.grad(taped, x, torch.ones(10), create_graph=True)[0]
+    torch.testing.assert_close(derivative(pieces.slope(x).sum(), x), wanted)
+    torch.testing.assert_close(derivative(first.sum(), x), wanted)
