@@ -68,7 +68,7 @@ def _direct(replay: Replay, plan: Plan | None, run: Run | None, guards: Callable
         return None
     constants = [*inputs.constants, *plan.constants]
     first = inputs.arguments + len(inputs.held) + len(constants)
-    checks = [check for checks in plan.checks.values() for check in checks]
+    checks = [check for checks in plan.guards.after.values() for check in checks]
     if any(type(value) not in (bool, int, float) for *_, value in checks):
         return None
     results = [number - first for number in (*plan.results, *(place for _, place, _ in checks))]

@@ -275,7 +275,7 @@ class Execution:
 
     def failed_guard(self, lines: list[Line]) -> tuple[str, str, str] | None:
         """The guard that failed in the last run, its expected and its actual value, as text."""
-        failed = None if self.plan is None else self.plan.failed
+        failed = None if self.plan is None else self.plan.guards.failed
         if failed is None:
             return None
         number, found = failed

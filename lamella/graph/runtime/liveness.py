@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
+from .plan_guards import PlacedGuard
+
 
 class Freed(NamedTuple):
     """Which values are freed, by their places.
@@ -24,7 +26,7 @@ class Liveness:
     Args:
         stages: the stages.
         inputs: how many inputs there are; they stay.
-        checks: after each stage, the guards that are checked: number, place, expected value.
+        checks: the guards that are checked after so many stages.
         stays: the places of other values that stay.
 
     Attributes:
@@ -32,7 +34,7 @@ class Liveness:
     """
 
     def __init__(self, stages: Sequence[Any], inputs: int,
-                 checks: Mapping[int, list[tuple[int, int, Any]]], stays: Set[int]):
+                 checks: Mapping[int, list[PlacedGuard]], stays: Set[int]):
         self._stages, self.uses = stages, []
         count = inputs
         for stage in stages:

@@ -8,13 +8,13 @@ import torch
 from torch.fx import GraphModule
 
 from ..ir import logs
-from ..ir.agreement import is_same_number
 from ..ir.shapes import ShapeGuard
 from ..ir.stages import Cut
 from ..ir.streams import streams_of
 from .autotuner import Autotuner, Run
 from .joined import joined
 from .liveness import Liveness
+from .plan_guards import PlanGuards
 from .program import Handed
 from .stage import Heat, Stage
 from .transaction import UNDONE_BY_ITSELF, Transaction
@@ -36,7 +36,15 @@ class Plan:
         before: the plan so far, of a graph with the same meaning.
 
     Attributes:
-        failed: the number of the guard that failed last, and its value; None if none has.
+        guards: its guards on values.
+        constants: the tensors that the graph holds, which follow its inputs.
+        results: the places of the graph's results.
+        changing: the number of the first stage that mutates inputs.
+        exchanges: the numbers of the stages that are collectives.
+        stages: the stages.
+        joined: the last stage that computes and the one that mutates inputs as one, if that pays.
+        is_pure: whether a further run would have the same results.
+        settled: whether the backends of all stages are final.
 
     Raises:
         CannotCut: if a guard depends on what the graph changes.
@@ -44,46 +52,43 @@ class Plan:
 
     def __init__(self, graph: GraphModule, expected: list[Any], arguments: int, compile: bool,
                  before: Plan | None = None):
-        shapes = [i for i, value in enumerate(expected) if isinstance(value, ShapeGuard)]
-        cut = Cut(graph, len(expected), shapes)
-        self.constants = cut.constants
-        places = dict(cut.input_guards)
-        self.input_guards = [(i, place, expected[i]) for i, place in places.items()]
-        others = [(i, value) for i, value in enumerate(expected) if i not in places]
-        # after each stage: the numbers, places and values of guards
-        self.checks: dict[int, list[tuple[int, int, Any]]] = {}
-        for (known_after, place), (i, value) in zip(cut.guards, others, strict=True):
-            self.checks.setdefault(known_after, []).append((i, place, value))
-        self.failed: tuple[int, Any] | None = None
-        shaped = [place for (_, place), (_, value) in zip(cut.guards, others, strict=True)
-                  if isinstance(value, ShapeGuard)]
-        # for each guard on a shape, the places of the values whose sizes it compares
-        self.operands = {place: [*range(arguments), *shaped[:shaped.index(place) + 1]]
-                         for place in shaped}
-        self.results = cut.results
+        cut = Cut(graph, len(expected), [
+            i for i, value in enumerate(expected) if isinstance(value, ShapeGuard)])
+        self.guards = PlanGuards(cut, expected, arguments)
+        self.constants, self.results = cut.constants, cut.results
         self.changing, self.exchanges = cut.changing, cut.exchanges
-        stays = range(arguments, len(cut.inputs))
-        self.stages = [Stage(part, takes, [i in stays for i in takes],
-                             compile and number < cut.changing and number not in cut.exchanges
-                             and not self._gives_shapes(number),
-                             [] if before is None else before.stages)
-                       for number, (part, takes) in enumerate(cut.stages)]
-        logs.show("schedule", f"{len(self.stages)} stages", (
-            f"{number}: {len(stage.part.nodes)} operations, "
-            f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
-            for number, stage in enumerate(self.stages)))
-        # the stage from which on a run stays: other processes see it, or inputs are changed
-        self._closing = max(self.checks, default=0) if cut.exchanges else cut.changing
-        self._undone = [] if cut.exchanges else cut.undone
-        self._protects = bool(cut.exchanges or cut.undone)
-        self.joined = joined(cut, self.checks) if compile and not cut.undone else None
+        self.stages = self._stages(cut, arguments, compile, [] if before is None else before.stages)
+        self.joined = joined(cut, self.guards.after) if compile and not cut.undone else None
         self._joining = cut.changing - 1 if self.joined is not None else -1
-        # whether a further run would have the same results
         self.is_pure = cut.changing == len(self.stages) and not streams_of(graph)
         self.settled = all(stage.settled for stage in self.stages)
-        self._liveness = Liveness(self.stages, len(cut.inputs), self.checks,
-                                  {*self.results}.union(*self.operands.values()))
+        self._commits_at = self._commit_point()
+        self._undone = [] if cut.exchanges else cut.undone
+        self._needs_transaction = bool(cut.exchanges or cut.undone)
+        self._liveness = Liveness(self.stages, len(cut.inputs), self.guards.after,
+                                  {*self.results}.union(*self.guards.operands.values()))
         self._freed = self._liveness.freed()
+
+    def _stages(self, cut: Cut, arguments: int, compile: bool, before: list[Stage]) -> list[Stage]:
+        """The stages; those before the first that mutates inputs may be compiled."""
+        found = []
+        for number, (part, takes) in enumerate(cut.stages):
+            may_compile = compile and number < cut.changing and number not in cut.exchanges and (
+                not self._gives_shapes(number))
+            stays = [arguments <= place < len(cut.inputs) for place in takes]
+            found.append(Stage(part, takes, stays, may_compile, before))
+        logs.show("schedule", f"{len(found)} stages", (
+            f"{number}: {len(stage.part.nodes)} operations, "
+            f"{'changes its inputs, ' if stage.part.changes_inputs else ''}{stage.backend}"
+            for number, stage in enumerate(found)))
+        return found
+
+    def _commit_point(self) -> int:
+        """The number of the stage from which on a run can't be repeated.
+
+        Other processes have seen it then, or it has changed its inputs.
+        """
+        return max(self.guards.after, default=0) if self.exchanges else self.changing
 
     def run(self, values: list[Any], streams: list[torch.Generator]) -> bool:
         """Run the stages; their results are appended to `values`, which starts with the inputs.
@@ -98,27 +103,29 @@ class Plan:
             KernelFailed: if a kernel fails, and the function may be run from its start.
             Exception: if one fails afterwards, or an exchange does.
         """
-        if self.input_guards and not self._hold(self.input_guards, values):
+        guards = self.guards
+        if guards.of_inputs and not guards.hold(guards.of_inputs, values):
             return False
         values.extend(self.constants)
-        transaction = Transaction(
-            streams, bool(self.exchanges)) if streams or self._protects else UNDONE_BY_ITSELF
+        transaction = UNDONE_BY_ITSELF
+        if streams or self._needs_transaction:
+            transaction = Transaction(streams, bool(self.exchanges))
         freed = self._freed  # read once: another thread may replace it
         for number, stage in enumerate(self.stages):
             if number == self._joining and self._joins(stage):
                 return self._run_joined(values, transaction)
-            if number == self._closing and self._protects:
+            if number == self._commits_at and self._needs_transaction:
                 transaction.close([values[i] for i in self._undone])
             run, given = stage.run, [values[i] for i in stage.takes]  # read once, as `freed`
             if (last := freed.by_it[number]) and run is stage.replay:
                 given = _handed(given, last, values)
             try:
                 values.extend(run(given))
-                guards = self.checks.get(number + 1)
-                holds = guards is None or self._hold(guards, values)
+                known = guards.after.get(number + 1)
+                holds = known is None or guards.hold(known, values)
             except Exception as error:
                 if number in self.exchanges or (
-                        number >= self._closing and not transaction.stays_open):
+                        number >= self._commits_at and not transaction.stays_open):
                     transaction.end()
                     raise
                 transaction.roll_back()
@@ -146,21 +153,8 @@ class Plan:
 
     def _gives_shapes(self, number: int) -> bool:
         """Whether the kernel of a stage has data-dependent shapes."""
-        return any(isinstance(value, ShapeGuard) for *_, value in self.checks.get(number + 1, ()))
-
-    def _hold(self, guards: list[tuple[int, int, Any]], values: list[torch.Tensor]) -> bool:
-        """Whether guards hold; the first that doesn't is noted."""
-        for number, place, expected in guards:
-            if isinstance(expected, ShapeGuard):
-                found = values[place].shape
-                holds = expected.holds([values[i] for i in self.operands[place]])
-            else:
-                found = values[place].item()
-                holds = is_same_number(found, expected)
-            if not holds:
-                self.failed = number, found
-                return False
-        return True
+        return any(isinstance(guard.expected, ShapeGuard)
+                   for guard in self.guards.after.get(number + 1, ()))
 
     def lower(self) -> None:
         """Change to the executors in C++ that have been built."""
@@ -172,7 +166,7 @@ class Plan:
     @property
     def only_run(self) -> Run | None:
         """What runs the only stage, if there is one that changes nothing, and nothing is timed."""
-        if len(self.stages) != 1 or self.changing == 0 or self.exchanges or self.input_guards:
+        if len(self.stages) != 1 or self.changing == 0 or self.exchanges or self.guards.of_inputs:
             return None
         stage = self.stages[0]
         run = stage.run  # read once: another thread may replace it

@@ -189,7 +189,8 @@ def failure(known: Sequence[CacheEntry], inputs: list[torch.Tensor]) -> Failure:
 def _last_guard(replay: Replay) -> int:
     """The number of the guard that failed last."""
     plan = replay.execution.plan
-    return -1 if plan is None or plan.failed is None else plan.failed[0]
+    failed = None if plan is None else plan.guards.failed
+    return -1 if failed is None else failed[0]
 
 
 def _is_object(value: Any) -> bool:

@@ -126,7 +126,8 @@ class Replay:
     def failed_lines(self) -> list[Line]:
         """The line that reads the value whose guard has failed last, if one has."""
         plan = self.execution.plan
-        return [] if plan is None or plan.failed is None else [self.lines[plan.failed[0]]]
+        failed = None if plan is None else plan.guards.failed
+        return [] if failed is None else [self.lines[failed[0]]]
 
     @property
     def only_computes(self) -> bool:
