@@ -19,7 +19,8 @@ from ..guards.sources import Unguarded
 from ..tracing.changes import Snapshot
 from ..tracing.loop_reasons import reason_at
 from ..tracing.refusals import CannotTrace, Cause
-from ..tracing.run import Real, run_traced
+from ..tracing.run import run_traced
+from ..tracing.run_kind import Real
 from ..tracing.symbolic import Symbolic, preparation
 from ..tracing.threads import Beside, alone, other_thread
 from ..tracing.trace import Trace

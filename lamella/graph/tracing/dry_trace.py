@@ -18,7 +18,8 @@ from .outside import OURS, origin_of
 from .read_scalars import ReadScalar
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
-from .run import RunKind, run_traced
+from .run import run_traced
+from .run_kind import RunKind
 from .scalar_environment import ScalarEnvironment
 from .scalars import SymbolicScalar
 from .texts import appended_to, is_only_returned

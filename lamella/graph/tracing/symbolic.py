@@ -33,7 +33,8 @@ from .effects import DeferredCall
 from .given import Given
 from .recorder import Recorder
 from .refusals import CannotTrace, Cause
-from .run import RunKind, run_traced
+from .run import run_traced
+from .run_kind import RunKind
 from .trace import HeldTensor, Trace
 
 # what rules in C++ ask of a tensor
