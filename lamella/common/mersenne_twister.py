@@ -48,6 +48,22 @@ class Mt19937:
             word = self.word()
         return low + word // scale
 
+    def sample(self, size: int, count: int) -> list[int]:
+        """``std::sample`` of `count` of the numbers below `size`, which keep their order.
+
+        It draws two numbers as one, of the product of their ranges, while there are two.
+        """
+        found: list[int] = []
+        left = size
+        while len(found) < count:
+            drawn = divmod(self.integer(0, left * (left - 1) - 1), left - 1) if left > 1 else (
+                self.integer(0, 0),)
+            for number in drawn:
+                if len(found) < count and number < count - len(found):
+                    found.append(size - left)
+                left -= 1
+        return found
+
     def float32(self, low: float, high: float) -> float:
         """``std::uniform_real_distribution<float>(low, high)``."""
         ratio = np.float32(self.word()) * np.float32(2.0**-32)

@@ -142,3 +142,11 @@ def test_the_ends_of_what_is_drawn():
     assert Most(1).float32(least, 0.75) == np.nextafter(np.float32(1), np.float32(0)) / 2 + least
     assert [usual.integer(-5, 2**32 - 6) for _ in range(2)] == [
         word - 5 for word in (lambda g: (g.word(), g.word()))(Mt19937(5489))]
+
+
+def test_a_sample_is_libstdcxx_s():
+    generator = Mt19937(5)
+    assert [generator.sample(5, 3) for _ in range(4)] == [
+        [0, 1, 2], [1, 3, 4], [0, 3, 4], [0, 1, 2]]
+    assert [generator.sample(1, 1), generator.sample(4, 2)] == [[0], [0, 3]]
+    assert generator.word() == 1521011312

@@ -124,7 +124,7 @@ class RandomApply(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs, or the inputs."""
-        share = random.random() if _of_pillow(values) else streams.of(self).canonical()
+        share = random.random() if of_pillow(values) else streams.of(self).canonical()
         if share <= self.prob:
             return _in_turn(self.transforms, values, streams)
         return values
@@ -144,7 +144,7 @@ class RandomChoice(CompoundOperation):
 
     def run(self, values: Values, streams: Streams) -> Values:
         """The outputs of the operation chosen."""
-        if _of_pillow(values):
+        if of_pillow(values):
             return run_operation(random.choice(self.transforms), values, streams)
         place = streams.of(self).integer(0, len(self.transforms) - 1)
         return run_operation(self.transforms[place], values, streams)
@@ -169,6 +169,6 @@ class RandomOrder(CompoundOperation):
         return _in_turn(order, values, streams)
 
 
-def _of_pillow(values: Values) -> bool:
+def of_pillow(values: Values) -> bool:
     """Whether an operation on these runs as Python code, which draws from `random`."""
     return bool(values) and is_pillow(values[0])

@@ -2,7 +2,13 @@
 
 from ..transforms.transforms import not_random
 from . import utils
-from .augment import AutoAugment, RandAugment, RandomSelectSubpolicy, TrivialAugmentWide
+from .augment import (
+    AutoAugment,
+    RandAugment,
+    RandomSelectSubpolicy,
+    TrivialAugmentWide,
+    UniformAugment,
+)
 from .boxes import (
     BoundingBoxAugment,
     RandomCropWithBBox,
@@ -25,7 +31,6 @@ from .color import (
     Invert,
     Posterize,
     Solarize,
-    UniformAugment,
 )
 from .conversion import (
     HWC2CHW,

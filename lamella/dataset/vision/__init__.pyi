@@ -17,6 +17,7 @@ from lamella.dataset.transforms.transforms import not_random as not_random
 from lamella.dataset.vision.augment import (
     AutoAugment as AutoAugment, RandAugment as RandAugment,
     RandomSelectSubpolicy as RandomSelectSubpolicy, TrivialAugmentWide as TrivialAugmentWide,
+    UniformAugment as UniformAugment,
 )
 from lamella.dataset.vision.boxes import (
     BoundingBoxAugment as BoundingBoxAugment, RandomCropWithBBox as RandomCropWithBBox,
@@ -30,7 +31,7 @@ from lamella.dataset.vision.color import (
     AdjustGamma as AdjustGamma, AdjustHue as AdjustHue, AdjustSaturation as AdjustSaturation,
     AdjustSharpness as AdjustSharpness, AutoContrast as AutoContrast, Equalize as Equalize,
     GaussianBlur as GaussianBlur, Invert as Invert, Posterize as Posterize,
-    Solarize as Solarize, UniformAugment as UniformAugment,
+    Solarize as Solarize,
 )
 from lamella.dataset.vision.conversion import (
     ConvertColor as ConvertColor, Decode as Decode, DecodeVideo as DecodeVideo,

@@ -1,12 +1,14 @@
 """Augmentation policies: several operations chosen at random.
 
 The policies are the papers': AutoAugment (Cubuk et al. 2019), RandAugment (Cubuk et al. 2020),
-TrivialAugment (Mueller and Hutter 2021).
+TrivialAugment (Mueller and Hutter 2021), UniformAugment (LingChen et al. 2020). What they draw, and
+in which order, is MindSpore 2.10's.
 """
 
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from ...common.mersenne_twister import Mt19937
 from ..checks import number, of_type
+from ..transforms.compound import CompoundOperation, of_pillow, run_operation
 from ..transforms.operation import Streams, TensorOperation, Values
 from . import kernels
 from .enums import AutoAugmentPolicy, Inter
@@ -69,7 +72,7 @@ def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
         across = name.endswith("X")
         move = (strength, 0.0) if across else (0.0, strength)
         if name.startswith("Shear"):
-            degrees = math.degrees(math.atan(strength))
+            degrees = math.degrees(strength)
             shear = (degrees, 0.0) if across else (0.0, degrees)
             return kernels.sheared(image, 0.0, (0.0, 0.0), 1.0, shear, interpolation, fill)
         return kernels.sheared(image, 0.0, (int(move[0]), int(move[1])), 1.0, (0.0, 0.0),
@@ -79,7 +82,7 @@ def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
     if name in ("Brightness", "Color", "Contrast", "Sharpness"):
         change = {"Brightness": kernels.brightened, "Color": kernels.saturated,
                   "Contrast": kernels.contrasted, "Sharpness": kernels.sharpened}[name]
-        return change(image, 1 + strength)
+        return change(image, float(np.float32(1 + strength)))
     if name == "Posterize":
         return kernels.posterized(image, int(strength))
     if name == "Solarize":
@@ -89,6 +92,57 @@ def changed(image: np.ndarray, name: str, strength: float, interpolation: Inter,
     if name == "Equalize":
         return kernels.equalized(image)
     return kernels.inverted(image) if name == "Invert" else image
+
+
+_ALL = ("AutoContrast", "Brightness", "Color", "Contrast", "Equalize", "Identity", "Posterize",
+        "Rotate", "Sharpness", "ShearX", "ShearY", "Solarize", "TranslateX", "TranslateY")
+_PLAIN = frozenset({"AutoContrast", "Equalize", "Identity"})  # these have no magnitude
+_SIGNED = frozenset(_ALL) - _PLAIN - {"Posterize", "Solarize"}
+
+
+def _one_of_all(generator: Mt19937) -> str:
+    """An operation; the first is drawn twice as often, since the last number drawn stands for it.
+    """
+    return _ALL[generator.integer(0, len(_ALL)) % len(_ALL)]
+
+
+def _signed(name: str, strength: float, generator: Mt19937) -> float:
+    """The magnitude of an operation, with a sign if it has one: minus in one case of three."""
+    is_negative = generator.integer(0, 2) == 1  # drawn for those without a sign, too
+    return -strength if is_negative and name in _SIGNED else strength
+
+
+def _ends(shear: float, across: float, down: float, turn: float, change: float
+          ) -> dict[str, tuple[float, float]]:
+    """The first and the last magnitude of each operation that has even steps between them."""
+    return {"ShearX": (0, shear), "ShearY": (0, shear), "TranslateX": (0, across),
+            "TranslateY": (0, down), "Rotate": (0, turn), "Brightness": (0, change),
+            "Color": (0, change), "Contrast": (0, change), "Sharpness": (0, change),
+            "Solarize": (255, 0)}
+
+
+def _ends_for(image: np.ndarray) -> dict[str, tuple[float, float]]:
+    """The first and the last magnitudes of AutoAugment and RandAugment, for an image."""
+    height, width = image.shape[:2]
+    return _ends(0.3, 150 / 331 * width, 150 / 331 * height, 30, 0.9)
+
+
+def _strength(name: str, place: int, bins: int, ends: dict[str, tuple[float, float]], bits: int
+              ) -> float:
+    """The magnitude of an operation.
+
+    Args:
+        name: the operation.
+        place: the place of the magnitude among all.
+        bins: how many magnitudes there are.
+        ends: the first and the last one of each operation.
+        bits: how many bits "Posterize" removes at most.
+    """
+    if name == "Posterize":
+        return 8.0 - round(place / ((bins - 1) / bits))
+    first, last = ends.get(name, (0, 0))
+    step = np.float32(last - first) / np.float32(bins - 1)
+    return float(np.float32(first) + np.float32(place) * step)
 
 
 class _Policy(RandomImageOperation):
@@ -126,31 +180,16 @@ class AutoAugment(_Policy):
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
         """The operations and their magnitudes."""
-        (height, width), drawn = image.shape[:2], []
-        strengths: dict[str, Any] = {
-            "ShearX": np.linspace(0, 0.3, 10), "ShearY": np.linspace(0, 0.3, 10),
-            "TranslateX": np.linspace(0, 150 / 331 * width, 10),
-            "TranslateY": np.linspace(0, 150 / 331 * height, 10),
-            "Rotate": np.linspace(0, 30, 10), "Brightness": np.linspace(0, 0.9, 10),
-            "Color": np.linspace(0, 0.9, 10), "Contrast": np.linspace(0, 0.9, 10),
-            "Sharpness": np.linspace(0, 0.9, 10),
-            "Posterize": [8, 8, 7, 7, 6, 6, 5, 5, 4, 4], "Solarize": np.linspace(255, 0, 10)}
+        ends, drawn = _ends_for(image) | {"Solarize": (256, 0)}, []
         pair = self._pairs[generator.integer(0, len(self._pairs) - 1)]
         shares = [generator.float32(0, 1) for _ in pair]
         signs = [generator.integer(0, 1) for _ in pair]
         for (name, chance, magnitude), share, sign in zip(pair, shares, signs, strict=True):
             if share > chance:
                 continue
-            strength = 0.0 if magnitude is None else float(strengths[name][magnitude])
-            if name not in ("Posterize", "Solarize") and magnitude is not None and not sign:
-                strength = -strength
-            drawn.append((name, strength))
+            strength = 0.0 if magnitude is None else _strength(name, magnitude, 10, ends, 4)
+            drawn.append((name, -strength if name in _SIGNED and not sign else strength))
         return drawn
-
-
-_ALL = ("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness",
-        "Color", "Contrast", "Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize")
-_SIGNED = frozenset(_ALL[1:10])
 
 
 class RandAugment(_Policy):
@@ -172,19 +211,11 @@ class RandAugment(_Policy):
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
         """The operations and their magnitudes."""
-        (height, width), bins = image.shape[:2], self.num_magnitude_bins
-        share, drawn = self.magnitude / (bins - 1), []
+        ends, drawn = _ends_for(image), []
         for _ in range(self.num_ops):
-            name = _ALL[generator.integer(0, len(_ALL) - 1)]
-            strength = share * {"ShearX": 0.3, "ShearY": 0.3, "TranslateX": 150 / 331 * width,
-                                "TranslateY": 150 / 331 * height, "Rotate": 30.0}.get(name, 0.9)
-            if name == "Posterize":
-                strength = 8 - round(self.magnitude / ((bins - 1) / 4))
-            elif name == "Solarize":
-                strength = 255 * (1 - share)
-            elif name in _SIGNED and generator.integer(0, 1):
-                strength = -strength
-            drawn.append((name, strength))
+            name = _one_of_all(generator)
+            strength = _strength(name, self.magnitude, self.num_magnitude_bins, ends, 4)
+            drawn.append((name, _signed(name, strength, generator)))
         return drawn
 
 
@@ -203,16 +234,51 @@ class TrivialAugmentWide(_Policy):
 
     def draw(self, image: np.ndarray, generator: Mt19937) -> Any:
         """The operation and its magnitude."""
-        name = _ALL[generator.integer(0, len(_ALL) - 1)]
-        share = generator.integer(0, self.num_magnitude_bins - 1) / (self.num_magnitude_bins - 1)
-        strength = share * {"TranslateX": 32.0, "TranslateY": 32.0, "Rotate": 135.0}.get(name, 0.99)
-        if name == "Posterize":
-            strength = 8 - round(6 * share)
-        elif name == "Solarize":
-            strength = 255 * (1 - share)
-        elif name in _SIGNED and generator.integer(0, 1):
-            strength = -strength
-        return [(name, strength)]
+        name, bins = _one_of_all(generator), self.num_magnitude_bins
+        place = 0 if name in _PLAIN else generator.integer(0, bins) % bins
+        strength = _strength(name, place, bins, _ends(0.99, 32, 32, 135, 0.99), 6)
+        return [(name, _signed(name, strength, generator))]
+
+
+class UniformAugment(CompoundOperation):
+    """Some of the operations, each applied with the chance 1/2.
+
+    Images of Pillow's take the operations in random order, with random chances, drawn from
+    `random` and NumPy.
+
+    Args:
+        transforms: a list of operations.
+        num_ops: how many to choose.
+    """
+
+    draws = True
+
+    def __init__(self, transforms: list[Any], num_ops: int = 2):
+        if num_ops > len(transforms):
+            raise ValueError("num_ops is greater than transforms list size. For 'UniformAugment', "
+                             f"they are {num_ops} and {len(transforms)}.")
+        if not isinstance(transforms, list) or not transforms:
+            raise TypeError(f"For 'UniformAugment', 'transforms' must be a list of operations, but "
+                            f"got {transforms!r}.")
+        for operation in transforms:
+            if not callable(operation):
+                raise TypeError(f"For 'UniformAugment', each of 'transforms' must be an operation, "
+                                f"but got {operation!r}.")
+        self.transforms, self.num_ops = transforms, num_ops
+
+    def run(self, values: Values, streams: Streams) -> Values:
+        """The new image."""
+        if of_pillow(values):
+            for place in np.random.choice(len(self.transforms), self.num_ops, replace=False):
+                chance = random.random()
+                if random.random() < chance:
+                    values = run_operation(self.transforms[place], values, streams)
+            return values
+        generator = streams.of(self)
+        for place in generator.sample(len(self.transforms), self.num_ops):
+            if not generator.integer(0, 1):
+                values = run_operation(self.transforms[place], values, streams)
+        return values
 
 
 class RandomSelectSubpolicy(RandomImageOperation):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy as np
 
 from ..checks import integer, number
-from ..transforms.compound import run_operation
-from ..transforms.operation import PyTensorOperation
 from . import kernels
 from .image import ImageOperation, frames, is_image, pillow
 
@@ -248,37 +245,3 @@ class GaussianBlur(ImageOperation):
     def _array(self, image: np.ndarray) -> np.ndarray:
         return frames(image, lambda f: kernels.blurred(is_image("GaussianBlur", f), self._kernel,
                                                        self._sigma))
-
-
-class UniformAugment(PyTensorOperation):
-    """Some of the operations, each applied with a random probability.
-
-    Args:
-        transforms: a list of operations.
-        num_ops: how many to choose.
-    """
-
-    def __init__(self, transforms: list[Any], num_ops: int = 2):
-        if num_ops > len(transforms):
-            raise ValueError("num_ops is greater than transforms list size. For 'UniformAugment', "
-                             f"they are {num_ops} and {len(transforms)}.")
-        if not isinstance(transforms, list) or not transforms:
-            raise TypeError(f"For 'UniformAugment', 'transforms' must be a list of operations, but "
-                            f"got {transforms!r}.")
-        for operation in transforms:
-            if not callable(operation):
-                raise TypeError(f"For 'UniformAugment', each of 'transforms' must be an operation, "
-                                f"but got {operation!r}.")
-        self.transforms, self.num_ops = transforms, num_ops
-
-    def inner(self) -> Any:
-        """The operations that it runs."""
-        return iter(self.transforms)
-
-    def run(self, values: tuple[Any, ...], streams: Any) -> tuple[Any, ...]:
-        """The new image."""
-        for place in np.random.choice(len(self.transforms), self.num_ops, replace=False):
-            chance = random.random()
-            if random.random() < chance:
-                values = run_operation(self.transforms[place], values, streams)
-        return values

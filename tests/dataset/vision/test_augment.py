@@ -11,8 +11,9 @@ from lamella.dataset.vision import kernels
 from lamella.dataset.vision.augment import changed
 
 IMAGE = np.random.RandomState(2).randint(0, 256, (6, 9, 3)).astype(np.uint8)
-NAMES = ("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness",
-         "Color", "Contrast", "Sharpness", "Posterize", "Solarize", "AutoContrast", "Equalize")
+NAMES = ("AutoContrast", "Brightness", "Color", "Contrast", "Equalize", "Identity", "Posterize",
+         "Rotate", "Sharpness", "ShearX", "ShearY", "Solarize", "TranslateX", "TranslateY",
+         "AutoContrast")
 PLAIN = ("Identity", "AutoContrast", "Equalize")
 
 
@@ -37,9 +38,9 @@ def test_strengths_of_one_magnitude(place, name, bins, magnitude):
     if name == "Posterize":
         wanted = 8 - np.round(np.arange(bins) / ((bins - 1) / 4))[magnitude]
     signed = name not in ("Posterize", "Solarize", *PLAIN)
-    operation = vision.RandAugment(2, magnitude, bins)
-    numbers = [n for sign in (0, 1) for n in (place, *([sign] if signed else []))]
-    (first, second) = operation.draw(IMAGE, Given(*numbers))
+    operation = vision.RandAugment(3, magnitude, bins)
+    first, second, third = operation.draw(IMAGE, Given(place, 0, place, 1, place, 2))
+    assert third == first
     assert first[0] == second[0] == name
     if name not in PLAIN:
         assert first[1] == pytest.approx(wanted)
@@ -53,12 +54,18 @@ def test_strengths_of_any_magnitude(place, name, bins, magnitude):
     wanted = np.linspace(255 if name == "Solarize" else 0, ends.get(name, 0.99), bins)[magnitude]
     if name == "Posterize":
         wanted = 8 - np.round(np.arange(bins) / ((bins - 1) / 6))[magnitude]
-    for sign in (0, 1):
-        found = vision.TrivialAugmentWide(bins).draw(IMAGE, Given(place, magnitude, sign))
+    for sign in (0, 1, 2):
+        numbers = (place, sign) if name in PLAIN else (place, magnitude, sign)
+        found = vision.TrivialAugmentWide(bins).draw(IMAGE, Given(*numbers))
         assert len(found) == 1 and found[0][0] == name
         if name not in PLAIN:
-            signed = sign and name not in ("Posterize", "Solarize")
+            signed = sign == 1 and name not in ("Posterize", "Solarize")
             assert found[0][1] == pytest.approx(-wanted if signed else wanted)
+
+
+def test_the_number_after_the_last_magnitude_stands_for_the_first():
+    ((_, strength),) = vision.TrivialAugmentWide(31).draw(IMAGE, Given(1, 31, 0))
+    assert strength == 0
 
 
 def moved(matrix):
@@ -69,8 +76,8 @@ def moved(matrix):
 @pytest.mark.parametrize("name, strength, wanted", [
     ("TranslateX", 2.9, lambda: moved([[1, 0, 2], [0, 1, 0]])),
     ("TranslateY", -3.9, lambda: moved([[1, 0, 0], [0, 1, -3]])),
-    ("ShearX", 0.25, lambda: sheared(math.degrees(math.atan(0.25)), 0)),
-    ("ShearY", -0.25, lambda: sheared(0, math.degrees(math.atan(-0.25)))),
+    ("ShearX", 0.25, lambda: sheared(math.degrees(0.25), 0)),
+    ("ShearY", -0.25, lambda: sheared(0, math.degrees(-0.25))),
     ("Rotate", 90, lambda: kernels.rotated(IMAGE, 90, vision.Inter.NEAREST, False, None,
                                            (1, 2, 3))),
     ("Brightness", 0.4, lambda: vision.AdjustBrightness(1.4)(IMAGE)),

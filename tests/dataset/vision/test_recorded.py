@@ -72,6 +72,11 @@ RANDOM = {
     "CutOut": lambda: V.CutOut(6, 2), "RHF": V.RandomHorizontalFlip,
     "RVF": lambda: V.RandomVerticalFlip(0.3), "RSS": lambda: V.RandomSelectSubpolicy(
         [[(V.HorizontalFlip(), 0.5), (V.Invert(), 0.5)], [(V.VerticalFlip(), 0.7)]]),
+    # none of these draws a translation with this seed: MindSpore moves the whole image out
+    "Rand": lambda: V.RandAugment(1), "Rand 9": lambda: V.RandAugment(1, 5, 9),
+    "Trivial": V.TrivialAugmentWide, "Trivial 9": lambda: V.TrivialAugmentWide(9),
+    "Auto": V.AutoAugment, "Uniform": lambda: V.UniformAugment(
+        [V.HorizontalFlip(), V.Invert(), V.RandomRotation(20), V.VerticalFlip(), V.Equalize()], 3),
 }
 PILLOW = {
     "Resize": lambda: V.Resize((17, 20)), "CC": lambda: V.CenterCrop((11, 12)),
