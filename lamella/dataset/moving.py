@@ -164,7 +164,7 @@ class RepeatDataset(_Moved):
 
     def get_repeat_count(self) -> int:
         """How often the rows are repeated."""
-        return self.count
+        return super().get_repeat_count() if self.count == 1 else self.count
 
 
 class TakeDataset(_Moved):

@@ -391,8 +391,8 @@ class Dataset(Described, Resumed):
         return self.children[0].get_batch_size() if self.children else 1
 
     def get_repeat_count(self) -> int:
-        """How often the rows are repeated."""
-        return self.children[0].get_repeat_count() if self.children else 1
+        """How often the rows are repeated; of several datasets, the last one says it."""
+        return self.children[-1].get_repeat_count() if self.children else 1
 
     def get_class_indexing(self) -> dict[str, Any]:
         """The number of each class by name, where the source knows classes."""

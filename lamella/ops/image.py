@@ -97,8 +97,11 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
         boxes: (y1, x1, y2, x2), 0 to 1 from the first pixel to the last, shape (boxes, 4).
         box_indices: which image, shape (boxes,).
         crop_size: (height, width) of the crops.
-        method: ``'bilinear'`` or ``'nearest'``.
-        extrapolation_value: for points outside an image.
+        method: ``'bilinear'``, ``'nearest'``, or ``'bilinear_v2'``: the pixels of a box, from the
+            one that holds its start to the one that holds its end, resized as by
+            `interpolate` with ``align_corners=False``; a pixel outside the image is the nearest one
+            inside.
+        extrapolation_value: for points outside an image, except for ``'bilinear_v2'``.
 
     Returns:
         Tensor of float32, shape (boxes, height, width, C).
@@ -113,26 +116,27 @@ def crop_and_resize(image: Tensor, boxes: Tensor, box_indices: Tensor, crop_size
         >>> ms.ops.crop_and_resize(x, box, which, (4, 4)).shape
         (1, 4, 4, 3)
     """
-    if method not in ("bilinear", "nearest"):
-        raise ValueError(f"For 'crop_and_resize', 'method' must be 'bilinear' or 'nearest', "
-                         f"but got {method!r}.")
+    if method not in ("bilinear", "nearest", "bilinear_v2"):
+        raise ValueError(f"For 'crop_and_resize', 'method' must be 'bilinear', 'nearest' or "
+                         f"'bilinear_v2', but got {method!r}.")
     raw, corners = image._raw.float(), boxes._raw.float()
     if raw.dim() != 4 or corners.dim() != 2 or corners.shape[1] != 4:
         raise ValueError(f"For 'crop_and_resize', 'image' and 'boxes' must have the shapes "
                          f"(N, H, W, C) and (boxes, 4), but got {image.shape} and {boxes.shape}.")
     which = box_indices._raw.long().view(-1, 1, 1)
+    if method == "bilinear_v2":
+        return wrap(_between(raw, which, _pixels_of_box(
+            corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1]), _pixels_of_box(
+            corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2])))
     y, y_in = _positions(corners[:, 0], corners[:, 2], crop_size[0], raw.shape[1])
     x, x_in = _positions(corners[:, 1], corners[:, 3], crop_size[1], raw.shape[2])
     inside = (y_in.unsqueeze(2) & x_in.unsqueeze(1)).unsqueeze(3)
     if method == "nearest":
-        taken = raw[which, _nearest(y).unsqueeze(2), _nearest(x).unsqueeze(1)]
-        return wrap(torch.where(inside, taken, extrapolation_value))
-    top, left = y.floor().long().unsqueeze(2), x.floor().long().unsqueeze(1)
-    bottom, right = y.ceil().long().unsqueeze(2), x.ceil().long().unsqueeze(1)
-    dy, dx = (y - y.floor())[:, :, None, None], (x - x.floor())[:, None, :, None]
-    upper = raw[which, top, left] * (1 - dx) + raw[which, top, right] * dx
-    lower = raw[which, bottom, left] * (1 - dx) + raw[which, bottom, right] * dx
-    return wrap(torch.where(inside, upper * (1 - dy) + lower * dy, extrapolation_value))
+        found = raw[which, _nearest(y).unsqueeze(2), _nearest(x).unsqueeze(1)]
+    else:
+        found = _between(raw, which, *((at.floor().long(), at.ceil().long(), at - at.floor())
+                                       for at in (y, x)))
+    return wrap(torch.where(inside, found, extrapolation_value))
 
 
 @op
@@ -189,3 +193,29 @@ def _positions(start: torch.Tensor, end: torch.Tensor, count: int,
         positions = 0.5 * (start + end) * (length - 1)
     inside = (positions >= 0) & (positions <= length - 1)
     return positions.clamp(0, length - 1), inside
+
+
+_Neighbours = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""The pixels before and after each point in one dimension, and the share of the second."""
+
+
+def _pixels_of_box(start: torch.Tensor, end: torch.Tensor, count: int, length: int) -> _Neighbours:
+    """Where the points of "bilinear_v2" lie in one dimension of the image."""
+    first, last = (start * length).trunc().unsqueeze(1), (end * length).trunc().unsqueeze(1)
+    size = last - first + 1
+    centers = torch.arange(count, dtype=torch.float32, device=start.device) + 0.5
+    at = (centers * (size / count) - 0.5).clamp_min(0)
+    low = at.floor()
+    high = torch.minimum(low + 1, size - 1)
+    before, after = ((first + pixel).clamp(0, length - 1).long() for pixel in (low, high))
+    return before, after, at - low
+
+
+def _between(images: torch.Tensor, which: torch.Tensor, y: _Neighbours, x: _Neighbours
+             ) -> torch.Tensor:
+    """The values at points between four pixels."""
+    top, bottom, dy = y[0].unsqueeze(2), y[1].unsqueeze(2), y[2][:, :, None, None]
+    left, right, dx = x[0].unsqueeze(1), x[1].unsqueeze(1), x[2][:, None, :, None]
+    upper = images[which, top, left] * (1 - dx) + images[which, top, right] * dx
+    lower = images[which, bottom, left] * (1 - dx) + images[which, bottom, right] * dx
+    return upper * (1 - dy) + lower * dy

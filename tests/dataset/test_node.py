@@ -30,6 +30,15 @@ PIPELINES = [  # rows, rows of the source in a row, repetitions, whether the ord
 ]
 
 
+def test_the_last_of_several_datasets_says_how_often_rows_are_repeated():
+    assert (made().repeat(2) + made().repeat(3)).get_repeat_count() == 3
+    assert (made().repeat(4) + made().repeat(2) + made()).get_repeat_count() == 1
+    other = made().repeat(2).rename(["x", "y"], ["z", "w"])
+    assert ds.zip((made().repeat(5), other)).get_repeat_count() == 2
+    assert (made() + made().repeat(2)).batch(2).repeat(7).get_repeat_count() == 7
+    assert made().repeat(4).shuffle(3).repeat(1).get_repeat_count() == 4  # 1 changes nothing
+
+
 @pytest.mark.parametrize("number", range(len(PIPELINES)))
 def test_sizes_and_orders(number):
     data, rows, batch, times, random, part = PIPELINES[number]

@@ -263,7 +263,7 @@ def images(ms, ops, case, normal, uniform, signs):
     case("SpaceToDepth", lambda: ops.SpaceToDepth(2)(normal(1, 2, 4, 4)))
     case("unfold", lambda: ops.unfold(normal(1, 2, 3, 4), (3, 2), (1, 2), (1, 0), 2))
     box = np.array([[0, 0, 1, 1], [0.1, 0.2, 0.8, 1.2], [0.5, 0.9, 0.1, 0.2]], np.float32)
-    for mode in ("bilinear", "nearest"):
+    for mode in ("bilinear", "nearest", "bilinear_v2"):
         case(f"crop_and_resize {mode}", lambda m=mode: ops.crop_and_resize(
             uniform(2, 4, 4, 1), ms.Tensor(box), ms.Tensor(np.array([0, 1, 1], np.int32)),
             (3, 4), m, 0.5))
