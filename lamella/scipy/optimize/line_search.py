@@ -64,7 +64,7 @@ def _quadratic(a: _Point, b: _Point) -> float:
 
 def _next_step(low: _Point, high: _Point, last: _Point, first: bool) -> float:
     start, end = sorted((low.step, high.step))
-    width = end - start
+    width = high.step - low.step  # below 0 a step may lie a bit outside, as in SciPy
     if not first:
         step = _cubic(low, high, last)
         if start + _NEAR_CUBIC * width < step < end - _NEAR_CUBIC * width:
@@ -119,10 +119,8 @@ class LineSearch:
                 if flat(point):
                     return point
                 if point.slope * (high.step - low.step) >= 0:
-                    last, high = high, low
-                else:
-                    last = low
-                low = point
+                    high = low
+                last, low = low, point
             return None
 
         step = 1.0
