@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from ..arguments import checked_call
 from ..checks import integer
@@ -19,6 +20,7 @@ from .enums import (
 )
 from .operation import AudioOperation
 
+LEAST_WEIGHT = 1e-11  # of the windows at a sample, that their sum is divided by
 
 def window_of(kind: WindowType, length: int) -> torch.Tensor:
     """A window, periodic."""
@@ -344,7 +346,32 @@ class InverseSpectrogram(AudioOperation):
             raw = raw * window.pow(2).sum().sqrt()
         flat = raw.reshape(-1, *raw.shape[-2:])
         length = None if self.length is None else self.length + 2 * of.pad
-        out = torch.istft(flat, of.n_fft, of.hop_length, of.win_length, window, of.center,
-                          onesided=of.onesided, length=length)
+        out = _sound_of(flat, of, window, length)
         out = out[:, of.pad:out.shape[-1] - of.pad] if of.pad else out
         return out.reshape(*signal.shape[:-3], -1).numpy()
+
+
+def _sound_of(spectra: torch.Tensor, of: Spectrogram, window: torch.Tensor, length: int | None
+              ) -> torch.Tensor:
+    """The sounds of complex spectra (sounds, frequency, time), by adding up overlapping frames.
+
+    `torch.istft` refuses windows that are 0 where a sound begins or ends; here such samples stay
+    what the frames add up to. Without a `length` a sound has a step less than frames.
+    """
+    size = of.n_fft
+    spectra = spectra.transpose(1, 2)
+    frames = torch.fft.irfft(spectra, size) if of.onesided else torch.fft.ifft(spectra, size).real
+    left = (size - len(window)) // 2
+    if len(window) < size:
+        window = F.pad(window, (left, size - len(window) - left))
+    whole = size + (frames.shape[1] - 1) * of.hop_length
+
+    def added(frames: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.unfold_backward(
+            frames, [len(frames), whole], 1, size, of.hop_length)
+
+    weight = added((window * window).expand(1, *frames.shape[1:]))
+    sound = added(frames * window).div_(weight.masked_fill_(weight <= LEAST_WEIGHT, 1))
+    start = size // 2 if of.center else 0
+    end = start + length if length is not None else whole - size + start
+    return sound[:, start:end] if end <= whole else F.pad(sound[:, start:], (0, end - whole))

@@ -172,6 +172,19 @@ def test_a_mirrored_end_is_shorter_than_the_sound(length, pad, is_enough):
             operation(WAVE[:, :length])
 
 
+@pytest.mark.parametrize("window", [A.WindowType.HANN, A.WindowType.HAMMING])
+@pytest.mark.parametrize("length", [None, 50, 90])
+def test_a_sound_back_from_frames_that_begin_with_it(window, length):
+    """Without a center the first frame begins with the sound; samples of weight 0 are 0."""
+    sound = np.random.default_rng(0).standard_normal((2, 64)).astype(np.float32)
+    spectrum = A.Spectrogram(16, 16, 4, 0, window, 0.0, False, False)(sound)
+    back = A.InverseSpectrogram(length, 16, 16, 4, 0, window, False, False)(spectrum)
+    wanted = np.pad(sound, [(0, 0), (0, 40)])[:, :length or 64 - 16]
+    if window is A.WindowType.HANN:
+        wanted[:, 0] = 0
+    np.testing.assert_allclose(back, wanted, atol=1e-5)
+
+
 def test_a_spectrum_is_turned_back():
     spectrum = A.Spectrogram(power=0.0)(WAVE)
     back = A.InverseSpectrogram(900)(spectrum)
