@@ -49,5 +49,5 @@ def test_the_first_guard_that_fails_is_noted():
     assert not found.hold(found.of_inputs, [torch.ones(2), torch.tensor(False)])
     assert found.failed == (0, False)
     values = [torch.ones(2) if i != 2 else torch.tensor(4.0) for i in range(6)]
-    everything = sorted((g for after in found.after.values() for g in after))
+    everything = sorted(g for after in found.after.values() for g in after)
     assert not found.hold(everything, values) and found.failed == (1, 4.0)
