@@ -155,18 +155,17 @@ class MapRun:
     def _row(self, item: Any, table: Table | None, streams: Streams) -> Row | None:
         mode = config.get_error_samples_mode()
         try:
-            if table is None:
-                return self.node.applied(item, streams)
-            return self.node.applied(table.row(item), streams, table, item)
+            row = (self.node.applied(item, streams) if table is None
+                   else self.node.applied(table.row(item), streams, table, item))
         except RuntimeError:
             if mode == config.ErrorSamplesMode.RETURN:
                 raise
             if mode == config.ErrorSamplesMode.REPLACE and self.good is not None:
                 return self.node.applied(table.row(self.good) if table else self.good, streams)
             return None
-        finally:
-            if mode == config.ErrorSamplesMode.REPLACE and self.good is None:
-                self.good = item
+        if mode == config.ErrorSamplesMode.REPLACE and self.good is None:
+            self.good = item
+        return row
 
     good: Any = None  # an item that takes the place of one that fails
 

@@ -95,6 +95,9 @@ def test_rows_that_fail_can_be_left_out_or_replaced():
         assert [int(x) for (x,) in data] == [1, 3, 5]
         ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.REPLACE)
         assert [int(x) for (x,) in data] == [1, 1, 3, 1, 5]
+        # before the first good row there is none that could take a place
+        late = ds.NumpySlicesDataset([2, 4, 5, 6, 7], shuffle=False).map(odd)
+        assert [int(x) for (x,) in late] == [5, 5, 7]
     finally:
         ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.RETURN)
 

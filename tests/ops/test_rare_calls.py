@@ -295,6 +295,33 @@ def test_errors(call, kind, text):
         call()
 
 
+def test_regions_outside_of_an_image_give_0():
+    """Beside the means of PyTorch over the pixels of each cell."""
+    image = draw(1, 2 * 4, 5, 6)
+    regions = [(-9, -9, -3, -3), (9, 9, 12, 12), (-2, -2, 4, 4), (1, 0, 3, 5), (3, 3, 9, 9)]
+    rois = np.array([[0, *corners] for corners in regions], np.float32).T[None]
+    found = CLASSES["PSROIPooling"](1.0, 2, 2)(Tensor(image), Tensor(rois)).asnumpy()
+    for region, (x0, y0, x1, y1) in enumerate(regions):
+        for i, j in np.ndindex(2, 2):
+            high, wide = (y1 - y0) / 2, (x1 - x0) / 2
+            rows, columns = (slice(*np.clip([np.floor(n * step + begin), np.ceil(
+                (n + 1) * step + begin)], 0, size).astype(int)) for n, step, begin, size in (
+                    (i, high, y0, 5), (j, wide, x0, 6)))
+            part = image.reshape(2, 2, 2, 5, 6)[:, i, j, rows, columns]
+            want = part.mean((1, 2)) if part.size else np.zeros(2)
+            np.testing.assert_allclose(found[region, :, i, j], want, rtol=1e-5, atol=1e-6)
+
+
+def test_kinds_of_numbers():
+    for value, want in ((3, 3.0), (Tensor(2.5), 2.5), (0.5, 0.5)):
+        found = arg_dtype_cast.do_type_cast(value, arg_dtype_cast.DT_FLOAT_VAL, "test")
+        assert found == want and type(found) is float
+    places = Tensor([1, 0, 1])
+    for choices in ([Tensor([1.5, 2.5, 3.5]), Tensor([1, 2, 3])],
+                    [Tensor([1, 2, 3]), Tensor([1.5, 2.5, 3.5])]):
+        assert places.choose(choices).dtype is ms.float32
+
+
 def test_rows_of_unequal_lengths_as_sparse_ones():
     """With no rows, and of one row without elements, by MindSpore 2.10."""
     for splits, values, places, shape in (

@@ -88,6 +88,8 @@ def test_betainc():
     ends = np.array([0.0, 1.0, 0.0, 1.0])
     check_op(ops.Betainc(), special.betainc, [a[:4], b[:4], ends], grad=False)
     check_op(ops.Betainc(), special.betainc, [a[:9] % 4, b[:9] % 4, x[:9]], grad=(2,))
+    outside = np.array([[0.5, 2, -0.1], [0.5, 2, 1.5], [0, 2, 0.5], [-1, 2, 0.5], [2, -0.5, 0.5]])
+    assert np.isnan(ops.Betainc()(*map(Tensor, outside.T)).asnumpy()).all()
 
 
 def test_distances_of_rows():

@@ -123,6 +123,18 @@ def test_a_pipeline_is_saved(tmp_path):
     assert again == [[[0, 1], "a"], [[2, 3], "bc"], [[4, 5], "d"]]
 
 
+def test_arrays_of_every_rank_are_saved(tmp_path):
+    path, columns = str(tmp_path / "saved.mindrecord"), {
+        name: np.arange(3 * int(np.prod(shape))).reshape(3, *shape).astype(kind)
+        for name, shape, kind in (("a", (), "int16"), ("b", (2,), "float64"),
+                                  ("c", (2, 3), "int64"), ("d", (2, 3, 4), "float32"),
+                                  ("e", (1, 1, 2, 2), "int32"))}
+    ds.NumpySlicesDataset(columns, shuffle=False).save(path)
+    rows = list(ds.MindDataset(path, shuffle=False).create_dict_iterator(1, output_numpy=True))
+    for name, values in columns.items():
+        np.testing.assert_array_equal(np.stack([row[name] for row in rows]), values)
+
+
 def test_damage_is_found(tmp_path):
     path = tmp_path / "bad.mindrecord"
     write(str(path), some_rows(3))

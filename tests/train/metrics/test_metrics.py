@@ -125,6 +125,8 @@ def test_occlusion_sensitivity_covers_patches():
     part = train.OcclusionSensitivity(margin=1, b_box=[1, 2, 0, -1])(
         Mean(), Tensor(image), Tensor([1]))
     np.testing.assert_allclose(part, want[1:], rtol=1e-5)
+    row = train.OcclusionSensitivity(margin=1, b_box=[0, 0, -5, -1])
+    np.testing.assert_allclose(row(Mean(), Tensor(image), Tensor([1])), want[0], rtol=1e-5)
     whole = train.OcclusionSensitivity(margin=1, b_box=[0, 2, 0, 2])
     np.testing.assert_allclose(whole(Mean(), Tensor(image), Tensor([1])), want, rtol=1e-5)
     with pytest.raises(ValueError, match="'b_box' must lie in the image"):
