@@ -161,8 +161,8 @@ def same(found, wanted) -> bool:
     return bool(np.allclose(found, wanted, 5e-4, 1e-5, equal_nan=True))
 
 
-def main(count: int, first: int = 0, derive: int = 0, check: Callable[..., Compiled] = check
-         ) -> int:
+def main(count: int, first: int = 0, derive: int = 0, *,
+         check: Callable[..., Compiled] = check) -> int:
     """Check programs; returns how many differ.
 
     Args:

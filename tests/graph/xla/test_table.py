@@ -1,10 +1,13 @@
 """Rows of the table on PyTorch's own samples; `samples` runs all of them."""
 
+import ast
+import pathlib
 import warnings
 
 import pytest
 import torch
 
+from lamella.graph.xla import lowering
 from lamella.graph.xla.lowering import TABLE
 
 from . import samples
@@ -85,3 +88,14 @@ def test_ranges_by_their_end_alone_their_ends_and_with_a_step():
     given = [(aten.arange.default, (5,)), (aten.arange.default, (2.5,)),
              (aten.arange.start, (2, 7)), (aten.arange.start_step, (9, 1, -3))]
     assert not samples.check([(func, args, {}, func(*args)) for func, args in given])
+
+
+def test_the_process_that_compiles_needs_nothing_of_lamella():
+    files = sorted(pathlib.Path(lowering.__file__).parent.glob("*.py"))
+    assert len(files) > 20
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and not node.level else [
+                alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not isinstance(node, ast.ImportFrom) or node.level < 2, f"{file}: {node.lineno}"
+            assert not {"lamella", "torch"} & {name.split(".")[0] for name in names if name}

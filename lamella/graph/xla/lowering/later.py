@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
-
-from ....machine.imports import without_draws
 
 
 class _Later:
@@ -14,7 +13,7 @@ class _Later:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(without_draws(self._name), name)
+        return getattr(importlib.import_module(self._name), name)
 
 
 if TYPE_CHECKING:
