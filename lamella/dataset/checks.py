@@ -223,15 +223,3 @@ def shards(name: str, num_shards: Any, shard_id: Any) -> None:
         if shard_id >= num_shards:
             raise ValueError(f"shard_id should be less than num_shards. For '{name}', got "
                              f"{shard_id} and {num_shards}.")
-
-
-def checked_prob(name: str, prob: Any, argument: str = "prob") -> float:
-    """A probability.
-
-    Raises:
-        TypeError, ValueError: if it is none.
-    """
-    if isinstance(prob, bool) or not isinstance(prob, (int, float)):
-        raise TypeError(f"{of_type(argument, prob, float, int)} For '{name}', '{argument}' must "
-                        f"be a number, but got {prob!r}.")
-    return number(name, argument, prob, 0.0, 1.0)

@@ -60,7 +60,7 @@ class ProfilingManager:
     def start(self) -> None:
         """Begin to note what pipelines take."""
         self.init()
-        self.active, self._began = True, time.monotonic()
+        self.active = True
 
     def stop(self) -> None:
         """End it.

@@ -39,17 +39,23 @@ def read_file(filename: str) -> np.ndarray:
     return np.fromfile(_existing(filename, "read_file"), np.uint8)
 
 
+def _bytes_of(function: str, argument: str, value: Any) -> np.ndarray:
+    """An argument of `function` as an array, which must hold uint8."""
+    array = value.asnumpy() if isinstance(value, Tensor) else value
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"Input {argument} is not of type {np.ndarray} or {Tensor}, but got: "
+                        f"{type(value)}.")
+    if array.dtype != np.uint8:
+        raise RuntimeError(f"The type of the elements of {argument} should be UINT8, but got "
+                           f"{array.dtype}. For '{function}', bytes are expected.")
+    return array
+
+
 def write_file(filename: str, data: Any) -> None:
     """Write an array of uint8 of one dimension to a file."""
     if not isinstance(filename, str):
         raise TypeError(f"Input filename is not of type {str}, but got: {type(filename)}.")
-    array = data.asnumpy() if isinstance(data, Tensor) else data
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"Input data is not of type {np.ndarray} or {Tensor}, but got: "
-                        f"{type(data)}.")
-    if array.dtype != np.uint8:
-        raise RuntimeError(f"The type of the elements of data should be UINT8, but got "
-                           f"{array.dtype}. For 'write_file', bytes are expected.")
+    array = _bytes_of("write_file", "data", data)
     if array.ndim != 1:
         raise RuntimeError(f"The data has invalid dimensions. It should have only one dimension, "
                            f"but got {array.ndim} dimensions.")
@@ -81,13 +87,7 @@ def read_image(filename: str, mode: ImageReadMode = ImageReadMode.UNCHANGED) -> 
 
 
 def _encoded(name: str, image: Any, kind: str, settings: list[int]) -> np.ndarray:
-    array = image.asnumpy() if isinstance(image, Tensor) else image
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"Input image is not of type {np.ndarray} or {Tensor}, but got: "
-                        f"{type(image)}.")
-    if array.dtype != np.uint8:
-        raise RuntimeError(f"The type of the elements of image should be UINT8, but got "
-                           f"{array.dtype}. For '{name}', bytes are expected.")
+    array = _bytes_of(name, "image", image)
     if array.ndim not in (2, 3):
         raise RuntimeError(f"The image has invalid dimensions. It should have two or three "
                            f"dimensions, but got {array.ndim} dimensions.")
