@@ -168,7 +168,7 @@ class Snapshot:
         if any(kind.settings() != before for kind, before in self.arithmetic):
             raise CannotTrace("changes the settings of decimal numbers or NumPy")
         if self.signals and self.signals != signals_of_decimals():
-            raise CannotTrace("raises a signal of decimal numbers, which stays", Cause.NEW_OBJECT)
+            raise CannotTrace("sets a flag of decimal numbers, which stays set", Cause.NEW_OBJECT)
         for thing, before in self.contents:
             if has_changed(thing, before):
                 raise CannotTrace(kind_of(thing).refused)
@@ -230,7 +230,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     if is_a(value, Parameter) and not knows(value):
         raise CannotTrace(f"{what} a new Parameter", cause)
     if depth > _DEEPEST:
-        raise CannotTrace(f"{what} objects that hold each other", cause)
+        raise CannotTrace(f"{what} objects that refer to each other", cause)
     if is_a(value, (tuple, list)):
         for inner in value:
             check_givable(inner, knows, what, cause, depth + 1)

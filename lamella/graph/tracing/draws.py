@@ -99,7 +99,7 @@ class Draws:
                   **kwargs: Any) -> None:
         """Shuffle a list."""
         if type(x) is not list or more or kwargs:
-            raise CannotTrace("shuffles what is not a list")
+            raise CannotTrace("shuffles something that is not a list")
 
         def shuffled(items: list[Any]) -> list[Any]:
             items = list(items)
