@@ -22,6 +22,27 @@ def test_without_offsets_it_is_a_convolution(channels, out, groups):
     np.testing.assert_allclose(found.asnumpy(), want.numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("steps, pads, gaps", [
+    ((2, 1), (1, 0, 2, 1), (1, 2)), ((1, 2), (0, 2, 0, 3), (2, 1)), ((2, 3), (2, 2, 1, 1), (1, 1))])
+def test_offsets_of_whole_pixels_move_what_a_tap_reads(steps, pads, gaps):
+    x = RNG.standard_normal((2, 4, 7, 8)).astype(np.float32)
+    weight = RNG.standard_normal((3, 4, 3, 2)).astype(np.float32)
+    top, bottom, left, right = pads
+    padded = np.pad(x, ((0, 0), (0, 0), (top + 9, bottom + 9), (left + 9, right + 9)))
+    # two groups of channels, each with a move and a factor of its own
+    moved = np.concatenate([padded[:, :2, 9 + 1:-9 + 1, 9 - 2:-9 - 2] * 0.5,
+                            padded[:, 2:, 9 - 1:-9 - 1, 9:-9] * 2], 1)
+    want = torch.nn.functional.conv2d(torch.from_numpy(moved), torch.from_numpy(weight), None,
+                                      steps, 0, gaps).numpy()
+    offsets = np.zeros((2, 3, 2, 6, *want.shape[2:]), np.float32)  # x, y and factors
+    offsets[:, 0, 0], offsets[:, 1, 0], offsets[:, 2, 0] = -2, 1, 0.5
+    offsets[:, 1, 1], offsets[:, 2, 1] = -1, 2
+    found = ops.deformable_conv2d(
+        Tensor(x), Tensor(weight), Tensor(offsets.reshape(2, 36, *want.shape[2:])), (3, 2),
+        (1, 1, *steps), pads, dilations=(1, 1, *gaps), deformable_groups=2)
+    np.testing.assert_allclose(found.asnumpy(), want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kernel, stride, padding, extra, dilation, groups", [
     ((3, 2), (2, 1), (1, 0), (1, 0), (1, 1), 1), ((2, 2), (3, 3), (0, 0), (0, 2), (1, 2), 2),
     ((1, 3), (1, 2), (0, 2), (0, 1), (1, 1), 1), ((3, 3), (1, 1), (2, 2), (0, 0), (2, 1), 2)])
