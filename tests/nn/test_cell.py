@@ -112,6 +112,17 @@ def test_buffers():
         net.get_buffer("zz")
 
 
+def test_parameters_and_buffers_are_converted_but_what_is_none_or_whole():
+    net = Net()
+    net.register_buffer("nothing", None)
+    net.register_buffer("whole", Tensor([3], ms.int32))
+    net.insert_param_to_cell("absent", None)
+    assert net.to(ms.float16) is net and net.nothing is None and net.absent is None
+    assert {p.dtype for p in net.get_parameters()} == {ms.float16}
+    assert (net.count.dtype, net.whole.dtype) == (ms.float16, ms.int32)
+    assert net.count.tolist() == [7.0] and net.whole.tolist() == [3]
+
+
 def test_assigning_to_what_is_there():
     net = Net()
     weight = net.first.w
