@@ -58,6 +58,16 @@ def test_gradients_go_through_an_array():
     assert ms.grad(loss)(ms.Tensor([1.0, 1.0, 1.0])).tolist() == [2, 8, 18]
 
 
+def test_a_queue_keeps_what_a_tensor_was():
+    handle, (one, two) = lists.TensorsQueueCreate(*FORM, size=2)(), (
+        ms.Tensor(1.0), ms.Tensor([1.0, 2.0]))
+    lists.TensorsQueuePut(*FORM)(handle, [one, two])
+    one.add_(5)
+    two[0] = 9
+    found = lists.TensorsQueueGet(*FORM)(handle)
+    assert found[0] == 1 and found[1].tolist() == [1, 2]
+
+
 def test_a_queue_gives_what_came_first():
     handle = lists.TensorsQueueCreate(*FORM, size=2)()
     put, get = lists.TensorsQueuePut(*FORM), lists.TensorsQueueGet(*FORM)

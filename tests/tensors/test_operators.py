@@ -41,9 +41,9 @@ IN_PLACE = {"+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": ope
             "@": operator.imatmul, "&": operator.iand, "|": operator.ior, "^": operator.ixor,
             "<<": operator.ilshift, ">>": operator.irshift}
 NUMBERS = (True, False, 0, 2, -1, -3, 127, 128, 300, 2**31, 2**40, 2**63 - 1, 2**63, 2**64,
-           -2**63, -2**70, 0.0, 0.1, -2.5, 1e40, float("inf"), float("nan"), 2j, 1 + 2j, np.float64(0.1),
-           np.int64(3), np.float32(0.5), np.bool_(True), np.complex64(1j), np.array([1, 2, 3]),
-           [1, 2.5, 3])
+           -2**63, -2**70, 0.0, 0.1, -2.5, 1e40, float("inf"), float("nan"), 2j, 1 + 2j,
+           np.float64(0.1), np.int64(3), np.float32(0.5), np.bool_(True), np.complex64(1j),
+           np.array([1, 2, 3]), [1, 2.5, 3])
 SHAPES = (((3,), (3,)), ((3,), ()), ((), (3,)), ((0,), (1,)), ((2,), (3,)))
 
 

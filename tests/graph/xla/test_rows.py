@@ -163,6 +163,14 @@ CALLS = {
         ("trace", X), ("addr", X, rand(3), V, {"beta": 0.5, "alpha": -2}),
         ("outer", rand(4), V), ("_euclidean_dist", rand(2, 3, 4), rand(2, 5, 4)),
     ],
+    "transforms": [
+        *[("_fft_r2c", CUBE, dims, kind, half) for half in (True, False)
+          for dims, kind in (([0, 2], 0), ([1, 0, 2], 0), ([2], 0), ([0, 1], 0))],
+        *[("_fft_c2c", torch.complex(CUBE, CUBE.flip(0)), dims, 0, forward)
+          for dims in ([1], [0, 2]) for forward in (True, False)],
+        *[("_fft_c2r", torch.fft.rfftn(CUBE, dim=dims), dims, 0, CUBE.shape[dims[-1]])
+          for dims in ([2], [0, 2], [2, 1])],
+    ],
     "pointwise": [
         *[("pow.Tensor_Scalar", P, y) for y in (0.5, -0.5, 1.0, 2.0, 3.0, -1.0, -2.0, 2.7, 4)],
         ("pow.Tensor_Tensor", INTEGERS, OTHERS.abs()), ("pow.Tensor_Tensor", P, Y),
