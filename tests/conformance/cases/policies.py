@@ -8,8 +8,6 @@ POLICIES = [
     "[(vision.VerticalFlip(), 0.4)], [(vision.Posterize(2), 1), (vision.Equalize(), 0)]])",
     "transforms.RandomApply([vision.HorizontalFlip(), vision.Invert()], 0.4)",
     "transforms.RandomChoice([vision.HorizontalFlip(), vision.Invert(), vision.Equalize()])",
-    "vision.UniformAugment([vision.HorizontalFlip(), vision.Invert(), vision.Equalize(), "
-    "vision.RandomVerticalFlip(0.5)], 3)",
 ]
 PILLOW = [
     "transforms.RandomApply([vision.RandomHorizontalFlip(0.5), vision.Invert()], 0.6)",
