@@ -248,7 +248,7 @@ def sweep_recorded(graph: Graph) -> None:
     read: set[Node] = set()
     for node in reversed(graph.nodes):
         if node not in read and not must_stay(node):
-            if node.op == "call_function" and effects_of(node.target).may_fail:
+            if may_fail(node):
                 node.meta[FAILS] = True
             else:
                 if not node.users:
@@ -256,6 +256,11 @@ def sweep_recorded(graph: Graph) -> None:
                 continue
         if node.op != "call_function" or not effects_of(node.target).of_a_form:
             read.update(node.all_input_nodes)
+
+
+def may_fail(node: Node) -> bool:
+    """Whether a node's kernel may raise an error for some values of its tensors."""
+    return node.op == "call_function" and effects_of(node.target).may_fail
 
 
 def must_stay(node: Node) -> bool:

@@ -28,10 +28,14 @@ from .operations import (
     is_alone,
     is_exchange,
     is_random,
+    may_fail,
     must_stay,
     mutating,
     written_by,
 )
+
+
+FEW_BYTES = 2**16  # whose copy takes no longer than a kernel
 
 
 class CannotCut(Exception):
@@ -166,7 +170,8 @@ class Cut:
         changing: the number of stages before those that mutate inputs.
         exchanges: the numbers of the stages that are collectives.
         undone: the places of the inputs that are put back if a kernel fails after some of them were
-            mutated, since the program may catch the error.
+            mutated, so that the function can run from its start: where they are small, or where the
+            program may catch the error.
     """
 
     def __init__(self, graph: GraphModule, guards: int, shapes: Collection[int] = ()):
@@ -181,9 +186,7 @@ class Cut:
         body = [n for n in nodes if n not in inputs and n.op != "output"]
         self.bases = bases_of(nodes)
         self.late = late_nodes(body, inputs, self.bases)
-        written = set().union(*(all_written_by(n, self.bases) for n in self.late), ())
-        self.undone = [i for i, n in enumerate(self.inputs) if n in written] if any(
-            CAUGHT in n.meta for n in self.late) else []
+        self.undone = self._undone()
         self.views = {n for n in body if self._is_view_of(n, inputs)}
         for guard in self.guard_nodes:
             if guard in self.late:
@@ -203,6 +206,14 @@ class Cut:
                  *_split_at([n for n in early if n not in first], alone)]
         self._assemble(parts, _split_at([n for n in body if n in self.late], alone), others)
         del self.bases, self.views  # they take much of the memory of a long graph
+
+    def _undone(self) -> list[int]:
+        """The places of the inputs that are put back if a late kernel fails."""
+        written = set().union(*(all_written_by(n, self.bases) for n in self.late), ())
+        places = [i for i, n in enumerate(self.inputs) if n in written]
+        metas = [meta_of(self.inputs[i]) for i in places]
+        few = sum(FEW_BYTES + 1 if meta is None else meta.bytes for meta in metas) <= FEW_BYTES
+        return places if any(CAUGHT in n.meta or few and may_fail(n) for n in self.late) else []
 
     def _is_view_of(self, node: Node, inputs: set[Node]) -> bool:
         """Whether a node is a view of an input, which each stage can make again at no cost."""

@@ -135,3 +135,26 @@ def test_writes_into_many_parts_of_a_tensor_are_not_for_inductor(monkeypatch, co
     monkeypatch.setattr(stage, "_dense", lambda values: False)
     stage.settle([x._raw], Heat.HOT)
     assert stage.settled == (count == 8)
+
+
+@pytest.mark.parametrize("length", [6, 2**15])
+def test_a_kernel_that_fails_after_a_write(executor, length):
+    """What the program sees is as eagerly; if much was written, the message is the kernel's own."""
+    found = []
+    for compiled in (ms.jit, lambda fn: fn):
+        table, count = ms.Parameter(ms.ops.ones(length), name="table"), []
+
+        def read(x, table=table, count=count):
+            table[:2] = x
+            count.append(len(count))
+            return ms.ops.index_select(table + 1.0, 0, (table[:1] * length).int())
+
+        call = compiled(read)
+        for first in (0.5, 0.0, 2.0, 0.5, 3.0):
+            try:
+                found.append(call(ms.Tensor([first, first])).asnumpy().tolist())
+            except (RuntimeError, IndexError) as error:
+                found.append(str(error) if length == 6 else "fails")
+            found.append(table[:3].asnumpy().tolist())
+            found.append(list(count))
+    assert found[:15] == found[15:]
