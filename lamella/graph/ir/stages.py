@@ -34,7 +34,6 @@ from .operations import (
     written_by,
 )
 
-
 FEW_BYTES = 2**16  # whose copy takes no longer than a kernel
 
 

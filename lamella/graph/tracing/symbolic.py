@@ -280,6 +280,9 @@ class SymbolicRecorder(Recorder):
             self.symbolic.result()[0] if len(func._schema.returns) == 1
             else tuple(self.symbolic.result()))
 
+    def _alike(self, raw: torch.Tensor) -> torch.Tensor:
+        return raw  # among fake tensors, the contents of real ones can't be read
+
     def _described(self, value: Any) -> Any:
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             return self._computed(self.symbolic.text(value))

