@@ -53,7 +53,7 @@ SOUNDS = [
     "MuLawEncoding(300)", "Vol(1.5)",
 ]
 SPECTRA = [
-    "TimeMasking(False, 4, 1, 0.5)", "TimeMasking(True, 1, 1, 0.5)",
+    "TimeMasking(False, 4, 1, 0.5)",
     "FrequencyMasking(False, 4, 2, 0.5)",
     "SlidingWindowCmn(3, 2)", "SlidingWindowCmn(4, 9, False, True)", "SlidingWindowCmn(7, 2, True)",
     "SlidingWindowCmn(20, 5)", "SlidingWindowCmn(20, 30, True, True)", "ComputeDeltas(9)",
