@@ -21,6 +21,7 @@ from torch.fx import GraphModule, Node
 from ...communication.functional import IMPLEMENTATIONS
 from ...core.dispatch_mode import DispatchMode
 from ...core.state import state
+from ...tensors.construction import flat_bytes
 from ..guards.kinds import tensor_meta
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import Loop
@@ -81,7 +82,8 @@ class Recorder(DispatchMode):
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
         self.failures: list[int] = []
-        self._of_arrays: list[torch.Tensor] = []  # they share memory with arrays of the program
+        # those that share memory with arrays of the program, and copies from when they were made
+        self._of_arrays: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._paused = False
         self._stopped = False
         self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
@@ -173,8 +175,9 @@ class Recorder(DispatchMode):
     def from_numpy(self, array: Any) -> torch.Tensor:
         """A constant that shares memory with an array."""
         with self.pause():
-            self._of_arrays.append(torch.from_numpy(array))
-        return self._of_arrays[-1]
+            raw = torch.from_numpy(array)
+            self._of_arrays.append((raw, raw.clone()))
+        return raw
 
     def own_constants(self) -> list[torch.Tensor]:
         """The constants, whose memory no array of the program shares.
@@ -182,11 +185,12 @@ class Recorder(DispatchMode):
         Raises:
             CannotTrace: if the run has changed such an array.
         """
-        if any(raw._version for raw in self._of_arrays):
-            raise CannotTrace("changes a NumPy array")
-        shared = set(map(id, self._of_arrays))
         with self.pause():
-            return [raw.clone() if id(raw) in shared else raw for raw in self.constants]
+            if any(raw._version or not torch.equal(*map(flat_bytes, (raw, copy)))
+                   for raw, copy in self._of_arrays):
+                raise CannotTrace("changes a NumPy array that shares memory with a Tensor")
+        copies = {id(raw): copy for raw, copy in self._of_arrays}
+        return [copies.get(id(raw), raw) for raw in self.constants]
 
     def stop(self) -> None:
         """Record nothing from now on; recomputation still repeats its random numbers."""

@@ -106,6 +106,22 @@ def test_memory_that_is_shared_is_changed():
             np.testing.assert_array_equal(mine, wanted)
 
 
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("value", [5.0, np.nan])
+def test_an_array_changes_after_a_tensor_of_its_memory_was_made(value):
+    """What was computed before the change used the old numbers, and nothing takes them for new."""
+    def fn(x):
+        own = np.zeros(x.shape, np.float32)
+        part = x + Tensor.from_numpy(own)
+        own.ravel()[0] = value
+        return part, Tensor(np.zeros(x.shape, np.float32)) + x, part + Tensor.from_numpy(own)
+
+    step = jit(fn)
+    for i in range(4):
+        for mine, wanted in zip(step(X * i), fn(X * i), strict=True):
+            np.testing.assert_array_equal(mine.asnumpy(), wanted.asnumpy())
+
+
 @pytest.mark.parametrize("fn", [
     lambda a: X * a.sum(), lambda a: X * float(a[0, 0]), lambda a: X if a[0, 0] > 0 else -X,
     lambda a: X * a.max() + Tensor(a[0].tolist()).sum(), lambda a: (X, a.mean())[0] + a.min()])
