@@ -381,23 +381,6 @@ def _members(group):
     return found
 
 
-@pytest.mark.parametrize("parts, expected", [(3, 0), (6, 1)])
-def test_tensors_written_in_many_slices_are_not_compiled(parts, expected):
-    """Compilers nest a choice for each part: they take minutes, for slow code."""
-    def step(x):
-        y = x.sin().cos() * 2
-        for i in range(parts):
-            y[i] += x[0].sin()
-        return y.exp().sin()
-
-    x = Tensor(np.ones((6, 4), np.float32))
-    compiled = Compiled(step, level="O1")
-    for _ in range(2):
-        np.testing.assert_allclose(compiled(x).asnumpy(), step(x).asnumpy(), rtol=1e-6)
-    graph, = compiled.graphs(x)
-    assert sum(stage.settled for stage in graph.execution.plan.stages) == expected
-
-
 def test_kernels_that_machine_code_cannot_call_are_replayed():
     net = nn.LSTM(4, 8, batch_first=True)
     x = Tensor(np.ones((2, 3, 4), np.float32))

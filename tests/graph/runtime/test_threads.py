@@ -102,7 +102,7 @@ def test_reports_are_made_while_other_threads_record():
     assert all(found)
 
 
-def test_a_run_that_raises_has_changed_nothing_when_it_is_over():
+def test_a_run_that_raises_leaves_what_it_has_done():
     weight = Parameter(np.full(4, 2.0, np.float32), name="w")
     read = ms.jit(lambda x: x * weight)
 
@@ -117,7 +117,7 @@ def test_a_run_that_raises_has_changed_nothing_when_it_is_over():
 
     x = Tensor(np.ones(4, np.float32))
     together(fail, lambda: [read(x) for _ in range(5)])
-    np.testing.assert_array_equal(read(x).asnumpy(), np.full(4, 2.0))
+    np.testing.assert_array_equal(read(x).asnumpy(), np.zeros(4))
 
 
 def test_threads_that_call_first_at_once_share_one_graph():
