@@ -109,3 +109,9 @@ def test_what_is_refused(make, error):
 def test_a_tempo_of_1_joins_dimensions(shape, joined):
     spectrum = np.random.default_rng(0).random(shape)
     np.testing.assert_array_equal(A.TimeStretch()(spectrum), spectrum.reshape(joined))
+
+
+def test_the_default_distance_between_frames_is_one_less_than_the_frequencies():
+    given = PAIRS.astype(np.float32)
+    found, wanted = (A.TimeStretch(hop, 33, 1.4)(given) for hop in (None, 32))
+    np.testing.assert_array_equal(found, wanted)

@@ -55,6 +55,7 @@ class Marked(Numbers):
     def __getitem__(self, index):
         info = get_worker_info()
         assert info is not None and info.dataset.size == self.size
+        assert f"id: {info.id}, num_workers: {info.num_workers}, seed: {info.seed}" in repr(info)
         return np.full(2000, index + 100 * info.id, np.float32), {"name": str(index)}
 
 

@@ -139,3 +139,12 @@ def test_relations_of_masks(name, compare):
     given = np.array([1, 2, 3])
     assert len(T.Relational) == 6
     np.testing.assert_array_equal(T.Mask(T.Relational[name], 2)(given), compare(given, 2))
+
+
+def test_concatenate_takes_texts_of_any_length_and_numbers_of_one_type():
+    found = T.Concatenate(0, np.array(["a"]), np.array(["longer"]))(WORDS)
+    assert found.tolist() == ["a", "This", "is", "longer"]
+    with pytest.raises(RuntimeError, match="types differ"):
+        T.Concatenate(0, np.array([1], np.int32))(np.array([2], np.int64))
+    with pytest.raises(RuntimeError, match="types differ"):
+        T.Concatenate(0, np.array([1], np.int32))(WORDS)

@@ -3,10 +3,12 @@ inputs and random gradients of the result; no two sizes are equal where they may
 
 import numpy as np
 import pytest
+import scipy.special
 import torch
 import torch.nn.functional as F  # noqa: N812  (its usual name)
 
 from lamella import Tensor
+from lamella.ops.primitives import derivatives
 from lamella.ops.primitives import gradients as g
 from lamella.ops.primitives import gradients_layers as layers
 from lamella.ops.primitives import gradients_norms as norms
@@ -313,3 +315,15 @@ def test_gradients_of_gradients_of_extrema_choose_as_the_gradient_did(operator, 
     of_x, of_y, found = operator(x, y, dx, dy)
     assert found.tolist() == np.where(first, dx.asnumpy(), dy.asnumpy()).tolist()
     assert not of_x.asnumpy().any() and not of_y.asnumpy().any() and of_y.shape == (3,)
+
+
+def test_the_derivative_of_the_incomplete_gamma_function_by_its_exponent():
+    """Beside complex steps of its series, from Abramowitz and Stegun, 6.5.29."""
+    def series(a, x):  # gamma(a, x) / Gamma(a)
+        terms = [x**n / np.prod([a + k for k in range(n + 1)]) for n in range(60)]
+        return x**a * np.exp(-x) * np.sum(terms) / scipy.special.gamma(a)
+
+    a, x = np.array([0.4, 1.3, 2.5]), np.array([0.7, 2.0, 1.1])
+    found = derivatives.IgammaGradA()(Tensor(a), Tensor(x)).asnumpy()
+    wanted = [series(complex(p, 1e-30), q).imag / 1e-30 for p, q in zip(a, x, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
