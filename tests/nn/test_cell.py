@@ -74,15 +74,6 @@ def test_cells():
     assert seen == ["Layer", "Layer", "Net"]
 
 
-def test_a_child_that_is_none_is_no_cell():
-    net = Net()
-    net.insert_child_to_cell("nothing", None)
-    net.insert_child_to_cell("again", net.first)
-    assert list(net.name_cells()) == ["first", "second"]
-    assert list(net.cells()) == [net.first, net.second]
-    assert [n for n, _ in net.cells_and_names()] == ["", "first", "second"]
-
-
 def test_a_shared_cell_counts_once():
     net = nn.Cell()
     net.a = Layer()

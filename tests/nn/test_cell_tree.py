@@ -1,4 +1,4 @@
-"""Cell: which names what it owns may have."""
+"""Cell: what it owns, and which names that may have."""
 
 import pytest
 
@@ -54,3 +54,13 @@ def test_cells_take_the_place_of_methods_but_not_of_properties():
     with pytest.raises(KeyError, match="has an attribute 'shape' already"):
         setattr(net, "shape", Layer())  # noqa: B010
     assert net.shape == 3
+
+
+def test_a_child_that_is_none_is_no_cell():
+    net = nn.Cell()
+    net.first, net.second = Layer(), Layer()
+    net.insert_child_to_cell("nothing", None)
+    net.insert_child_to_cell("again", net.first)
+    assert list(net.name_cells()) == ["first", "second"]
+    assert list(net.cells()) == [net.first, net.second]
+    assert [n for n, _ in net.cells_and_names()] == ["", "first", "second"]
