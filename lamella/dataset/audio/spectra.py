@@ -22,6 +22,7 @@ from .operation import AudioOperation
 
 LEAST_WEIGHT = 1e-11  # of the windows at a sample, that their sum is divided by
 
+
 def window_of(kind: WindowType, length: int) -> torch.Tensor:
     """A window, periodic."""
     make = {WindowType.HANN: torch.hann_window, WindowType.HAMMING: torch.hamming_window,

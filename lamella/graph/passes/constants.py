@@ -13,7 +13,6 @@ from .memory import Memory
 
 MOST_BYTES = 64 * 2**20  # of all constants kept for one graph
 MOST_COMPARED = 1024  # bytes of one whose contents are compared
-
 MANY = 4  # parts of one constant that stay parts of it: they may be read by the steps of a loop
 
 aten = torch.ops.aten

@@ -12,7 +12,7 @@ import math
 from typing import Any, NamedTuple
 
 from .later import jnp, lax
-from .table import Aval, row
+from .table import Aval, Step, row
 
 TAKE = "lamella.take"  # source, starts, sizes
 PUT = "lamella.put"  # whole, part, starts, sizes
@@ -45,6 +45,14 @@ class Box(NamedTuple):
     def all_of(cls, shape: list[int]) -> Box:
         """The box that is the whole tensor."""
         return cls(tuple(shape), (0,) * len(shape), tuple(shape), tuple(range(len(shape))))
+
+    @classmethod
+    def read_by(cls, step: Step, shape: list[int]) -> Box | None:
+        """The box that a step reads of a value of a shape; None if it reads another way."""
+        if step["op"] == TAKE:
+            _, starts, sizes = step["args"]
+            return cls.all_of(shape)._replace(starts=tuple(starts), sizes=tuple(sizes))
+        return cls.all_of(shape).view(step["op"], step["args"][1:], step["aval"][0])
 
     def view(self, name: str, rest: list[Any], shape: list[int]) -> Box | None:
         """A view of this part, as a box of the whole; None if it is no box.

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import growing_rules
-from .boxes import FILL, PLACE, TAKE
+from .boxes import FILL, PLACE, TAKE, Box
 from .growing_rules import EXPANDS, Length, Lengths, Made, through_view
 from .rolling import FEWEST, links_in, with_links
-from .table import Step
+from .table import Step, is_tensor
 
 _SIZED = {"zeros.default": 0, "ones.default": 0, "full.default": 0, "new_zeros.default": 1,
           "new_ones.default": 1, "new_full.default": 1}  # where the sizes of what they make are
@@ -271,10 +271,11 @@ def _growing(steps: list[Step], avals: dict[int, Any]) -> dict[int, Lengths]:
             first, dim = step["args"][0][0]["n"], step["args"][1] % len(step["aval"][0])
             chain = of[step["to"], dim] = of.get((first, dim), (first, dim))
             chains[chain].append(step["to"])
-        elif (box := box_of(step, avals)) is not None:
-            source, starts, sizes = box
-            shape, kind = avals[source["n"]]
-            parts[tuple(shape), kind, tuple(starts)].append((step, sizes))
+        elif step["op"] in (TAKE, "slice.Tensor") and is_tensor(
+                whole := avals[step["args"][0]["n"]]):
+            box = Box.read_by(step, whole[0])
+            if box is not None and math.prod(box.sizes):
+                parts[box.whole, whole[1], box.starts].append((step, [*box.sizes]))
     for (_, dim), numbers in chains.items():
         if len(numbers) >= FEWEST:
             most = max(avals[n][0][dim] for n in numbers)
@@ -292,21 +293,3 @@ def _growing(steps: list[Step], avals: dict[int, Any]) -> dict[int, Lengths]:
             if lengths:
                 found[step["to"]] = lengths
     return found
-
-
-def box_of(step: Step, avals: Mapping[int, Any]) -> tuple[dict[str, int], list[int], list[int]
-                                                          ] | None:
-    """The value that a step takes a part of, where it begins, and its sizes; None for others."""
-    if step["op"] == TAKE:
-        source, starts, sizes = step["args"]
-        return source, starts, sizes
-    if step["op"] != "slice.Tensor" or step["args"][4] != 1:
-        return None
-    source, dim, start, *_ = step["args"]
-    sizes = step["aval"][0]
-    whole = avals[source["n"]]
-    if whole is None or not isinstance(whole[1], str) or not math.prod(sizes):
-        return None
-    dim, starts = dim % len(sizes), [0] * len(sizes)
-    starts[dim] = max((start or 0) + whole[0][dim] * ((start or 0) < 0), 0)
-    return source, starts, sizes

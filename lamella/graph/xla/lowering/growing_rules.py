@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .boxes import ADD, PLACE, PUT, TAKE
+from .boxes import ADD, PLACE, PUT, TAKE, Box
 from .rolling import links_in, with_links
-from .table import TABLE, Step
+from .table import TABLE, Step, is_tensor
 
 if TYPE_CHECKING:
     from .growing import Growing
@@ -158,8 +158,7 @@ def padded_for(graph: Growing, link: dict[str, int], rank: int, lengths: Lengths
 
 def _tensor_shape(step: Step) -> list[int] | None:
     """The shape of a step's result; None if it has several."""
-    aval = step["aval"]
-    return aval[0] if len(aval) == 2 and isinstance(aval[1], str) else None
+    return step["aval"][0] if is_tensor(step["aval"]) else None
 
 
 def _pointwise(graph: Growing, step: Step) -> Made | None:
@@ -217,19 +216,11 @@ def _permuted(graph: Growing, step: Step) -> Made | None:
 
 @_rule(TAKE, "slice.Tensor", "select.int")
 def _part(graph: Growing, step: Step) -> Made | None:
-    x, rank = step["args"][0], len(graph.shape(step["args"][0]))
-    if step["op"] == TAKE:
-        _, starts, sizes = step["args"]
-    else:
-        dim, start = step["args"][1] % rank, step["args"][2] or 0
-        if step["op"] == "slice.Tensor" and step["args"][4] != 1:
-            return None
-        starts, sizes = [0] * rank, [*graph.shape(x)]
-        starts[dim] = max(start + sizes[dim] * (start < 0), 0)
-        sizes[dim] = step["aval"][0][dim] if step["op"] == "slice.Tensor" else 1
-    own = graph.lengths.get(x["n"], {})
-    if not _are_plain(own):
+    x = step["args"][0]
+    box, own = Box.read_by(step, graph.shape(x)), graph.lengths.get(x["n"], {})
+    if box is None or not _are_plain(own):
         return None
+    starts, sizes = [*box.starts], [*box.sizes]
     clean = graph.clean.get(x["n"], frozenset())
     # the first elements of what grows grow as well
     lengths = {dim: Length(size, own[dim].most) for dim, size in enumerate(sizes)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .boxes import ADD, PLACE, PUT, READS, TAKE, Box
 from .rolling import FEWEST, references
-from .table import Step
+from .table import Step, is_tensor
 
 _BACKWARD = {"select_backward.default": "select.int", "slice_backward.default": "slice.Tensor"}
 _SCATTERS = {"select_scatter.default": "select.int", "slice_scatter.default": "slice.Tensor"}
@@ -74,7 +74,7 @@ class _Graph:
         source = args[{"clone.default": 0, "copy.default": 1}[name]] if name in (
             "clone.default", "copy.default") else None
         if isinstance(source, dict) and "n" in source and (
-                _is_tensor(step["aval"]) and self.avals[source["n"]] == step["aval"]):
+                is_tensor(step["aval"]) and self.avals[source["n"]] == step["aval"]):
             self.same[step["to"]] = source["n"]
             return None
         return {**step, "args": args}
@@ -93,13 +93,13 @@ class _Graph:
     def _find(self, step: Step) -> None:
         """Note which box a view is, or a gradient of one, or what is written."""
         name, args, number = step["op"], step["args"], step["to"]
-        if name in READS and _is_tensor(self.avals.get(args[0]["n"])):
+        if name in READS and is_tensor(self.avals.get(args[0]["n"])):
             source = args[0]["n"]
             whole, box = self.boxes.get(source, (source, Box.all_of(self.avals[source][0])))
             found = box.view(name, args[1:], step["aval"][0])
             if found is not None:
                 self.boxes[number] = whole, found
-        elif name in _BACKWARD and _is_tensor(step["aval"]):
+        elif name in _BACKWARD and is_tensor(step["aval"]):
             part, shape, *rest = args
             box = Box.all_of(shape).view(_BACKWARD[name], rest, self.avals[part["n"]][0])
             if box is not None:
@@ -166,12 +166,12 @@ class _Graph:
         whole, part, *rest = args
         aval: Any = self.avals.get(whole["n"])
         own: Any = self.avals.get(part["n"])
-        if not _is_tensor(aval) or not _is_tensor(own) or aval[1] != own[1]:
+        if not is_tensor(aval) or not is_tensor(own) or aval[1] != own[1]:
             return None
         box: Box | None = Box.all_of(aval[0])
         views = rest[0]["by"] if name == "put_back" else [[_SCATTERS[name], rest, own]]
         for view, arguments, given in views:
-            if box is None or not _is_tensor(given):
+            if box is None or not is_tensor(given):
                 return None
             box = box.view(view, arguments, given[0])
         return box if box is not None and math.prod(box.sizes) == math.prod(own[0]) else None
@@ -183,7 +183,3 @@ def _place(box: Box) -> list[list[int]]:
 
 def _number(value: Any) -> int | None:
     return value.get("n") if isinstance(value, dict) else None
-
-
-def _is_tensor(aval: Any) -> bool:
-    return aval is not None and len(aval) == 2 and isinstance(aval[1], str)

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
 from .step_numbers import NUMBER, as_before, with_numbers
-from .table import Step
+from .table import Step, is_tensor
 
 FEWEST = 4  # steps of a loop
 LEAST = 16  # operations that a loop saves
@@ -400,9 +400,7 @@ class _Loop:
 
 def _are_one(avals: list[Any]) -> bool:
     """Whether avals are the same, and that of one tensor."""
-    first = avals[0]
-    return (first is not None and len(first) == 2 and isinstance(first[1], str)
-            and all(aval == first for aval in avals))
+    return is_tensor(avals[0]) and all(aval == avals[0] for aval in avals)
 
 
 def _place_in(several: list[Any], one: Any) -> int:

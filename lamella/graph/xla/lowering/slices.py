@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .rolling import FEWEST
-from .table import Step
+from .table import Step, is_tensor
 
 
 class _Kind(NamedTuple):
@@ -90,7 +90,7 @@ def _slice_of(step: Step, avals: dict[int, Any]) -> tuple[_Kind, int] | None:
         return None
     (source, dim, start, *_), (shape, _) = step["args"], step["aval"]
     whole = avals.get(source["n"])
-    if whole is None or not isinstance(whole[1], str):  # one of several values
+    if not is_tensor(whole):
         return None
     dim, start = dim % len(shape), start or 0
     start += whole[0][dim] * (start < 0)

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from .boxes import ADD, FILL, PLACE, PUT, TAKE
-from .table import Step
+from .table import Step, is_tensor
 
 NUMBER = "number"  # the operation of a step that only holds a number
 # the place of a number that the row of the table takes as a tensor, too, with the same result
@@ -70,7 +70,7 @@ def _kind_of(step: Step, avals: dict[int, Any]) -> str | None:
     if type(number) not in (int, float) or not isinstance(tensor, dict) or "n" not in tensor:
         return None
     aval = avals.get(tensor["n"])
-    if aval is None or not isinstance(aval[1], str):  # one of several values
+    if not is_tensor(aval):
         return None
     if aval[1] in _WIDE:
         return _WIDE[aval[1]] if math.isfinite(number) else None

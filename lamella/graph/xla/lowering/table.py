@@ -7,7 +7,7 @@ order of its schema. `lowering.graph` checks the shape and type that each row gi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from .later import jnp
 
@@ -27,9 +27,14 @@ class Aval(NamedTuple):
     dtype: str
 
 
+def is_tensor(described: Any) -> TypeGuard[list[Any]]:
+    """Whether a step's aval is that of one tensor, and not the list of those of its results."""
+    return described is not None and len(described) == 2 and isinstance(described[1], str)
+
+
 def avals_of(described: Any) -> Any:
     """A step's aval, or the list of those of its results."""
-    if len(described) == 2 and isinstance(described[1], str):
+    if is_tensor(described):
         return Aval(tuple(described[0]), described[1])
     return [None if aval is None else avals_of(aval) for aval in described]
 
