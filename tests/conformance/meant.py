@@ -299,7 +299,6 @@ MEANT: tuple[Meant, ...] = (
     Meant("outer products take vectors only", r"x\.outer", "refused"),
     Meant("approximate_equal takes booleans", r"approximate_equal.*bool", "refused"),
     Meant("determinants take float32 and float64 only", r"Determinant.*float16", "refused"),
-    Meant("resizing needs a floating type", r"Resize.*= int", "refused"),
     Meant("norms of integers are not truncated to integers", r"clip_by_norm.*= u?int"),
     Meant(
         "negative bounds don't limit unsigned numbers and booleans",
