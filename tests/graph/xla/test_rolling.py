@@ -108,6 +108,25 @@ def test_a_loop_in_a_loop(loops):
     assert any(inner for made in loops for _, inner in made)
 
 
+def test_rows_of_a_table_whose_first_column_has_no_left_neighbour(loops):
+    """As soft time warping: the columns repeat through all rows, but only the rows are a loop."""
+    rows, columns = 8, 12
+
+    def fn(costs):
+        edge = costs[0, 0] * 0 + 3
+        above = [edge] * (columns + 1)
+        for i in range(rows):
+            row = [edge]
+            for j in range(columns):
+                near = ops.stack([above[j], above[j + 1], row[j]])
+                row.append(costs[i, j] + ops.tanh(ops.exp(near * -0.3).sum()))
+            above = row
+        return above[-1]
+
+    agrees(fn, tensor(rows, columns))
+    assert any(count >= rows - 2 and inner for made in loops for count, inner in made), loops
+
+
 def test_values_of_two_steps_before(loops):
     def fn(x, y):
         for _ in range(20):

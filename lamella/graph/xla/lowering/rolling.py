@@ -188,16 +188,23 @@ class _Search:
         return sorted(found, key=lambda loop: loop.start)
 
     def _best(self) -> _Loop | None:
-        """The loop that saves most."""
+        """The loop that saves most of those that are looked at closely.
+
+        A run of repeated steps may hold loops that are shorter: the columns of a table repeat in
+        all its rows, but the first column has no left neighbour, so it is the rows that are a loop.
+        """
         candidates = []
         for period in self._periods():
             candidates += [(period * (length // period - 1), -period, start, length)
                            for start, length in self._runs(period)]
-        for _, period, start, length in sorted(candidates, reverse=True)[:PERIODS]:
+        best: _Loop | None = None
+        for most, period, start, length in sorted(candidates, reverse=True)[:PERIODS]:
+            if best is not None and best.saves >= most:
+                break
             loop = self._within(start, -period, length)
-            if loop is not None:
-                return loop
-        return None
+            if loop is not None and (best is None or loop.saves > best.saves):
+                best = loop
+        return best
 
     def _periods(self) -> list[int]:
         """The distances at which operations come again, alone or several in a row.
@@ -274,6 +281,7 @@ class _Loop:
     def __init__(self, search: _Search, start: int, period: int, count: int):
         self.search, self.start, self.period, self.count = search, start, period, count
         self.end = start + period * count
+        self.saves = period * (count - 1)  # operations
         self.body: list[list[tuple[str, Any]]] = []  # of each operation, where it reads
         self.numbers: list[Numbers] = []  # of which it reads one in each step
 
