@@ -49,7 +49,7 @@ class Congruential:
             self.word = self.word * _FACTOR % _MODULUS
             found += (self.word - 1) * scale
             scale *= _RANGE
-        return min(found / scale, float(np.nextafter(1.0, 0.0)))
+        return found / scale  # below 1: two words that follow each other aren't both the largest
 
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below `count`, in the order that `std::shuffle` gives them."""
@@ -110,5 +110,4 @@ def draws_between(state: torch.Tensor, count: int) -> torch.Tensor:
     if count:
         state.copy_(words[-1])
     low, high = (words - 1).double().view(count, 2).unbind(1)
-    drawn = (low + high * _RANGE) / float(_RANGE) ** 2
-    return drawn.clamp(max=float(np.nextafter(1.0, 0.0)))
+    return (low + high * _RANGE) / float(_RANGE) ** 2

@@ -5,6 +5,7 @@ import pathlib
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella.dataset import audio as A  # noqa: N812
@@ -115,3 +116,105 @@ def test_the_default_distance_between_frames_is_one_less_than_the_frequencies():
     given = PAIRS.astype(np.float32)
     found, wanted = (A.TimeStretch(hop, 33, 1.4)(given) for hop in (None, 32))
     np.testing.assert_array_equal(found, wanted)
+
+
+def set_of(operation, given):
+    ms.dataset.config.set_seed(8)
+    return operation(given)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+@pytest.mark.parametrize("settings", [{}, {"sgd_lr": 0.3, "sgd_momentum": 0.0},
+                                      {"sgd_momentum": 0.5}])
+def test_a_mel_scale_is_turned_back_by_gradient_descent(steps, settings):
+    """The loss is the mean over sounds and frames of the squared error, summed by filters."""
+    options = {"sample_rate": 8000, "f_min": 50.0, "f_max": 3000.0, "tolerance_loss": 1e-30,
+               "tolerance_change": 1e-30}
+    wanted = np.random.default_rng(1).random((2, 3, 5, 4)).astype(np.float32)
+    found, first = (set_of(A.InverseMelScale(17, 5, max_iter=steps, sgdargs=given, **options),
+                           wanted) for given in (settings, {"sgd_lr": 0.0}))
+    assert found.shape == first.shape == (2, 3, 17, 4) and 0 <= first.min() < first.max() <= 1
+    bank = torch.tensor(A.melscale_fbanks(17, 50.0, 3000.0, 5, 8000))
+    value, speed = torch.tensor(first), 0
+    for _ in range(steps):
+        value.requires_grad_()
+        error = torch.tensor(wanted) - torch.einsum("abft,fm->abmt", value, bank)
+        error.square().sum(2).mean().backward()
+        speed = settings.get("sgd_momentum", 0.9) * speed + value.grad
+        value = (value.detach() - settings.get("sgd_lr", 0.1) * speed).clamp(min=0)
+    np.testing.assert_allclose(found, value.numpy(), atol=1e-5)
+
+
+@pytest.mark.parametrize("name, value, steps", [("tolerance_loss", 1e7, 1),
+                                                ("tolerance_change", 1e7, 2)])
+def test_steps_end_at_a_tolerance(name, value, steps):
+    wanted = np.random.default_rng(1).random((1, 5, 4)).astype(np.float32)
+    least = {"tolerance_loss": 1e-30, "tolerance_change": 1e-30}
+    ended = set_of(A.InverseMelScale(17, 5, 8000, max_iter=50, **{**least, name: value}), wanted)
+    np.testing.assert_array_equal(
+        ended, set_of(A.InverseMelScale(17, 5, 8000, max_iter=steps, **least), wanted))
+
+
+def test_filters_go_up_to_half_the_rate():
+    wanted = np.random.default_rng(1).random((5, 4)).astype(np.float32)
+    for rate in (8000, 8001):
+        found, named = (set_of(A.InverseMelScale(17, 5, rate, f_max=top, max_iter=3), wanted)
+                        for top in (None, 4000.0))
+        np.testing.assert_array_equal(found, named)
+    with pytest.raises(ValueError, match="they are 4000 and 4000"):
+        A.InverseMelScale(17, 5, 8001, f_min=4000.0)
+
+
+@pytest.mark.parametrize("hertz", [200.0, 320.0, 500.0])
+def test_the_pitch_of_a_tone_is_its_frequency(hertz):
+    tone = np.sin(2 * np.pi * hertz * np.arange(4000) / 16000).astype(np.float32)
+    found = A.DetectPitchFrequency(16000, 0.02, 3, 85, 3400)(np.stack([tone, tone[::-1]])[None])
+    count, lag = -(-4000 // 320), 16000 / hertz
+    assert found.shape == (1, 2, count + 1 - 2)
+    assert abs(16000 / found[..., 1:-1] - lag).max() <= 1
+
+
+@pytest.mark.parametrize("frames, is_enough", [(8, True), (7, False)])
+def test_a_median_over_as_many_frames_as_there_are(frames, is_enough):
+    operation = A.DetectPitchFrequency(16000, 0.01, 15)
+    sound = ONE[:160 * frames]
+    if is_enough:
+        assert operation(sound).shape == (1,)
+    else:
+        with pytest.raises(RuntimeError, match=f"{frames} frames, too few for a 'win_length' of 1"):
+            operation(sound)
+
+
+@pytest.mark.parametrize("high, is_enough", [(230, True), (200, False)])
+def test_a_range_of_pitches_is_more_than_an_octave(high, is_enough):
+    # 16000 / 100 = 160 lags, of which 80 are of the upper octave
+    operation = A.DetectPitchFrequency(16000, 0.01, 5, 100, high)
+    if is_enough:
+        assert operation(ONE).shape == (23,)
+    else:
+        with pytest.raises(RuntimeError, match="'freq_high' must be more than twice 'freq_low'"):
+            operation(ONE)
+
+
+@pytest.mark.parametrize("power, momentum, length", [(2.0, 0.99, None), (1.0, 0.0, 100),
+                                                     (3.0, 0.5, 90)])
+def test_phases_by_the_iteration_of_griffin_and_lim(power, momentum, length):
+    sound = torch.tensor(ONE[:96]).reshape(1, -1)
+    window = torch.hann_window(16)
+    magnitude = torch.stft(sound, 16, 8, 16, window, return_complex=True).abs()
+    turned, last = torch.ones_like(magnitude).to(torch.complex64), 0.0
+    for _ in range(4):  # as in the paper with momentum: torch's own transforms
+        back = torch.istft(magnitude * turned, 16, 8, 16, window)
+        now = torch.stft(back, 16, 8, 16, window, return_complex=True)
+        turned = now + (now - last) * (momentum / (1 + momentum))
+        turned, last = turned / (turned.abs() + 1e-16), now
+    wanted = torch.istft(magnitude * turned, 16, 8, 16, window, length=length)
+    found = A.GriffinLim(16, 4, power=power, momentum=momentum, length=length, rand_init=False)(
+        magnitude.pow(power).numpy())
+    np.testing.assert_allclose(found, wanted.numpy(), atol=2e-4)
+
+
+@pytest.mark.parametrize("momentum", [1.0, 1.5])
+def test_a_momentum_of_1_is_refused(momentum):
+    with pytest.raises(RuntimeError, match=f"unstable, but got: {momentum:f}"):
+        A.GriffinLim(16, momentum=momentum)
