@@ -70,8 +70,10 @@ def _take(aval: Aval, x: Any, index: Any) -> Any:
 
 @row("gather")
 def _gather(aval: Aval, x: Any, dim: int, index: Any, sparse: bool) -> Any:
-    if not x.ndim or not index.ndim:
-        return x.reshape(aval.shape) if x.size == 1 else x[index.reshape(-1)].reshape(aval.shape)
+    if not x.ndim:
+        return jnp.broadcast_to(x, aval.shape)
+    if not index.ndim:
+        return x[index].reshape(aval.shape)
     return x[_along(index, dim)]
 
 

@@ -224,8 +224,7 @@ def _nan_to_num(aval: Aval, x: Any, nan: Any, above: Any, below: Any) -> Any:
     return jnp.nan_to_num(x, nan=nan or 0.0, posinf=above, neginf=below)
 
 
-_row("heaviside")(
-    lambda x, y: jnp.where(x == 0, y, jnp.where(jnp.isnan(x), x, (x > 0).astype(x.dtype))))
+_row("heaviside")(lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)))
 _row("deg2rad", inexact=True)(lambda x: x * (math.pi / 180))
 _row("rad2deg", inexact=True)(lambda x: x * (180 / math.pi))
 
