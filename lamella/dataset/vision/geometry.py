@@ -216,9 +216,7 @@ class PadToSize(ImageOperation):
                  padding_mode: Border = Border.CONSTANT):
         self.size, self._size = size, size_pair("PadToSize", size)
         if offset is not None and offset != []:
-            listed = [offset, offset] if isinstance(offset, int) else list(offset)
-            listed = listed * 2 if len(listed) == 1 else listed
-            self._offset: Any = listed
+            self._offset: Any = [offset, offset] if isinstance(offset, int) else list(offset)
         else:
             self._offset = None
         self.offset = offset
