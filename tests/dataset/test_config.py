@@ -27,6 +27,16 @@ def test_of_two_seeds_the_one_set_last_counts() -> None:
     assert ms.get_seed() == 5
 
 
+def test_the_largest_seed():
+    before = dataset.config.get_seed()
+    dataset.config.set_seed(2**32 - 1)
+    assert dataset.config.get_seed() == 2**32 - 1
+    for seed in (2**32, -1):
+        with pytest.raises(ValueError, match="'seed' must be"):
+            dataset.config.set_seed(seed)
+    dataset.config.set_seed(before)
+
+
 def test_debug_mode_sets_a_seed_where_there_is_none():
     seed = dataset.config.get_seed()
     dataset.config.set_seed(5489)  # as if none was set

@@ -84,3 +84,18 @@ def test_samplers_that_cannot_stand_on_each_other():
         ds.SequentialSampler().add_child(ds.RandomSampler(shuffle=ds.Shuffle.PARTIAL))
     with pytest.raises(RuntimeError, match="of the current sampler must be Shuffle.FALSE or"):
         ds.RandomSampler(shuffle=ds.Shuffle.INFILE).add_child(ds.RandomSampler())
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_no_more_is_asked_of_a_sampler_than_is_read(step):
+    given = []
+
+    class Counting(ds.Sampler):
+        def __iter__(self):
+            for number in range(0, 9, step):
+                given.append(number)
+                yield list(range(number, number + step)) if step > 1 else number
+
+    data = ds.NumpySlicesDataset(np.arange(10), sampler=Counting(4))
+    assert data.get_dataset_size() == 4 and rows(data) == [0, 1, 2, 3]
+    assert set(given) == set(range(0, 4, step))

@@ -190,6 +190,22 @@ def test_errors(tmp_path, call, error, message):
         call(writer)
 
 
+@pytest.mark.parametrize("name, low, high", [("header", 14, 27), ("page", 15, 28)])
+def test_sizes_are_powers_of_two_within_limits(tmp_path, name, low, high):
+    change = getattr(mr.FileWriter(str(tmp_path / "e.mindrecord")), f"set_{name}_size")
+    for size in (1 << low, 1 << (low + 1), 1 << high):
+        change(size)
+    for size, words in (((1 << low) - 1, "in range"), ((1 << high) + 1, "in range"),
+                        (1 << (high + 1), "in range"), (1 << (low - 1), "in range"),
+                        ((1 << low) + 1, "power of two"), ((1 << high) - 1, "power of two"),
+                        (3 << low, "power of two")):
+        with pytest.raises(RuntimeError, match=f"{name} size: {size} should be .*{words}"):
+            change(size)
+    for size in (True, -1, 1.5):
+        with pytest.raises(TypeError, match="an int of 0 or more"):
+            change(size)
+
+
 def numbered(path, files=1, rows=3):
     writer = mr.FileWriter(str(path), files)
     writer.add_schema({"id": {"type": "int32"}, "v": {"type": "int32", "shape": [-1]}})

@@ -34,6 +34,7 @@ def test_places_are_a_list_of_ints(given):
     (lambda: train.Fbeta(0.0), ValueError, "'beta' must be above 0, but got 0.0"),
     (lambda: train.TopKCategoricalAccuracy(0), ValueError, "'k' must be 1 or more, but got 0"),
     (lambda: train.Perplexity().update([[0.5, 0.5]], [0, 1]), RuntimeError, "a label for each row"),
+    (lambda: train.Perplexity().update(np.array(0.5), np.array(0)), RuntimeError, r"got \(\) and"),
     (lambda: train.CosineSimilarity().update([1.0]), ValueError, "must have 2 dimensions, but got"),
     (lambda: train.ConfusionMatrix(2).update([[[1]]], [1]), ValueError, "or one more, but got 3"),
     (lambda: train.ConfusionMatrix(2).update([1], [-1]), ValueError, "below 'num_classes', 2"),

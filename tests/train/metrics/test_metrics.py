@@ -63,6 +63,13 @@ def test_classification_as_in_scikit_learn(seed):
           np.exp(reference.log_loss(y, s / s.sum(1, keepdims=True))), rtol=1e-5)
 
 
+def test_perplexity_of_a_single_row():
+    metric = train.Perplexity()
+    metric.update([0.2, 0.8], np.array(1))
+    metric.update([[[0.5, 0.25, 0.25]]], [[2]])
+    assert metric.eval() == pytest.approx((0.8 * 0.25) ** -0.5)
+
+
 def test_curves_as_in_scikit_learn():
     rng = np.random.default_rng(5)
     s, y = rng.random(30).round(1), rng.integers(0, 2, 30)
