@@ -140,6 +140,31 @@ def test_occlusion_sensitivity_covers_patches():
         train.OcclusionSensitivity(b_box=[0, 3, 0, 2])(Mean(), Tensor(image), Tensor([1]))
 
 
+@pytest.mark.parametrize("box", [None, [1, 2, 0, 3], [-4, 0, 2, -1], [1, 1, 2, 2]])
+def test_occlusion_of_an_image_that_is_no_square(box):
+    """Margins and paddings of their own; any batches give the same."""
+    image = np.random.default_rng(5).random((1, 3, 5)).astype(np.float32)
+    weights = np.random.default_rng(6).random((15, 4)).astype(np.float32)
+    whole = image.reshape(1, -1) @ weights
+
+    class Linear(ms.nn.Cell):
+        def construct(self, x):
+            return x.reshape((x.shape[0], -1)) @ Tensor(weights)
+
+    low, high = (0, 0), (2, 4)
+    if box:
+        low = max(box[0], 0), max(box[2], 0)
+        high = 2 if box[1] < 0 else box[1], 4 if box[3] < 0 else box[3]
+    want = np.zeros((high[0] - low[0] + 1, high[1] - low[1] + 1))
+    for i, j in np.ndindex(*want.shape):
+        covered, row, column = image[0].copy(), i + low[0], j + low[1]
+        covered[max(0, row - 1):row + 1, max(0, column - 2):column + 2] = 0.25
+        want[i, j] = (whole - covered.reshape(1, -1) @ weights)[0, 3]
+    for batch in (1, 2, 128):
+        metric = train.OcclusionSensitivity(0.25, [1, 2], batch, box)
+        np.testing.assert_allclose(metric(Linear(), Tensor(image), 3), np.squeeze(want), atol=1e-5)
+
+
 @pytest.mark.parametrize("name", [n for n in train.names() if n not in ("auc",)])
 def test_nothing_to_evaluate_is_an_error(name):
     arguments = {"topk": (2,), "confusion_matrix": (3,)}.get(name, ())
