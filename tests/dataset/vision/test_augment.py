@@ -97,3 +97,68 @@ def test_what_each_operation_does(name, strength, wanted):
 
 def sheared(x, y):
     return vision.Affine(0, (0, 0), 1.0, (x, y), vision.Inter.NEAREST, (1, 2, 3))(IMAGE)
+
+
+class Shares(Given):
+    """A generator of numbers that are known, ints and floats."""
+
+    def float32(self, low, high):
+        number = self.numbers.pop(0)
+        assert low <= number <= high
+        return number
+
+
+def strength_of(name, magnitude):
+    """One of ten magnitudes of AutoAugment, for `IMAGE`."""
+    if magnitude is None:
+        return 0.0
+    if name == "Posterize":
+        return 8 - np.round(np.arange(10) / (9 / 4))[magnitude]
+    ends = {"ShearX": (0, 0.3), "ShearY": (0, 0.3), "TranslateX": (0, 150 / 331 * 9),
+            "TranslateY": (0, 150 / 331 * 6), "Rotate": (0, 30), "Solarize": (256, 0)}
+    return np.linspace(*ends.get(name, (0, 0.9)), 10)[magnitude]
+
+
+@pytest.mark.parametrize("signs", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("policy, place, pair", [
+    ("IMAGENET", 0, [("Posterize", 0.4, 8), ("Rotate", 0.6, 9)]),
+    ("IMAGENET", 24, [("Equalize", 0.8, None), ("Equalize", 0.6, None)]),
+    ("IMAGENET", 8, [("Rotate", 0.2, 3), ("Solarize", 0.6, 8)]),
+    ("CIFAR10", 1, [("Rotate", 0.7, 2), ("TranslateX", 0.3, 9)]),
+    ("CIFAR10", 3, [("ShearY", 0.5, 8), ("TranslateY", 0.7, 9)]),
+    ("CIFAR10", 13, [("Brightness", 0.9, 6), ("Color", 0.2, 8)]),
+    ("SVHN", 14, [("Contrast", 0.3, 3), ("Rotate", 0.8, 4)]),
+    ("SVHN", 19, [("ShearX", 0.1, 6), ("Invert", 0.6, None)])])
+def test_pairs_of_a_policy(policy, place, pair, signs):
+    """Those drawn up to their chances are used; half of those with a sign are negative."""
+    operation = vision.AutoAugment(vision.AutoAugmentPolicy[policy])
+    wanted = []
+    for (name, _, magnitude), sign in zip(pair, signs, strict=True):
+        is_signed = name not in ("Posterize", "Solarize", "Invert", "Equalize")
+        strength = strength_of(name, magnitude)
+        wanted.append((name, pytest.approx(-strength if is_signed and not sign else strength)))
+    at = [chance for _, chance, _ in pair]
+    above = [np.nextafter(chance, 1) for chance in at]
+    for shares, kept in ((at, wanted), ((above[0], at[1]), wanted[1:]),
+                         ((at[0], above[1]), wanted[:1]), (above, [])):
+        assert operation.draw(IMAGE, Shares(place, *shares, *signs)) == kept
+
+
+def test_half_of_the_operations_are_left_out():
+    class Sampled(Given):
+        def sample(self, count, size):
+            assert (count, size) == (3, 2)
+            return [2, 0]
+
+    class Streams:
+        def of(self, operation):
+            return Sampled(*self.numbers)
+
+    operation = vision.UniformAugment([vision.Invert(), vision.Equalize(), vision.Rescale(2, 1)], 2)
+    streams = Streams()
+    wanted = {(0, 1): IMAGE.astype(np.float32) * 2 + 1, (1, 0): 255 - IMAGE, (1, 1): IMAGE}
+    for streams.numbers, image in wanted.items():
+        np.testing.assert_array_equal(operation.run((IMAGE,), streams)[0], image)
+    vision.UniformAugment([vision.Invert()], 1)
+    with pytest.raises(ValueError, match="they are 2 and 1"):
+        vision.UniformAugment([vision.Invert()])

@@ -1,7 +1,11 @@
 """Random changes of colours."""
 
+import math
+import random
+
 import numpy as np
 import pytest
+from PIL import Image, ImageEnhance
 
 import lamella.dataset as ds
 from lamella.dataset import vision
@@ -80,3 +84,50 @@ def test_a_third_of_the_circle_exchanges_the_channels_of_float32_images(most):
         found = vision.AdjustHue(factor)(image)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, np.roll(image, turned, -1), atol=1e-5 * most)
+
+
+def test_what_images_of_pillows_are_changed_by():
+    """Each by the number that `random` or NumPy's generator gives next."""
+    picture = Image.fromarray(IMAGE)
+    random.seed(4)
+    share = random.random()
+    random.seed(4)
+    found = vision.RandomSharpness((0.25, 1.75))(picture)
+    wanted = ImageEnhance.Sharpness(picture).enhance(0.25 + 1.5 * share)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    bright = Image.fromarray(np.clip(IMAGE * 2.0 - 120, 0, 255).astype(np.uint8))
+    for alpha in (0.05, 1.5):
+        np.random.seed(4)
+        found = vision.RandomLighting(alpha)(bright)
+        light = _light(np.random.RandomState(4).normal(0, alpha, 3))
+        wanted = np.clip(np.floor(np.asarray(bright) + light), 0, 255)
+        np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_a_picture_is_gray_if_less_than_the_probability_is_drawn(mode):
+    picture = Image.fromarray(IMAGE).convert(mode)
+    random.seed(6)
+    share = random.random()
+    gray = np.asarray(picture.convert("L"))
+    for chance, is_gray in ((share, False), (np.nextafter(share, 1), True), (0.0, False),
+                            (1.0, True)):
+        random.seed(6)
+        found = vision.RandomGrayscale(float(chance))(picture)
+        assert found.mode == mode
+        wanted = (gray if mode == "L" else np.dstack([gray] * 3)) if is_gray else picture
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+
+
+@pytest.mark.parametrize("gamma, gain", [(0.5, 1.0), (2.2, 1.0), (1.0, 0.7), (0.8, 1.4), (0.0, 1)])
+def test_gamma_of_bytes(gamma, gain):
+    """All bytes: shares of 255 to the power, in steps that end below 256."""
+    every = np.arange(256, dtype=np.uint8).reshape(16, 16)
+    wanted = [min(255, math.floor(255.999 * gain * (v / 255) ** gamma)) for v in range(256)]
+    wanted = np.reshape(wanted, (16, 16))
+    change = vision.AdjustGamma(gamma, gain)
+    np.testing.assert_array_equal(change(np.dstack([every] * 3))[..., 1], wanted)
+    for mode in ("RGB", "L"):
+        found = change(Image.fromarray(every).convert(mode))
+        assert found.mode == mode
+        np.testing.assert_array_equal(np.asarray(found.convert("RGB"))[..., 2], wanted)
