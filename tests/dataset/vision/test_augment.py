@@ -1,10 +1,12 @@
 """Policies: which operations they draw, of which strengths, and what each does."""
 
 import math
+import random
 
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from lamella.dataset import vision
 from lamella.dataset.vision import kernels
@@ -162,3 +164,37 @@ def test_half_of_the_operations_are_left_out():
     vision.UniformAugment([vision.Invert()], 1)
     with pytest.raises(ValueError, match="they are 2 and 1"):
         vision.UniformAugment([vision.Invert()])
+
+
+def test_a_subpolicy_runs_operations_up_to_their_chances():
+    class Streams:
+        def of(self, operation):
+            return Uniform(*self.numbers)
+
+    class Uniform(Given):
+        def float64(self, low, high):
+            assert (low, high) == (0, 1)
+            return self.numbers.pop(0)
+
+    double, more = vision.Rescale(2, 0), vision.Rescale(1, 3)
+    operation = vision.RandomSelectSubpolicy([[(double, 0.25), (more, 0.5)], [(more, 0.0)],
+                                              [(double, 1.0)]])
+    streams, image = Streams(), IMAGE.astype(np.float32)
+    for streams.numbers, wanted in (((0, 0.25, 0.5), image * 2 + 3), ((0, 0.26, 0.1), image + 3),
+                                    ((0, 0.1, 0.51), image * 2), ((1, 0.0), image + 3),
+                                    ((1, 0.1), image), ((2, 1.0), image * 2)):
+        np.testing.assert_array_equal(operation.run((IMAGE,), streams)[0], wanted)
+
+
+def test_pictures_take_operations_by_chances_that_are_drawn():
+    """Of numbers drawn in pairs, the second is below the first in one case of two."""
+    operation = vision.UniformAugment([vision.Invert(), vision.Invert()], 1)
+    picture, counts = Image.fromarray(IMAGE), [0, 0]
+    np.random.seed(0)
+    random.seed(0)
+    for _ in range(200):
+        found = np.asarray(operation(picture))
+        is_changed = not np.array_equal(found, IMAGE)
+        np.testing.assert_array_equal(found, 255 - IMAGE if is_changed else IMAGE)
+        counts[is_changed] += 1
+    assert min(counts) > 70
