@@ -221,3 +221,20 @@ def test_several_labels_are_zeros_and_ones(predicted, true):
         metric.update(np.array(predicted), np.array(true))
     metric.update(np.array([[1, 0]]), np.array([[1, 0]]))
     assert metric.eval() == 1
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("ignored", [None, 2])
+def test_perplexity_of_any_dimensions(shape, ignored):
+    rng = np.random.default_rng(2)
+    chances = rng.random(shape) + 0.01
+    labels = rng.integers(0, 4, shape[:-1]) if len(shape) > 1 else np.array(1)
+    metric, chosen = train.Perplexity(ignored), []
+    for place in np.ndindex(*shape[:-1]):
+        if labels[place] != ignored:
+            chosen.append(np.log(chances[(*place, labels[place])]))
+    metric.update(chances, labels)
+    if chosen:
+        assert metric.eval() == pytest.approx(np.exp(-np.mean(chosen)))
+    with pytest.raises(RuntimeError, match="a label for each row"):
+        metric.update(np.array(0.5), np.array([1]))
