@@ -247,6 +247,41 @@ def test_levels_and_modes():
     assert isinstance(found.network_auto_process_eval(Net()), boost.LessBN)
 
 
+def test_numbers_are_of_algorithms_that_are_used():
+    """Those of an algorithm that isn't used stay at their defaults; common ones count always."""
+    given = {"boost": {"mode": "manual", "grad_freeze": True, "less_bn": 0}, "common": {
+        "device_number": 3, "gradient_split_groups": 5}, "grad_freeze": {"freeze_p": 0.25},
+             "less_bn": {"fn_flag": False}}
+    found = boost.AutoBoost("O0", given)
+    assert [name for name, used in found.boost_config.items() if used] == ["grad_freeze"]
+    assert (found.device_number, found.gradient_groups) == (3, [5])
+    assert (found.freeze_p, found.param_groups, found.freeze_type) == (0.25, 10, 1)
+    assert found.fn_flag and found.gc_flag
+    assert boost.AutoBoost() is found and found.freeze_p == 0.25
+    net = Net()
+    assert found.network_auto_process_eval(net) is net
+    found = boost.AutoBoost("O1", {**given, "boost": {"mode": "auto"}})
+    assert not found.fn_flag and not found.boost_config["adasum"]
+    assert boost.AutoBoost("O9").level == "O0" and boost.AutoBoost().gradient_groups is None
+    assert boost.AutoBoost("O0", {"common": {"gradient_split_groups": [2, 7]}}
+                           ).gradient_groups == [2, 7]
+    with pytest.raises(ValueError, match="must be an int or a list, but got '5'"):
+        boost.AutoBoost("O0", {"common": {"gradient_split_groups": "5"}})
+    with pytest.raises(AttributeError, match="'AutoBoost' object has no attribute 'speed'"):
+        boost.AutoBoost().speed  # noqa: B018
+
+
+@pytest.mark.parametrize("level, parts", [("O0", 0), ("O1", 2), ("O2", 3)])
+def test_what_a_level_changes(level, parts):
+    net = Net()
+    before = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    found = boost.AutoBoost(level, {"grad_freeze": {"param_groups": 2, "total_steps": 10}})
+    network, optimizer = found.network_auto_process_train(net, before)
+    assert sum(found.boost_config.values()) == parts
+    assert (network is net, optimizer is before) == (not parts, not parts)
+    assert bool(getattr(optimizer, "adasum", False)) is (level == "O2")
+
+
 def test_adaptive_sums_of_four_processes():
     for out in run_world(Path(__file__).with_name("adasum_worker.py"), 4):
         assert out.splitlines()[-1] == "as it should be"

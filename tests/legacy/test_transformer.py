@@ -166,3 +166,29 @@ def test_input_checks_name_the_layer():
                   lambda: check.check_shape_value_on_axis((2, 3), 1, "x", "Layer", 4)):
         with pytest.raises(ValueError, match="For 'Layer', 'x' must have"):
             wrong()
+
+
+def test_an_argument_of_the_past_stays_at_its_default_without_it():
+    check = layers._check_past_none_input_none
+    # use_past, is_tensor, is_default
+    for use_past, is_tensor, is_default in ((True, True, False), (True, False, False),
+                                            (True, True, True), (False, False, True)):
+        assert check(use_past, "key_past", "Layer", None, is_tensor, is_default)
+    for is_tensor, is_default in ((True, False), (False, False), (True, True)):
+        with pytest.raises(TypeError, match="Layer key_past must be None if use_past is False"):
+            check(False, "key_past", "Layer", None, is_tensor, is_default)
+    layers._check_input_dtype(ms.float16, "x", [ms.float16, ms.float32], "Layer")
+    with pytest.raises(TypeError, match="'x'"):
+        layers._check_input_dtype(ms.int8, "x", [ms.float16, ms.float32], "Layer")
+
+
+def test_dropout_by_what_is_kept():
+    drop = layers._Dropout(0.8)
+    drop.set_train()
+    found = drop(ms.ops.ones((100, 100), ms.float32)).asnumpy()
+    np.testing.assert_allclose(np.unique(found), [0.0, 1.25], rtol=1e-6)
+    assert abs((found > 0).mean() - 0.8) < 0.03
+    default = layers._Dropout()
+    default.set_train()
+    assert abs((default(ms.ops.ones((100, 100))).asnumpy() > 0).mean() - 0.5) < 0.03
+    assert drop.shard(((1, 1),)) is drop
