@@ -43,3 +43,13 @@ def test_pairs_match_if_they_show_one_point(folder):
         np.testing.assert_array_equal(one, patch(first))
         np.testing.assert_array_equal(other, patch(second))
         assert match == same and match.dtype == np.uint32
+
+
+def test_an_error_names_the_sheets_of_a_row(folder):
+    for usage, place, sheets in (("train", 255, [0]), ("train", 256, [1]), ("test", 0, [0, 1])):
+        data = ds.PhotoTourDataset(folder, "yosemite", usage, sampler=ds.SubsetSampler([place]))
+        column = data.get_col_names()[0]
+        with pytest.raises(RuntimeError) as error:
+            list(data.map(lambda image: 1 // 0, column))
+        for sheet in (0, 1):
+            assert (f"patches{sheet:04}.bmp" in str(error.value)) is (sheet in sheets)

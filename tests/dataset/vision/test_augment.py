@@ -198,3 +198,22 @@ def test_pictures_take_operations_by_chances_that_are_drawn():
         np.testing.assert_array_equal(found, 255 - IMAGE if is_changed else IMAGE)
         counts[is_changed] += 1
     assert min(counts) > 70
+
+
+@pytest.mark.parametrize("name, across", [("ShearX", True), ("ShearY", False)])
+def test_a_shear_of_a_large_image_is_along_one_axis(name, across):
+    image = np.random.RandomState(3).randint(0, 256, (60, 90, 3)).astype(np.uint8)
+    degrees = math.degrees(0.25)
+    wanted = vision.Affine(0, (0, 0), 1.0, (degrees, 0) if across else (0, degrees),
+                           vision.Inter.BILINEAR, (1, 2, 3))(image)
+    found = changed(image, name, 0.25, vision.Inter.BILINEAR, (1, 2, 3))
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name, move", [("TranslateX", (7, 0)), ("TranslateY", (0, 7))])
+def test_a_move_of_a_large_image_is_by_whole_pixels(name, move):
+    image = np.random.RandomState(3).randint(0, 256, (60, 90, 3)).astype(np.uint8)
+    wanted = np.full_like(image, (1, 2, 3))
+    wanted[move[1]:, move[0]:] = image[:60 - move[1], :90 - move[0]]
+    found = changed(image, name, 7.9, vision.Inter.BILINEAR, (1, 2, 3))
+    np.testing.assert_array_equal(found, wanted)
