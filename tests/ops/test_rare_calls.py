@@ -385,3 +385,7 @@ def test_a_trace_of_several_matrices_in_another_type():
         found = factorizations.TraceV2()(Tensor(x), offset, 1, 2, ms.float64)
         assert found.dtype is ms.float64
         np.testing.assert_array_equal(found.asnumpy(), np.trace(x, offset, 1, 2))
+    whole = Tensor(np.full((1, 3, 3), 100, np.int8))
+    for kind, wanted in ((None, ms.int64), (ms.int32, ms.int32), (ms.int16, ms.int16)):
+        found = factorizations.TraceV2()(whole, 0, 1, 2, kind)
+        assert found.dtype is wanted and found.tolist() == [300]

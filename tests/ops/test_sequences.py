@@ -120,6 +120,14 @@ def test_random_numbers_follow_their_distributions():
         drawn = ops.Bernoulli(seed)(ops.zeros(4000), Tensor([0.3]))
         assert abs(float(drawn.mean()) - 0.3) < 0.05
         assert (drawn == ops.Bernoulli(seed)(ops.zeros(4000), Tensor([0.3]))).all()
+    for seed, offset in ((0, 0), (0, 7), (3, 4), (-1, 9)):
+        ms.set_seed(2)
+        drawn = ops.Bernoulli(seed, offset)(ops.zeros(4000), 0.3)
+        ms.set_seed(2)
+        wanted = ops.bernoulli(ops.zeros(4000), 0.3, None if seed < 0 else seed + offset)
+        assert (drawn == wanted).all()
+    with pytest.raises(ValueError, match="'seed' must be -1 or more, but got -2"):
+        ops.Bernoulli(-2)
 
 
 def test_functions_of_other_rooms():

@@ -77,14 +77,14 @@ def test_what_a_cache_needs(left_out):
         ops.reshape_and_cache(**given | {"value": None, "value_cache": None})
 
 
-@pytest.mark.parametrize("bias", [None, (3, 1, 1, 5), (3, 4, 1, 6), (3, 4, 1, 2)])
+@pytest.mark.parametrize("bias", [None, (3, 1, 1, 5), (3, 4, 1, 9), (3, 4, 1, 2)])
 @pytest.mark.parametrize("flat", [True, False])
 def test_attention_to_keys_in_blocks(flat, bias):
-    heads, kv_heads, size, block, scale = 4, 2, 3, 2, 0.7
+    heads, kv_heads, size, block, scale = 4, 2, 5, 3, 0.7
     keys, values = (RNG.standard_normal((5, block, kv_heads, size)).astype(np.float32)
                     for _ in "kv")
     tables = np.array([[4, 0, 2], [1, 3, -1], [2, 9, 0]])  # others are as the nearest block
-    lengths, near = [6, 3, 4], np.clip(tables, 0, 4)
+    lengths, near = [9, 4, 5], np.clip(tables, 0, 4)
     query = RNG.standard_normal((3, heads * size) if flat else (3, 1, heads * size))
     query = query.astype(np.float32)
     given = [Tensor(query), Tensor(keys), Tensor(values), Tensor(tables), Tensor(lengths)]
@@ -128,3 +128,10 @@ def test_inputs_that_must_be_absent(argument):
     for name in ("PagedAttention", "PagedAttentionMask"):
         with pytest.raises(ValueError, match=f"'{name}', '{argument}' must be None here, but got"):
             getattr(ops, name)(1, 1.0, 1)(*given, **{argument: 2})
+
+
+def test_what_flash_attention_does_not_keep_has_one_element():
+    x = ops.ones((2, 3, 4))
+    *unused, out = ops.FlashAttentionScore(2)(x, x, x)
+    assert [part.shape for part in unused] == [(1,)] * 3 and out.shape == (2, 3, 4)
+    assert [part.tolist() for part in unused] == [[0.0]] * 3
