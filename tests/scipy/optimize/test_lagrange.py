@@ -6,6 +6,7 @@ import torch
 
 from lamella import Tensor
 from lamella.scipy import optimize
+from lamella.scipy.optimize import lagrange
 
 GOAL = np.array([3.0, -2.0], np.float32)
 
@@ -66,3 +67,40 @@ def test_rounds_are_those_of_the_method(options, limits):
     assert found.succeeded
     for one, other in zip(found[1:], wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
+
+
+def shared_problem(limit, **options):
+    return optimize.minimize(
+        lambda x, parts: (parts[0] ** 2).sum() + 1.5, Tensor([1.0, 4.0]), method="LAGRANGE",
+        constraints=[lambda x, parts: parts[1] - 9.0, lambda x, parts: x[0] - parts[1]], tol=limit,
+        options={"rounds": 2, "steps": 3, "coincide_fun": lambda x: (x - 2.0, x.sum()), **options})
+
+
+def test_what_objective_and_constraints_share_and_what_is_logged(monkeypatch):
+    told = []
+    monkeypatch.setattr(lagrange.log, "info", lambda text, *given: told.append(text % given))
+    quiet = shared_problem([0.5, 0.5])
+    assert not told and quiet.succeeded
+    loud = shared_problem([0.5, 0.5], log_sw=True)
+    assert len(told) == 6
+    # the first step is at the start: (1 - 2)^2 + (4 - 2)^2 + 1.5, and the constraints are -4
+    assert told[0] == ("round:0, step:0, object_value:6.500000, lagrange_value:"
+                       f"{6.5 + (0 - 1 + 0 - 1) / 2:f}")
+    assert [line[:15] for line in told[1:]] == [
+        "round:0, step:1", "round:0, step:2", "round:1, step:0", "round:1, step:1",
+        "round:1, step:2"]
+    np.testing.assert_array_equal(quiet.best_value, loud.best_value)
+    x = loud.best_value
+    np.testing.assert_allclose(loud.object_value, ((x - 2) ** 2).sum() + 1.5, rtol=1e-5)
+    np.testing.assert_allclose(loud.loss_value, [x.sum() - 9, x[0] - x.sum()], rtol=1e-5)
+    assert loud.object_value < 6.5
+
+
+def test_without_a_point_within_the_limits_the_start_is_given_back():
+    """Each constraint counts by itself: one that holds makes up for none that doesn't."""
+    for limits in ([-8.0, 0.5], [0.5, -8.0]):
+        found = shared_problem(limits)
+        assert not found.succeeded
+        assert np.asarray(found.best_value).tolist() == [1, 4]
+        assert float(found.object_value) == 6.5
+        assert np.asarray(found.loss_value).tolist() == [1, 1]
