@@ -53,7 +53,7 @@ class Symbol:
         found = {}
         if self.max > self.min:
             found["max"] = self.max
-        if self.min > self.divisor:
+        if self.min > self.divisor + self.remainder:
             found["min"] = self.min
         if self.divisor != 1:
             found["divisor"] = self.divisor

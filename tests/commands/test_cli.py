@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -164,6 +165,51 @@ def test_names_are_counted(main):
     there, of = (int(text) for text in rows[0][2:4])
     assert 0.9 * of < there <= of
     assert "has no room 'nonsense'" in main("names", "--missing", "nonsense")[2]
+
+
+def test_the_table_of_names_and_what_a_room_lacks(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    given = {"mindspore": SimpleNamespace(there=7, missing=["a", "b", "c"]),
+             "mindspore.nn": SimpleNamespace(there=990, missing=["D", "E"]),
+             "mindspore.ops": SimpleNamespace(there=5, missing=[])}
+    monkeypatch.setattr(cli, "counts", lambda: given)
+    cli._names("")
+    rows = [[cell.strip() for cell in line.strip("│┃").split("│")]
+            for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert rows == [["mindspore", "7", "10", "70"], ["mindspore.nn", "990", "992", "100"],
+                    ["mindspore.ops", "5", "5", "100"], ["all", "1002", "1007", "99.5"]]
+    for room, missing in (("nn", "D\nE\n"), ("mindspore", "a\nb\nc\n")):
+        cli._names(room)
+        assert capsys.readouterr().out == missing
+    with pytest.raises(SystemExit) as end:
+        cli._names("none")
+    assert end.value.code == 2
+    assert capsys.readouterr().err == ("lamella: MindSpore has no room 'none'; it has mindspore, "
+                                       "mindspore.nn, mindspore.ops.\n")
+
+
+@pytest.mark.parametrize("arguments, rest, version", [
+    (["--mindspore", "2.3", "a.py", "-x"], ["a.py", "-x"], "2.3"),
+    (["--mindspore=2.4", "a.py"], ["a.py"], "2.4")])
+def test_the_version_stands_before_the_program(monkeypatch, arguments, rest, version):
+    monkeypatch.setenv("LAMELLA_MINDSPORE", "")
+    assert cli._choose_version(arguments) == rest
+    assert os.environ["LAMELLA_MINDSPORE"] == version
+
+
+@pytest.mark.parametrize("arguments", [["--mindspore"], ["--mindspore", "2.3"], ["--mindspore=2.3"],
+                                       ["--mindspore", "two", "a.py"]])
+def test_a_version_that_is_wrong_or_without_a_program(monkeypatch, capsys, arguments):
+    monkeypatch.setenv("LAMELLA_MINDSPORE", "")
+    with pytest.raises(SystemExit) as end:
+        cli._choose_version(arguments)
+    assert end.value.code == 2 and capsys.readouterr().err.startswith("lamella: ")
+
+
+@pytest.mark.parametrize("value, text", [(True, "yes"), (False, "no"), (None, "none"),
+                                         (["a", "b"], "a, b"), ([], ""), (3, "3")])
+def test_facts_as_text(value, text):
+    assert cli._plain(value) == text
 
 
 def test_a_kind_of_device_is_named_once_whatever_asks_for_it(tmp_path):

@@ -28,3 +28,23 @@ def test_symbols_declare_dimensions_that_vary():
             np.testing.assert_allclose(net(Tensor(x)).asnumpy(), x.sum(1, keepdims=True))
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+@pytest.mark.parametrize("given, said", [  # as MindSpore 2.10 says
+    ({"max": 5, "min": 5}, {"min": 5}), ({"max": 6, "min": 5}, {"max": 6, "min": 5}),
+    ({"max": 7, "min": 4, "divisor": 3, "remainder": 2}, {"max": 7, "divisor": 3, "remainder": 2}),
+    ({"min": 3, "divisor": 3}, {"divisor": 3}),
+    ({"min": 4, "divisor": 3}, {"min": 4, "divisor": 3}),
+    ({"min": 5, "divisor": 3, "remainder": 2}, {"divisor": 3, "remainder": 2}),
+    ({"min": 6, "divisor": 3, "remainder": 2}, {"min": 6, "divisor": 3, "remainder": 2}),
+    ({"divisor": 2, "remainder": 1}, {"divisor": 2, "remainder": 1}),
+    ({"max": 1}, {}), ({"max": 2}, {"max": 2}), ({"min": 2}, {"min": 2}), ({"max": 0}, {})])
+def test_what_is_said_at_the_limits(given, said):
+    assert ms.Symbol(**given).to_dict() == said
+
+
+@pytest.mark.parametrize("remainder", [-1, 3, 4])
+def test_a_remainder_is_less_than_the_divisor(remainder):
+    with pytest.raises(ValueError, match=f"but got {remainder}"):
+        ms.Symbol(divisor=3, remainder=remainder)
+    assert ms.Symbol(divisor=3, remainder=2).remainder == 2

@@ -5,6 +5,7 @@ import pytest
 
 import lamella as ms
 from lamella import nn
+from lamella.insight.summary import LayerSummary, Summary
 
 
 class Net(nn.Cell):
@@ -57,6 +58,30 @@ def test_printed():
     assert "twice Dense x 2" in text and "Conv2d" not in text
     assert "128 parameters, 120 of them trained" in text
     assert repr(found(Net())).count("\n") == 6 + 3
+
+
+TABLE = """\
+layer            output       parameters     MFLOP        ms
+------------------------------------------------------------
+Net              (2, 40), ()   1,234,567  2,345.68  1,500.25
+  body Sequence  (2, 40)         234,567      1.25      3.50
+    0 Dense x 3  (2, 40)           1,000      1.25      2.00
+  10 ReLU        -                     0      0.00      0.00
+------------------------------------------------------------
+1,234,567 parameters, 1,000,000 of them trained; 2,345.68 MFLOP forward; results of layers take \
+4.50 MiB"""
+
+
+def test_the_table():
+    layers = [LayerSummary("", "Net", 0, 1, [(2, 40), ()], 1234567, 1000000, 2345678901, 1.50025,
+                           9 * 2**20),
+              LayerSummary("body", "Sequence", 1, 1, [(2, 40)], 234567, 5, 1250000, 0.0035, 2**20),
+              LayerSummary("body.0", "Dense", 2, 3, [(2, 40)], 1000, 5, 1250000, 0.002, 3 * 2**20),
+              LayerSummary("10", "ReLU", 1, 0, output_bytes=3 * 2**19)]
+    assert str(Summary(layers, 2)) == TABLE
+    shallow = Summary(layers, 1)
+    assert [row[0] for row in shallow.rows()] == ["layer", "Net", "  body Sequence", "  10 ReLU"]
+    assert shallow.total() == TABLE.splitlines()[-1]  # of all layers, shown or not
 
 
 def test_errors():
