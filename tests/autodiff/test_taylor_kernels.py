@@ -39,7 +39,8 @@ def by_integral(func, args, kwargs):
             return value.to(torch.complex128) if complexes else value
 
         values.append((func(*at(args), **kwargs), t))
-    return [sum(value * t**-k for value, t in values).real / POINTS for k in range(ORDER + 1)]
+    return [torch.stack([value * t**-k for value, t in values]).mean(0).real
+            for k in range(ORDER + 1)]
 
 
 X, Y = series(3, 4), series(3, 4, lacking=(1, 4), seed=1, start=-1.5)
