@@ -99,3 +99,11 @@ def test_no_more_is_asked_of_a_sampler_than_is_read(step):
     data = ds.NumpySlicesDataset(np.arange(10), sampler=Counting(4))
     assert data.get_dataset_size() == 4 and rows(data) == [0, 1, 2, 3]
     assert set(given) == set(range(0, 4, step))
+
+
+def test_shards_are_one_or_more():
+    data = ds.NumpySlicesDataset(np.arange(4), sampler=ds.DistributedSampler(1, 0, False))
+    assert rows(data) == [0, 1, 2, 3]
+    for count in (0, -1):
+        with pytest.raises(ValueError, match=f"'num_shards' must be .*got {count}"):
+            ds.DistributedSampler(count, 0)

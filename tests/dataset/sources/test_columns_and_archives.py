@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import lamella.dataset as ds
-from lamella.dataset.sources import piecewise
+from lamella.dataset.sources import arrow_columns, piecewise
 
 
 def numbers(data, column=0):
@@ -298,3 +298,11 @@ def test_archives_are_closed_with_what_reads_them(parquet, archives):
         warnings.simplefilter("always")
         gc.collect()
     assert not [warning for warning in said if warning.category is ResourceWarning]
+
+
+def test_lists_of_one_length_in_each_other():
+    values = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+    kind = pa.list_(pa.list_(pa.int16(), 4), 3)
+    found = arrow_columns.numbers("x", pa.array(values.tolist(), kind))
+    assert found.dtype == np.int16
+    np.testing.assert_array_equal(found, values)
