@@ -77,6 +77,14 @@ def images() -> Tensor:
     (lambda: nn.Conv2d(3, 8, 3)(images()), ValueError,
      "the input must have 3 channels, in dimension 1, but its shape is (1, 32, 16, 3). Its "
      "channels seem to be last: x.transpose(0, 3, 1, 2) puts them there"),
+    (lambda: nn.Conv1d(3, 8, 3)(images()[0]), ValueError,
+     "For 'Conv1d', the input must have 3 channels, in dimension 1, but its shape is (32, 16, 3). "
+     "Its channels seem to be last: x.transpose(0, 2, 1) puts them there"),
+    (lambda: nn.Conv1dTranspose(5, 8, 3)(images()[0]), ValueError,
+     "For 'Conv1dTranspose', the input must have 5 channels, in dimension 1, but its shape is "),
+    (lambda: ms.mint.nn.Conv1d(3, 8, 3)(images()[0]), ValueError,
+     "For 'conv1d', the input must have 3 channels, in dimension 1, but its shape is (32, 16, 3). "
+     "Its channels seem to be last: x.transpose(0, 2, 1) puts them there"),
     (lambda: nn.Conv2d(5, 8, 3)(images()), ValueError, "but its shape is (1, 32, 16, 3). Argum"),
     (lambda: ms.Model(net()).train(1, data()), ValueError,
      "the dataset has 2 columns, but Dense takes (x)"),

@@ -142,9 +142,13 @@ def _channels_differ(text: str, tensors: list[torch.Tensor]) -> str:
     found = re.search(r"expected input\[.*\] to have (\d+) channels, but got (\d+) channels", text)
     if found is None or not tensors:
         return ""
-    shape, wanted = tuple(tensors[0].shape), int(found[1])
+    return wrong_channels(tuple(tensors[0].shape), int(found[1]))
+
+
+def wrong_channels(shape: tuple[int, ...], wanted: int) -> str:
+    """The message about an input of a convolution without the wanted channels in dimension 1."""
     said = f"the input must have {wanted} channels, in dimension 1, but its shape is {shape}."
-    if len(shape) > 3 and shape[-1] == wanted:
+    if len(shape) > 2 and shape[-1] == wanted:
         order = (0, len(shape) - 1, *range(1, len(shape) - 1))
         said += f" Its channels seem to be last: x.transpose{order} puts them there."
     return said

@@ -13,6 +13,7 @@ from ..common.initializer import (
     initializer,
 )
 from ..core import dtype as mstype
+from ..core.errors import wrong_channels
 from ..core.require import one_of
 from ..machine import convolutions
 from ..ops.convolution import convolve_transposed, transposed_length
@@ -120,6 +121,15 @@ class _Conv(Cell):
                 f"padding={self.padding}, dilation={self.dilation}, group={self.group}, "
                 f"has_bias={self.has_bias}, weight_init={self.weight_init}, "
                 f"bias_init={self.bias_init}, format={self.data_format}")
+
+
+def _as_image(layer: Conv1d | Conv1dTranspose, x: Tensor) -> Tensor:
+    """A sequence (N, C, L) as an image with one row."""
+    shape, name = x.shape, type(layer).__name__
+    checks.rank(shape, (3,), name)
+    if shape[1] != layer.in_channels:
+        raise ValueError(f"For '{name}', {wrong_channels(shape, layer.in_channels)}")
+    return x.unsqueeze(2)
 
 
 def _sides(padding: Any, dims: int, name: str) -> tuple[tuple[int, int], ...]:
@@ -266,8 +276,7 @@ class Conv1d(_Conv):
             _with_height(weight_init, name), bias_init, "NCHW", dtype)
 
     def construct(self, x: Tensor) -> Tensor:
-        checks.rank(x.shape, (3,), type(self).__name__)
-        return self._convolve(x.unsqueeze(2)).squeeze(2)
+        return self._convolve(_as_image(self, x)).squeeze(2)
 
 
 class Conv3d(_Conv):
@@ -428,8 +437,7 @@ class Conv1dTranspose(_ConvTranspose):
         self._set_extra(0)
 
     def construct(self, x: Tensor) -> Tensor:
-        checks.rank(x.shape, (3,), type(self).__name__)
-        return self._transpose(x.unsqueeze(2)).squeeze(2)
+        return self._transpose(_as_image(self, x)).squeeze(2)
 
 
 class Conv3dTranspose(_ConvTranspose):

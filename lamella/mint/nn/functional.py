@@ -249,6 +249,7 @@ def _with_batch(name: str, input: Tensor, rank: int) -> Tensor:
     return input if input.ndim == rank + 2 else input.unsqueeze(0)
 
 
+@op
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
            padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Convolution over sequences (N, C, L) or (C, L), as `conv2d`.
@@ -260,6 +261,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     return _convolved("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@op
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
            padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Convolution over images (N, C, H, W) or (C, H, W).
@@ -274,13 +276,13 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: An
     return _convolved("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@op
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1,
            padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
     """Convolution over volumes (N, C, D, H, W) or (C, D, H, W), as `conv2d`."""
     return _convolved("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-@op
 def _convolved(where: str, rank: int, input: Tensor, weight: Tensor, bias: Tensor | None,
                stride: Any, padding: Any, dilation: Any, groups: int) -> Tensor:
     x, mode = _with_batch(where, input, rank), "pad"
