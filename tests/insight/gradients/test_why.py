@@ -320,6 +320,10 @@ def test_nan_and_where_it_arises():
     assert "1 NaN" in text and "backward pass through 'sqrt'" in text
     report = inspect_gradients(One(lambda x, w: ops.sqrt(w), value=(-1.0, 1.0, 2.0)), X)
     assert "already in the forward pass, the result of 'sqrt'" in report.why("w")
+    for fn in (lambda x, w: ops.tanh(ops.sqrt(ops.sin(w * 0) * 3)),
+               lambda x, w: ops.exp(ops.sqrt(ops.sin(ops.cos(w) * 0)))):
+        text = inspect_gradients(One(fn, value=(0.0, 1.0, 2.0)), X).why("w")
+        assert "3 NaN" in text and "backward pass through 'sqrt'" in text  # not a later one
 
 
 def test_vanishing_and_exploding():
