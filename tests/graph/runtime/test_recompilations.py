@@ -82,6 +82,15 @@ def test_one_warning_for_a_guard_that_keeps_failing():
     assert len(warned) == 1
 
 
+def test_texts_have_a_limit_of_their_own():
+    compiled = jit(lambda x, how: x * len(how))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in range(24):
+            compiled(Tensor(1.0), "a" * number)
+    assert len(compiled.report()["recompilations"]) == 23
+
+
 def test_recordings_for_other_reasons_are_no_recompilations():
     compiled = jit(lambda x, count: x * count)
     with warnings.catch_warnings():
