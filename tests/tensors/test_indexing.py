@@ -232,6 +232,22 @@ def test_bad_indices(index, kind, message):
     np.testing.assert_array_equal(x.asnumpy(), _fresh())
 
 
+@pytest.mark.parametrize("index, dimension", [
+    ((..., [9]), "a dimension with size 4"), ((slice(None), [9]), "a dimension with size 3"),
+    ((None, [9]), "a dimension with size 2"), (([9], ...), "dimension 0 with size 2"),
+    (([0], [9]), "dimension 1 with size 3"), (([0], [0], [9]), "dimension 2 with size 4")],
+    ids=repr)
+def test_which_dimension_a_tensor_picks_from(index, dimension):
+    """The kernel counts from the first that a tensor picks from: it may not say a wrong number."""
+    index = tuple(Tensor(part) if isinstance(part, list) else part for part in index)
+    x, said = Tensor(_fresh()), f"index 9 is out of bounds for {dimension}. Index"
+    with pytest.raises(RuntimeError, match=said):
+        x[index]
+    with pytest.raises(ValueError, match=said):
+        x[index] = 0
+
+
+
 @pytest.mark.parametrize(("index", "value", "kind", "message"), [
     (0, [1, 2, 3], ValueError, r"can't be broadcast to the part of a tensor of shape \(2, 3, 4\)"),
     ([0], np.zeros(3), ValueError, r"value of shape \(3,\) can't be broadcast"),
