@@ -101,7 +101,7 @@ def _wait_for_all(rank: int, size: int) -> None:
         store.set(f"joined/{rank}", "")
         store.wait(["joined"], patience())
         store.set(f"left/{rank}", "")
-    elif size > 1:
+    else:
         store.wait([f"joined/{other}" for other in others], patience())
         store.set("joined", "")
         store.wait([f"left/{other}" for other in others], patience())

@@ -26,7 +26,6 @@ _NAMES = {"TFRecord": "TFReader", "MindRecord": "MindRecord", "Mind": "MindRecor
           "NumpySlices": "Generator", "PaddedBatch": "Batch", "BucketBatchByLength": "Bucket",
           "Cifar10": "Cifar", "Cifar100": "Cifar", "Padded": "Generator", "SyncWait": "Barrier"}
 _PAGE = os.sysconf("SC_PAGE_SIZE") / 2**20
-_PIPELINE, _BATCH = 1, 2  # kinds of times in the file of an iterator
 
 
 class ProfilingManager:

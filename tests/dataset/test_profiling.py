@@ -43,6 +43,9 @@ def test_files_of_a_pipeline(profiler, tmp_path):
     assert memory["used_sys_memory_mbytes"][0] <= memory["total_sys_memory_mbytes"][0]
     lines = (tmp_path / "dataset_iterator_profiling_3.txt").read_text().splitlines()
     assert len(lines) == 4 * 8 and {len(line.split()) for line in lines} == {5}
+    ahead = str(ds.config.get_prefetch_size())
+    assert [line.split()[:3] for line in lines] == [
+        [*kind, str(row)] for row in range(1, 9) for kind in ("01", "02", "00", ("1", ahead))]
 
 
 def test_nothing_is_written_where_nothing_ran(profiler, tmp_path):

@@ -222,6 +222,20 @@ def test_inference_of_padded_sequences(layout):
     np.testing.assert_allclose(lse.asnumpy(), logs, rtol=1e-5)
 
 
+def test_a_mask_for_each_sequence():
+    q, k, v = (Tensor(normal(2, 4, 3, 5)) for _ in "qkv")
+    mask = np.random.default_rng(3).random((2, 3, 3)) < 0.4
+    mask[..., 0] = False
+    given = {"num_heads": 4, "scale": 0.5, "input_layout": "BNSD"}
+    found, _ = ops.fused_infer_attention_score(q, k, v, atten_mask=Tensor(mask), **given)
+    each, _ = ops.fused_infer_attention_score(q, k, v, atten_mask=Tensor(mask[:, None]), **given)
+    np.testing.assert_array_equal(found.asnumpy(), each.asnumpy())
+    scores = np.where(mask[:, None], -np.inf, q.asnumpy() @ k.asnumpy().swapaxes(2, 3) * 0.5)
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    np.testing.assert_allclose(found.asnumpy(), shares @ v.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(("call", "error", "text"), [
     (lambda x: ops.nsa_compress(x, x[:, :, 0], 2, 2, actual_seq_len=(1, 3)), RuntimeError,
      "'weight'"),

@@ -5,6 +5,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.sparse import jacobian
 from lamella.sparse.coloring import column_colors
 
 X = np.random.default_rng(0).standard_normal(9)
@@ -51,6 +52,13 @@ def test_like_the_dense_jacobian(name, mode):
     assert found.shape == want.shape
     np.testing.assert_allclose(found.to_dense().asnumpy(), want, rtol=1e-10, atol=1e-12)
     assert int(structure.sum()) == count
+
+
+@pytest.mark.parametrize("shape, forward", [((1, 2), False), ((2, 1), True), ((1, 1), True),
+                                            ((3, 2), True), ((2, 3), False)])
+def test_the_mode_with_fewer_products(shape, forward):
+    plan = jacobian._Plan(np.ones(shape), shape, "auto")
+    assert bool(plan.is_forward) is forward and len(plan.seeds) == min(shape)
 
 
 def test_few_products_are_made():

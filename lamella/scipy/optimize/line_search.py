@@ -62,10 +62,10 @@ def _quadratic(a: _Point, b: _Point) -> float:
     return a.step - a.slope / (2 * squared) if squared else math.nan
 
 
-def _next_step(low: _Point, high: _Point, last: _Point, first: bool) -> float:
+def _next_step(low: _Point, high: _Point, last: _Point | None) -> float:
     start, end = sorted((low.step, high.step))
     width = high.step - low.step  # below 0 a step may lie a bit outside, as in SciPy
-    if not first:
+    if last is not None:
         step = _cubic(low, high, last)
         if start + _NEAR_CUBIC * width < step < end - _NEAR_CUBIC * width:
             return step
@@ -110,9 +110,9 @@ class LineSearch:
             return abs(p.slope) <= -c2 * start.slope
 
         def zoom(low: _Point, high: _Point) -> _Point | None:
-            last = _Point((low.step + high.step) / 2, (low.value + high.value) / 2, 0.0, None)
-            for count in range(_ZOOMS):
-                point = at(_next_step(low, high, last, count == 0))
+            last = None
+            for _ in range(_ZOOMS):
+                point = at(_next_step(low, high, last))
                 if too_high(point) or point.value >= low.value:
                     last, high = high, point
                     continue
