@@ -13,7 +13,7 @@ import torch
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
 from lamella.autodiff import forward
-from lamella.core.forking import Lock
+from lamella.core.forking import Lock, ReentrantLock
 from lamella.core.threads import compiled_calls
 from lamella.dataset.vision import kernels
 from lamella.machine import collector
@@ -152,3 +152,21 @@ def test_a_readers_writer_lock_in_a_child():
                       and compiled_calls._inside == {threading.get_ident()})
     finally:
         compiled_calls.leave()
+
+
+def test_a_reentrant_lock_is_free_once_it_is_released_as_often_as_taken():
+    lock, other = ReentrantLock(), []
+
+    def try_it():
+        other.append(lock.acquire(blocking=False))
+        if other[-1]:
+            lock.release()
+
+    assert lock.acquire() is True and lock.acquire() is True and lock.acquire(False) is True
+    for _ in range(4):
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+        if len(other) < 4:
+            lock.release()
+    assert other == [False, False, False, True]

@@ -152,6 +152,7 @@ CHANGES: list[Any] = [
     lambda a: first(a)[1].__setitem__(0, {"node": -1}),
     lambda a: first(a)[1].__setitem__(0, {"format": "load"}),
     lambda a: first(a)[1].__setitem__(0, {"dtype": "__loader__"}),
+    lambda a: first(a)[1].__setitem__(0, {"dtype": "quint8"}),
     lambda a: first(a)[1].__setitem__(0, {"layout": "os"}),
     lambda a: first(a)[1].__setitem__(0, {"layout": "sparse_csr"}),
     lambda a: first(a)[1].__setitem__(0, {"device": 3}),
