@@ -48,12 +48,14 @@ def inputs(layout: str) -> tuple[ThreeRaw, Three]:
 
 LATER = Tensor(np.triu(np.ones((5, 5), np.uint8), 1))
 SMALL = Tensor(np.triu(np.ones((2, 2), np.float32), 1) * -10000)
+TALL = Tensor(np.triu(np.ones((20, 2), bool), 1))  # has rows enough, but no columns
 
 
 @pytest.mark.parametrize(("layout", "given", "causal"), [
     ("TND", {}, False), ("TH", {}, False), ("TND", {"sparse_mode": 2}, True),
     ("TND", {"sparse_mode": 3}, True), ("TND", {"attn_mask": LATER}, True),
-    ("TH", {"attn_mask": LATER}, True), ("TH", {"attn_mask": SMALL}, True)])
+    ("TH", {"attn_mask": LATER}, True), ("TH", {"attn_mask": SMALL}, True),
+    ("TND", {"attn_mask": TALL}, True)])
 def test_packed_sequences(layout, given, causal):
     theirs, ours = inputs(layout)
     ends = LENGTHS if layout == "TH" else np.cumsum(LENGTHS).tolist()
