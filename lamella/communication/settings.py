@@ -187,7 +187,9 @@ def _optimizer_config(value: Any) -> dict[str, Any]:
     if level not in ("level1", "level2", "level3"):
         raise ValueError(f"For 'set_auto_parallel_context', the 'optimizer_level' in '{name}' must "
                          f"be 'level1', 'level2' or 'level3', but got {level!r}.")
-    _checked("optimizer_weight_shard_size", found.get("optimizer_weight_shard_size", -1))
+    size = "optimizer_weight_shard_size"
+    if size in found:
+        _checked(size, found[size])
     return found
 
 

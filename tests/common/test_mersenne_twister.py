@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamella.dataset as ds
-from lamella.common.mersenne_twister import Mt19937, Mt19937x64
+from lamella.common.mersenne_twister import Mt19937, Mt19937x64, weighted
 from lamella.dataset.transforms.operation import TensorOperation
 
 RECORDED = json.loads((pathlib.Path(__file__).parents[1] / "data/dataset_orders.json").read_text())
@@ -150,3 +150,16 @@ def test_a_sample_is_libstdcxx_s():
         [0, 1, 2], [1, 3, 4], [0, 3, 4], [0, 1, 2]]
     assert [generator.sample(1, 1), generator.sample(4, 2)] == [[0], [0, 3]]
     assert generator.word() == 1521011312
+
+
+@pytest.mark.parametrize("weights", [[1], [5, 1], [1, 5], [3, 0, 1], [0, 2, 1, 7], [0.1] * 9,
+                                     [1, 2, 3, 4, 0]])
+def test_numbers_by_weights(weights):
+    """Each draw is the first number up to which the shares add up to it."""
+    found = weighted(Mt19937(7), np.array(weights), 300)
+    draws, total = Mt19937(7), sum(weights)
+    for number in found:
+        drawn = draws.canonical()
+        assert sum(weights[:number]) / total < drawn + 1e-6
+        assert drawn < sum(weights[:number + 1]) / total + 1e-6
+    assert set(found) == {number for number, weight in enumerate(weights) if weight}
