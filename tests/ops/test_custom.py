@@ -83,3 +83,15 @@ def test_a_name_is_the_operator_of_that_name():
             ops.Primitive(name)(X)
     with pytest.raises(NotImplementedError, match="Checked"):
         type("Checked", (ops.PrimitiveWithCheck,), {})("Checked")(X)
+
+
+@pytest.mark.parametrize("declared, given, kind", [
+    ((), [[2.0]], float), ((1,), [2.0], np.ndarray), ((), [2.0, 3.0], np.ndarray),
+    (None, [2.0], np.ndarray)])
+def test_a_declared_number_is_given_as_one(declared, given, kind):
+    seen = []
+    fn = ops.PyFunc(lambda x: seen.append(x) or np.zeros(1, np.float32), [ms.float32], [declared],
+                    [ms.float32], [(1,)])
+    fn(Tensor(given))
+    assert type(seen[0]) is kind
+    np.testing.assert_array_equal(np.ravel(seen[0]), np.ravel(given))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ import torch.nn.functional as F
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.ops.pooling import _reached
 
 
 def _planes(kind: str) -> np.ndarray:
@@ -48,3 +51,12 @@ def test_areas_of_any_rank(rank):
     found = ops.interpolate(ms.Tensor(x), size=size, mode="area").asnumpy()
     wanted = torch.nn.functional.interpolate(torch.tensor(x), size=size, mode="area")
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_paddings_of_two_lengths_that_rounding_up_reaches():
+    """Only where PyTorch's kernel, which pads both sides alike, has as many windows."""
+    for n, k, s, a, b in itertools.product(range(3, 9), (1, 2, 3), (1, 2, 3), (0, 1, 2), range(4)):
+        wanted = (n + a + b - k) // s + 1
+        alike = a <= b and a <= k // 2 and torch.nn.functional.max_pool1d(
+            torch.zeros(1, 1, n), k, s, a, ceil_mode=True).shape[-1] == wanted
+        assert _reached([(a, b)], [n], [k], [s]) == ([a] if alike else None), (n, k, s, a, b)

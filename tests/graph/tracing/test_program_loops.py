@@ -372,7 +372,22 @@ def carries_another_container(a):
     return pair[0] + pair[1] * (type(pair) is list)
 
 
-UNLIKE = [carries_more, carries_another_container, gives_a_tensor_of_another_name,
+def ends_in_an_else(a):
+    x, y = a, a
+    for _ in range(8):
+        x = x * 0.9
+        if x.max() < 0.01:
+            break
+    else:
+        x = x - 2
+    while y.max() > 0.1:
+        y = y * 0.7
+    else:
+        y = y + 1
+    return x, y
+
+
+UNLIKE = [ends_in_an_else, carries_more, carries_another_container, gives_a_tensor_of_another_name,
           gives_one_tensor_two_names, appends, grows,
           takes_an_element, by_a_power, doubles, with_another_way_out, changes_in_place,
           seen_by_another, asks_for_the_largest, of_a_local_range, of_another_kind]

@@ -187,6 +187,8 @@ def test_not_chosen():
 
 def test_cancelling():
     assert "cancel each other out" in why(lambda x, w: w - w)
+    text = why(lambda x, w: ops.tanh(w) * 0 + (w * 3 - ops.neg(w) * -3))
+    assert "in 'mul'" in text and "and 'neg'" in text and "tanh" not in text  # only what gives some
 
 
     assert "contributions to it in 'matmul'" in why(lambda x, w: x @ w - w @ x[0])
