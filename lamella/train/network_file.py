@@ -247,8 +247,9 @@ class _Program:
         self.count = places
         for form in self.forms:
             if form is not None:
-                _ = _raw_type(form["type"]), [n is None or type(n) in (int, str)
-                                              for n in form["sizes"]]
+                _raw_type(form["type"])
+                if not all(n is None or type(n) in (int, str) for n in form["sizes"]):
+                    raise ValueError(f"an input has the sizes {str(form['sizes'])[:80]}")
         if len(self.forms) != places:
             raise ValueError("its inputs have no forms")
 

@@ -132,11 +132,13 @@ def test_block_diag_and_lstsq() -> None:
 
 
 @pytest.mark.parametrize("call, error, text", [
-    (lambda: linalg.inv(Tensor([1.0])), ValueError, "the dimension of 'a' should be 2, but got 1"),
+    (lambda: linalg.inv(Tensor([1.0])), ValueError, "dimension of 'a' should be 2, but got 1"),
     (lambda: ANY.linalg.inv([[1.0]]), TypeError, "the type of 'a' should be Tensor"),
     (lambda: ANY.linalg.inv(Tensor([[1.0]]), 1), TypeError, "'overwrite_a' should be bool"),
     (lambda: linalg.cho_factor(Tensor([[1.0]], ms.float16)), TypeError, "the data type of 'a'"),
     (lambda: ANY.linalg.eigh(Tensor([[1.0]]), Tensor([[1.0]])), ValueError, "currently only case"),
+    (lambda: linalg.eigh(Tensor([[1.0, 2.0]])), ValueError, r"a square matrix, but got shape \(1, 2"),
+    (lambda: linalg.eigh(Tensor([1.0])), ValueError, "dimension of 'a' should be 2, but got 1"),
     (lambda: linalg.lu(Tensor([[1.0], [2.0]])), ValueError, "as many rows as columns"),
     (lambda: linalg.solve_triangular(Tensor([[1.0]]), Tensor([1.0]), "X"), ValueError, "trans"),
     (lambda: linalg.solve_triangular(Tensor([[1.0]]), Tensor([1.0, 2.0])), ValueError, "rows"),
@@ -152,7 +154,7 @@ def test_block_diag_and_lstsq() -> None:
     (lambda: optimize.linear_sum_assignment(Tensor([1.0]), False), ValueError, "a matrix"),
     (lambda: optimize.linear_sum_assignment(Tensor([[np.nan]]), False), ValueError, "no nan"),
     (lambda: ANY.optimize.linear_sum_assignment([[1.0]], False), TypeError, "must be a Tensor"),
-], ids=range(20))
+], ids=range(22))
 def test_wrong_arguments(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()

@@ -172,6 +172,9 @@ CHANGES: list[Any] = [
     lambda a: a.update(result={"os": [0]}),
     lambda a: a.update(forms=[]),
     lambda a: a.update(forms=[{"type": "os", "sizes": []}]),
+    lambda a: a["forms"][0].update(sizes=[2.5]),
+    lambda a: a["forms"][0].update(sizes=[True]),
+    lambda a: a["forms"][0]["sizes"].__setitem__(0, {"node": 0}),
     lambda a: a.update(complex=["p0", "x"]),
     lambda a: a.clear(),
 ]
