@@ -18,10 +18,12 @@ from torch.autograd import forward_ad
 from torch.autograd.variable import Variable
 
 from ..core.state import state
+from ..core.wrappers import functorch
 from ..tensors.inplace import repeats_elements
 from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
+_SAVED_HOOKS = "For 'vmap', a gradient inside of it can't have hooks on saved tensors."
 _OVERWRITTEN = "modified by an inplace operation"  # what PyTorch says
 
 
@@ -90,6 +92,8 @@ def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor
         ) -> tuple[Raws, Callable[..., list[torch.Tensor]], Any]:
     """Run a function in a level of `torch.func` that records it for the gradient.
 
+    It makes the calls of `torch.func.vjp` itself, which flattens and checks structures around them.
+
     Args:
         fn: from tensors to a tuple of tensors, and a tuple of those that no gradient starts from.
         primals: its arguments.
@@ -98,14 +102,16 @@ def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor
         The tensors, a function from their cotangents to those of the primals, with `again` and
         `nested` as those of `backpropagate`, and the other tensors.
     """
-    outs: tuple[torch.Tensor, ...] = ()
-    inputs: tuple[torch.Tensor, ...] = ()
-
-    def run(*aliases: torch.Tensor) -> tuple[Any, Any]:
-        nonlocal inputs, outs
-        inputs = aliases
-        outs, others = fn(*aliases)
-        return outs, others
+    with torch.autograd.graph.disable_saved_tensors_hooks(_SAVED_HOOKS):
+        level = functorch._grad_increment_nesting()
+        try:
+            with torch.enable_grad():
+                inputs = [_differentiated(functorch._wrap_for_grad(x, level)) for x in primals]
+                outs, others = fn(*inputs)
+                values, others = ([functorch._unwrap_for_grad(x, level) for x in part]
+                                  for part in (outs, others))
+        finally:
+            functorch._grad_decrement_nesting()
 
     def back(starts: Raws, again: bool, nested: bool) -> list[torch.Tensor]:
         pairs = [(out, start) for out, start in zip(outs, starts, strict=True)
@@ -114,9 +120,17 @@ def vjp(fn: Callable[..., tuple[Any, Any]], *primals: torch.Tensor
         return [torch.zeros_like(x) if gradient is None else gradient
                 for gradient, x in zip(found, inputs, strict=True)]
 
-    found: Any = torch.func.vjp(run, *primals, has_aux=True)
-    values, _, others = found
     return values, back, others
+
+
+def _differentiated(x: torch.Tensor) -> torch.Tensor:
+    """A tensor of a level of `torch.func`, which records what is computed with it."""
+    allowed = functorch.get_inplace_requires_grad_allowed()
+    functorch.set_inplace_requires_grad_allowed(True)
+    try:
+        return x.requires_grad_()
+    finally:
+        functorch.set_inplace_requires_grad_allowed(allowed)
 
 
 def make_dual(primal: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
