@@ -13,6 +13,8 @@ from ..core.state import is_plain_run, numbers
 from ..core.wrappers import of_all_examples
 from ..tensors.tensor import as_raw
 
+_INT = frozenset({int})
+
 
 def as_int(value: Any, where: str, name: str = "axis") -> Any:
     """An int from an int, a NumPy int or a Tensor of one integer."""
@@ -29,6 +31,8 @@ def as_int(value: Any, where: str, name: str = "axis") -> Any:
 
 def as_ints(value: Any, where: str, name: str = "shape") -> tuple[Any, ...]:
     """A tuple of ints from an int, a tuple, a list or a Tensor of integers."""
+    if type(value) is tuple and _INT.issuperset(map(type, value)):  # most shapes
+        return value
     raw = getattr(value, "_raw", None)
     if raw is not None and not raw.is_floating_point():
         value = numbers(raw)
