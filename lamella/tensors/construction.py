@@ -18,6 +18,7 @@ from ..core.state import state
 from ..core.symbol import Symbol
 from ..core.tracebacks import user_stacklevel
 from ..device import kinds
+from ..machine.alignment import dense_copy
 
 NUMBERS = (bool, int, float, complex)
 # integer types that PyTorch has few kernels for, and signed ones of the same width or wider
@@ -99,10 +100,10 @@ def _from_python(data: Any, raw_type: torch.dtype | None) -> torch.Tensor:
         raise TypeError(f"For 'Tensor', the data must be numbers or booleans, but got elements "
                         f"of type {array.dtype}.")
     native = f"{array.dtype.kind}{array.dtype.itemsize}" if array.dtype.kind != "b" else "bool"
-    array = array.astype(native, order="C", copy=True)
     if not holds(array.dtype):
         raise TypeError(f"For 'Tensor', arrays of type {array.dtype} are not supported; convert to "
                         f"float64 or complex128 first.")
+    array = dense_copy(array, np.dtype(native))
     raw = torch.from_numpy(array)
     if not array.size:  # NumPy's strides of no elements are 0
         raw = raw.new_empty(array.shape)

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import torch
 
 from ...core.forking import Lock
+from ...machine.alignment import ALIGNED
 from ...machine.extension import Extension
 from ...machine.imports import without_draws
 
-ALIGNED = 64  # bytes: other memory is copied when it is imported
 PLACES = 16  # places in memory of one input whose arrays are kept
-SMALL = 2**20  # bytes of a copy whose memory is kept
+KEPT = 2**24  # bytes of a copy whose memory is kept: a new one in each call leaves holes
 VERSIONS = ("0.10.",)  # of jaxlib
 FLAGGED = "XLA's code can't compute this"  # as in `call.cpp`; the replay says why, or can
 extension = Extension("lamella_xla_call", pathlib.Path(__file__).with_name("call.cpp"))
@@ -187,7 +187,7 @@ class Executable:
         # complex numbers may be kept as their conjugates, in the same memory
         if place % ALIGNED == 0 and raw.is_contiguous() and raw.numel() and not raw.is_complex():
             return self._array(_named(raw)), None
-        if not 0 < raw.nbytes <= SMALL:
+        if not 0 < raw.nbytes <= KEPT:
             return self._array(raw.resolve_conj().contiguous()), False
         copy = torch.empty(raw.shape, dtype=raw.dtype)
         copy.copy_(raw)

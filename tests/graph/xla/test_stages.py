@@ -205,9 +205,19 @@ def test_arguments_in_other_memory_in_each_call(executor):
         np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
         x.add_(1)
         np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
-    one = tensor(70)
-    for start in range(20):  # parts of one tensor, whose addresses aren't aligned
-        x = one[start:start + 6]
+    assert engine(compiled) == ["xla"]
+
+
+@pytest.mark.parametrize("size", [6, 2**18 + 6, 2**22 + 6])  # of 4 bytes: 16 MiB are kept
+def test_arguments_that_begin_at_odd_addresses(executor, size):
+    """The memory of their copies is used again, and holds what is given."""
+    def fn(x):
+        return ops.tanh(x) * 2 + ops.exp(x).mean()
+
+    compiled = Compiled(fn)
+    one = tensor(size + 20)
+    for start in range(20 if size < 2**20 else 3):
+        x = one[start:start + size]
         np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
     assert engine(compiled) == ["xla"]
 
