@@ -181,8 +181,8 @@ class BatchNorm(Attributed):
 
     def __init__(self, is_training: bool = False, epsilon: float = 1e-5, momentum: float = 0.1,
                  data_format: str = "NCHW"):
-        if not 0 < epsilon <= 1 and epsilon != 0:
-            raise ValueError(f"For 'BatchNorm', 'epsilon' must be in (0, 1], but got {epsilon}.")
+        if not 0 <= epsilon <= 1:
+            raise ValueError(f"For 'BatchNorm', 'epsilon' must be in [0, 1], but got {epsilon}.")
         super().__init__(is_training=is_training, epsilon=epsilon, momentum=momentum,
                          data_format=data_format)
 
@@ -193,8 +193,8 @@ class BatchNorm(Attributed):
             out, *batch = normalization.batch_norm_training(x, mean, variance, scale, bias,
                                                             self.momentum, self.epsilon)
         else:
-            out, batch = normalization.batch_norm(x, mean, variance, scale, bias, False, 0.0,
-                                                  self.epsilon), [empty, empty]
+            out, batch = normalization.batch_norm(x, mean, variance, scale, bias,
+                                                  eps=self.epsilon), [empty, empty]
         return (as_before(out, self.data_format), empty, empty, *batch)
 
 
