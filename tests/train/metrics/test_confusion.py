@@ -109,3 +109,11 @@ def test_class_0_is_left_out_where_there_are_others(classes, want):
 def test_what_is_no_zeros_and_ones_of_one_shape(predicted, true):
     with pytest.raises(ValueError, match="same shape of 2 dimensions|zeros and ones"):
         train.ConfusionMatrixMetric().update(predicted, true)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_sums_of_any_size_divide(count):
+    metric = train.ConfusionMatrix(2, "target")
+    assert metric([1] * count + [0], [1] * (count + 1)).tolist() == [
+        [0, 0], [1 / (count + 1), count / (count + 1)]]
+    assert metric([1] * count, [1] * count).tolist() == [[0, 0], [0, 1]]
