@@ -189,7 +189,7 @@ def _argument(operation: str, name: str, value: Any, in_python: bool) -> Any:
 def _known_type(name: Any) -> str:
     if name not in _TYPE_NUMBERS[1:] and name != "bool":
         raise ValueError(f"For 'deserialize', {str(name)[:40]!r} is no data type.")
-    return "bool" if name == "bool_" else name
+    return {"bool_": "bool", "string": "str"}.get(name, name)  # NumPy's names
 
 
 def _member(members: Any, number: Any, name: str) -> Any:
