@@ -136,7 +136,7 @@ def _nll_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor,
     counts = classes != ignore_index
     place = torch.where(counts, classes, torch.zeros_like(classes))
     chosen = torch.zeros_like(self).scatter(axis, place, -1.0)
-    if flow.dim() > 0 and flow.dim() < chosen.dim():
+    if flow.dim() > 0:
         flow = flow.unsqueeze(axis)
     if weight is not None:
         shape = [1] * self.dim()

@@ -118,3 +118,54 @@ def test_zeros_without_memory_are_zeros(shapes, kinds):
         assert found._is_zerotensor() and found.shape == (plain + other).shape
     assert (other / torch._efficientzerotensor(shapes[0])).isinf().all() or kinds[1].is_complex
     assert (zero / both).isnan().all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 0.7])
+@pytest.mark.parametrize("shape, axes", [((4, 3), 1), ((2, 3, 5), 2), ((2, 3, 4), 1), ((3, 4), 2)])
+@pytest.mark.parametrize("given", [("weight", "bias"), ("weight",), ()])
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated")  # of torch.func.jvp
+def test_layer_norm_of_torch_modules(epsilon, shape, axes, given):
+    """By all that it is given, one after another and together; reverse over reverse is right."""
+    load_rules()
+    draw = np.random.default_rng(3).standard_normal
+    inner = shape[-axes:]
+    values, moves = ([torch.from_numpy(draw(shape)), *(torch.from_numpy(draw(inner))
+                                                       for _ in given)] for _ in range(2))
+
+    def loss(x, *more):
+        named = dict(zip(given, more, strict=True))
+        normal = torch.nn.functional.layer_norm(x, inner, named.get("weight"), named.get("bias"),
+                                                epsilon)
+        return (normal.sin() * torch.arange(1.0, 1 + x.numel()).reshape(shape)).sum()
+
+    every = tuple(range(len(values)))
+    # the Hessian is symmetric: its product is the gradient of the gradient's product
+    product = torch.func.grad(lambda *leaves: sum((s * m).sum() for s, m in zip(
+        torch.func.grad(loss, every)(*leaves), moves, strict=True)), every)(*values)
+    for by in {(0,), every, every[1:]} - {()}:
+        found = torch.func.jvp(torch.func.grad(loss, by), tuple(values), tuple(moves))[1]
+        torch.testing.assert_close(found, tuple(product[i] for i in by))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("shape", [(3,), (4, 3), (2, 3, 4, 5)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated")
+def test_nll_loss_of_torch_modules(reduction, shape, weighted):
+    load_rules()
+    rng = np.random.default_rng(4)
+    x, v = (torch.from_numpy(rng.standard_normal(shape)) for _ in range(2))
+    labels = torch.from_numpy(rng.integers(0, 3, shape[:1] + shape[2:] if len(shape) > 1 else ()))
+    if labels.dim():
+        labels.view(-1)[1] = 2
+    weight = torch.tensor([0.5, 2.0, 1.5], dtype=torch.float64) if weighted else None
+    ignored = 1 if labels.dim() else -100
+
+    def loss(x):
+        losses = torch.nn.functional.nll_loss(x ** 3, labels, weight, ignore_index=ignored,
+                                              reduction=reduction)
+        return (losses ** 2 * torch.arange(1.0, 1 + losses.numel()).reshape(losses.shape)).sum()
+
+    product = torch.func.jvp(torch.func.grad(loss), (x,), (v,))[1]
+    want = torch.func.grad(lambda x: (torch.func.grad(loss)(x) * v).sum())(x)
+    torch.testing.assert_close(product, want)
