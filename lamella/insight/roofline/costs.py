@@ -223,7 +223,7 @@ def _bytes(target: Any, args: tuple, kwargs: dict, given: list[torch.Tensor],
             name.startswith("nll")) else sum(t.numel() for t in results)
         return amount * first.element_size() + sum(map(_size, (*rest, *results)))
     if name in _ADDS and given:  # what is changed is read and written
-        values = [t for t in given[1:] if t.dtype == given[0].dtype]
+        values = given[2:][-1:]  # the places come before them
         return sum(map(_size, given[1:])) + 2 * sum(map(_size, values))
     reads = [t for t in given if not (name in _OVERWRITES and id(t) in places)]
     return sum(map(_size, (*reads, *written, *results)))

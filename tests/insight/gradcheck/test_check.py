@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import GradientError, Tensor, check_grads, nn, ops
+from lamella.insight.gradcheck import check
 from lamella.tensors.random import kept
 
 
@@ -281,3 +283,101 @@ def test_normalizations_in_every_order_of_modes(cell, shape):
 ], ids=["mish", "huber", "huber by element"])
 def test_functions_whose_gradient_kernels_have_no_forward_derivative(function):
     check_grads(function, Tensor([[0.3, -1.2], [0.9, 2.5]], ms.float64))
+
+
+# -- its parts -------------------------------------------------------------------------------------
+
+
+def outside(got, behind, ahead, tolerance=0.5):
+    return check._outside(*(torch.tensor(v) for v in (got,)),
+                          (torch.tensor(behind), torch.tensor(ahead)), tolerance)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("got, behind, ahead, place", [
+    ([1.5, 2.5], [2.0, 1.0], [3.0, 2.0], None),  # exactly at the tolerance, below and above
+    ([1.4, 2.0], [2.0, 1.0], [3.0, 2.0], 0), ([2.0, 2.6], [2.0, 2.0], [2.0, 1.0], 1),
+    ([2.0, NAN], [2.0, NAN], [2.0, NAN], None), ([2.0, NAN], [2.0, 1.0], [2.0, 1.0], 1),
+    ([2.0, 1.0], [2.0, NAN], [2.0, NAN], 1), (3.0, 1.0, 2.0, 0), (2.5, 2.0, 1.0, None),
+    ([[1.0, 2.0], [9.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]], 2),
+    ([1 + 1j, 2 + 9j], [1 + 1j, 2 + 1j], [1 + 1j, 2 + 1j], 1),
+    ([1 + 1j, 9 + 1j, 9j], [1 + 1j, 2 + 1j, 0j], [1 + 1j, 2 + 1j, 0j], 1)], ids=range(11))
+def test_the_first_element_that_is_not_between_two_slopes(got, behind, ahead, place):
+    assert outside(got, behind, ahead) == place
+
+
+@pytest.mark.parametrize("raw, place, told", [
+    (torch.ones(()), 0, ""), (torch.ones(3), 2, " at [2]"), (torch.ones(2, 3), 4, " at [1, 1]"),
+    (torch.ones(2, 3, 4), 23, " at [1, 2, 3]")])
+def test_where_an_element_is(raw, place, told):
+    assert check._element(raw, place) == told
+
+
+@pytest.mark.parametrize("values, told", [
+    ([1.0], "[1]"), ([1.0, 2.0, 3.0, 0.25], "[1, 2, 3, 0.25]"),
+    ([1.0, 2.0, 3.0, 1 / 3, 5.0], "[1, 2, 3, 0.3333, ...]"), ([1 + 2j], "[1+2j]"), ([], "[]")])
+def test_how_numbers_are_shown(values, told):
+    assert check._shown(torch.tensor(values)) == told
+
+
+@pytest.mark.parametrize("raw, size", [
+    (torch.tensor([1.0, -3.0]), 3.0), (torch.tensor([3 + 4j]), 5.0), (torch.ones(0), 0.0),
+    (torch.tensor([1.0, INF]), 0.0), (torch.tensor([1.0, NAN]), 0.0)], ids=range(5))
+def test_the_size_of_numbers(raw, size):
+    assert check._largest(raw) == pytest.approx(size)
+
+
+def test_names_and_products():
+    assert check._quoted("x") == "'x'" and check._quoted("x['a']") == "'x['a']'"
+    assert check._quoted("weight 'w'") == "weight 'w'" and check._quoted("weight") == "'weight'"
+    a, b = torch.tensor([1 + 2j, 3j]), torch.tensor([4 - 5j, 1 + 1j])
+    assert check._dot(a, b) == pytest.approx(float((a * b.conj()).real.sum()))
+    assert check._number(torch.tensor(1 / 3)) == "0.333333"
+    assert check._number(torch.tensor(1 + 0.5j)) == "1+0.5j"
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+def test_random_numbers_are_about_one(kind):
+    checks = check._Check(None, (), (), np.random.default_rng(0))  # type: ignore[arg-type]
+    drawn = checks.random(torch.empty(100, 50, dtype=kind))
+    assert drawn.dtype is kind and drawn.shape == (100, 50)
+    for part in ((drawn.real, drawn.imag) if kind.is_complex else (drawn,)):
+        assert abs(float(part.mean())) < 0.06 and abs(float(part.var()) - 1) < 0.1
+    if kind.is_complex:  # the parts don't depend on each other
+        assert abs(float((drawn.real * drawn.imag).mean())) < 0.06
+
+
+def test_messages_about_numbers_that_are_not_finite_and_jumps():
+    assert "may end here, as sqrt at 0" in told(ops.sqrt, Tensor([0.0, 1.0]), order=1)
+    jump = told(lambda x: ops.sign(x) * 1e3, Tensor([0.0, 0.5]), order=1)
+    assert "seems to jump here" in jump and "not finite" not in jump
+    assert "jump" not in told(Scaled(2.0), X, order=1)
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"order": 0}, "1 or more, but got 0"), ({"order": True}, "'order' must be an int"),
+    ({"order": 1.0}, "'order' must be an int"), ({"modes": ()}, "'modes' must hold"),
+    ({"modes": "both"}, "'modes' must hold"), ({"modes": ("rev", "back")}, "'modes' must hold")])
+def test_options_that_mean_nothing(options, words):
+    with pytest.raises(ValueError, match=words):
+        check_grads(ops.sin, X, **options)
+
+
+def test_tolerances_that_are_given():
+    """By them a derivative that is off by a tenth is right, by smaller ones wrong."""
+    check_grads(Scaled(1.1), X, order=1, rtol=0.2)
+    check_grads(Scaled(1.1), X, order=1, rtol=0.0, atol=2.0)
+    text = told(Scaled(1.1), X, order=1, rtol=0.01, atol=0.0, eps=1e-4)
+    assert "(rtol 0.01, atol 0)" in text and "step       0.0001 along" in text
+    cut = make_cut()
+    second = told(cut, X, order=2, modes="rev", rtol=0.01)
+    assert "(rtol 0.01, atol" in second and "of order 2, in reverse mode, of the deriv" in second
+    assert check.BY_PRECISION[64][1] * 10 == pytest.approx(float(
+        told(cut, X, order=2, modes="rev").partition("(rtol ")[2].partition(",")[0]))
+
+
+def make_cut():
+    return type("Cut", (Scaled,), {"bprop": lambda self, x, out, dout: 2 * ops.stop_gradient(
+        x) * dout})(1.0)

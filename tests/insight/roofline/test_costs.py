@@ -117,6 +117,35 @@ def test_views_and_empty_memory_and_facts_are_free():
     assert is_free(aten.is_same_size.default) and not is_free(aten._local_scalar_dense.default)
     assert not is_free(aten._foreach_add_.List) and not is_free(aten.unbind_copy.int)
     assert not is_free(aten.add_.Tensor) and not is_free(aten.clone.default)
+    for free in (len, aten.sym_size.int, aten._unsafe_view.default, aten.squeeze_.default,
+                 aten.new_empty.default, aten.split.Tensor):
+        assert is_free(free)
+    for costs in (aten.zero_.default, aten.max.dim, aten.split_copy.Tensor):
+        assert not is_free(costs)
+
+
+def test_what_a_cost_says():
+    """The type is that of floats if there are any, of results first; long lists are cut short."""
+    half, whole = torch.ones(2, 3, dtype=torch.float16), torch.ones(2, 3, dtype=torch.int16)
+    for given, out, dtype in (((whole, half), whole, "float16"), ((half,), ROWS, "float32"),
+                              ((whole,), PLACES, "int64"), ((whole,), 3, "int16"),
+                              ((2,), 3, "float32")):
+        assert cost_of(aten.clone.default, given, {}, out).dtype == dtype
+    for count, more in ((6, ""), (7, " and 1 more"), (9, " and 3 more")):
+        parts = [torch.ones(i, 2) for i in range(count)]
+        found = cost(aten.cat.default, parts)
+        assert found.forms == (", ".join(f"{i}×2" for i in range(6)) + more
+                               + f" → {count * (count - 1) // 2}×2")
+    assert cost(aten.sum.default, ROWS).forms == "6×5 → number"
+    assert cost_of(len, (), {}, 3)[:3] == ("other", 0, 0)
+
+
+@pytest.mark.parametrize("t, size", [
+    (torch.ones(0, 4), 0), (torch.ones(1, 4).expand(0, 4), 0), (torch.ones(4, 1).expand(4, 9), 16),
+    (torch.ones(()), 4), (torch.ones(()).expand(2, 3), 4), (torch.ones(2, 3).to_sparse(), 24)],
+    ids=range(6))
+def test_memory_that_is_read(t, size):
+    assert cost_of(aten.relu.default, (t,), {}, None).bytes == size
 
 
 ROWS, VECTOR = torch.ones(6, 5), torch.ones(6)  # 120 and 24 bytes
@@ -143,6 +172,8 @@ Q = torch.ones(2, 3, 7, 4)
      24 + 12 + 2 * 12),
     (aten.scatter_.src, (LARGE.clone(), 0, PLACES[:, None], ROWS[:3, :1]), 0, 24 + 12 + 2 * 12),
     (aten.index_put_.default, (LARGE.clone(), [PLACES], ROWS[:3], True), 0, 24 + 60 + 2 * 60),
+    (aten.index_put_.default, (LARGE.clone(), [PLACES, PLACES], VECTOR[:3]), 0, 48 + 12 + 2 * 12),
+    (aten.index_add_.default, (LARGE.long(), 0, PLACES, ROWS[:3].long()), 0, 24 + 120 + 2 * 120),
     (aten.fill_.Scalar, (ROWS.clone(), 2.0), 0, 120), (aten.normal_.default, (ROWS.clone(),), 30,
                                                        120),
     (aten.bernoulli_.float, (ROWS.clone(),), 30, 120),
