@@ -106,3 +106,48 @@ ERRORS = [
 def test_errors(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
+
+
+@pytest.mark.parametrize("make", [
+    lambda v: amp.StaticLossScaler(v), lambda v: amp.DynamicLossScaler(v, 1, 1),
+    lambda v: amp.FixedLossScaleManager(v), lambda v: amp.DynamicLossScaleManager(v, 0.5, 1)])
+def test_a_scale_of_one_is_the_smallest(make):
+    make(1.0)
+    for value in (0.999, 0.0, -2.0):
+        with pytest.raises(ValueError, match="1 or more, but got"):
+            make(value)
+
+
+@pytest.mark.parametrize("factor, window", [(0, 1), (1, 0), (-1, 1), (1, -1)])
+def test_factors_and_windows_are_positive(factor, window):
+    for kind in (amp.DynamicLossScaler, amp.DynamicLossScaleManager):
+        with pytest.raises(ValueError, match="'scale_factor'|'scale_window'"):
+            kind(8, factor, window)
+
+
+def test_a_scaler_by_another_factor():
+    scaler = amp.DynamicLossScaler(6.0, 3, 3)
+    found = []
+    for finite in (True, False, False, True, True, True, True, False):
+        scaler.adjust(ms.Tensor([finite]))
+        found.append((scaler.scale_value.asnumpy().item(), scaler.counter.asnumpy().item()))
+    assert found == [(6, 1), (2, 0), (1, 0), (1, 1), (1, 2), (3, 0), (3, 1), (1, 0)]
+
+
+def test_a_manager_by_another_factor():
+    manager = amp.DynamicLossScaleManager(9.0, 4, 2)
+    found = []
+    for overflow in (True, True, False, False, False, True, False, False):
+        manager.update_loss_scale(overflow)
+        found.append(manager.get_loss_scale())
+    assert found == [2.25, 1, 1, 4, 4, 1, 1, 4]
+    update = manager.get_update_cell()
+    assert (update.scale_factor, update.scale_window) == (4, 2)
+
+
+def test_overflows_count_only_in_a_row():
+    manager = amp.DynamicLossScaleManager()
+    for overflow in [True] * 1000 + [False] + [True] * 1000:
+        manager.update_loss_scale(overflow)
+    with pytest.raises(RuntimeError, match="1001 times"):
+        manager.update_loss_scale(True)
