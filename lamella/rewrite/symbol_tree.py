@@ -119,8 +119,7 @@ class SymbolTree:
         if node._tree is not None:
             raise ValueError(f"For 'insert', the node {node.get_name()!r} is in a tree already.")
         place = self._place(position.node) + position.behind
-        if place < len(self._nodes) and not position.behind \
-                and position.node.get_node_type() is NodeType.Input:
+        if not position.behind and position.node.get_node_type() is NodeType.Input:
             raise ValueError("For 'insert', the place must be behind the inputs.")
         if position.behind and position.node.get_node_type() is NodeType.Output:
             raise ValueError("For 'insert', the place must be before the result.")
