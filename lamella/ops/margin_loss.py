@@ -157,8 +157,9 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean",
 
 def _composed_huber(a: torch.Tensor, b: torch.Tensor, reduction: str, delta: float
                     ) -> torch.Tensor:
-    distance = (a - b).abs()
-    each = torch.where(distance < delta, 0.5 * distance.square(), delta * (distance - 0.5 * delta))
+    gap = a - b
+    distance = gap.abs()  # which has no second derivative at 0
+    each = torch.where(distance < delta, 0.5 * gap.square(), delta * (distance - 0.5 * delta))
     return {"none": each, "mean": each.mean(), "sum": each.sum()}[reduction]
 
 
