@@ -163,7 +163,13 @@ def silu(input: Tensor) -> Tensor:
         >>> print(ms.ops.silu(ms.Tensor([-1.0, 2.0, -3.0, 2.0, -1.0])))
         [-0.26894143  1.761594   -0.14227761  1.761594   -0.26894143]
     """
-    return wrap(F.silu(input._raw))
+    return wrap(_silu(input._raw))
+
+
+def _silu(raw: torch.Tensor) -> torch.Tensor:
+    if state.level is not None and state.level.forward:  # the gradient's kernel has no derivative
+        return raw * torch.sigmoid(raw)
+    return F.silu(raw)
 
 
 @op
@@ -186,7 +192,7 @@ def swiglu(input: Tensor, dim: int = -1) -> Tensor:
         [ 5.2847824 -1.0757657]
     """
     a, b = _halves("swiglu", input._raw, dim)
-    return wrap(F.silu(a) * b)
+    return wrap(_silu(a) * b)
 
 
 def _halves(name: str, raw: torch.Tensor, axis: int) -> tuple[torch.Tensor, torch.Tensor]:

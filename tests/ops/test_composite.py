@@ -141,3 +141,146 @@ def test_the_type_of_a_class_is_that_of_classes() -> None:
     assert ops.typeof(Tensor) == ops.typeof(int) == ms.common.dtype.type_type
     with pytest.raises(NotImplementedError, match="No data type stands for"):
         ms.get_py_obj_dtype(Tensor)
+
+
+NONE, TENSOR, PARAMETER = None, Tensor([1.0]), ms.Parameter(1.0)
+VALUES: dict[str, Any] = {
+    "none": NONE, "tensor": TENSOR, "parameter": PARAMETER, "tuple": (1,), "list": [1],
+    "dict": {1: 2}, "str": "a", "bool": True, "numpy bool": np.bool_(True), "int": 3,
+    "numpy int": np.int32(3), "float": 0.5, "numpy float": np.float32(0.5), "complex": 1j,
+    "slice": slice(2), "ellipsis": ..., "type": ms.float32, "function": len}
+INTS, FLOATS = "int, numpy int", "float, numpy float"
+FITS = {  # the values that each name stands for
+    "Tensor": "tensor, parameter", "Parameter": "parameter", "Ref": "parameter", "Tuple": "tuple",
+    "List": "list", "Dictionary": "dict", "Dict": "dict", "String": "str", "Str": "str",
+    "None": "none", "TypeNone": "none", "Bool": "bool, numpy bool", "Bool_": "bool, numpy bool",
+    "Int": INTS, "Int32": INTS, "Int64": INTS, "Int_": INTS, "Float": FLOATS, "Float32": FLOATS,
+    "Float64": FLOATS, "Float_": FLOATS, "Slice": "slice", "Ellipsis": "ellipsis",
+    "Number": f"bool, complex, {INTS}, {FLOATS}", "Type": "type", "TypeType": "type",
+    " tensor[float32] ": "tensor, parameter", "Tensor[Float64]": "", "Tensor[Int64]": "",
+    "Undetermined": "", "RowTensor": "", "MapTensor": ""}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_values_that_a_name_stands_for(name: str) -> None:
+    graph = ops.MultitypeFuncGraph("graph")
+    graph.register(name)(lambda x: True)
+    graph.register_default()(lambda *x: False)
+    assert {key for key, value in VALUES.items() if graph(value)} == set(
+        FITS[name].split(", ")) - {""}
+    assert not graph(1, 1) and not graph()
+
+
+@pytest.mark.parametrize(("kind", "fits"), [
+    (ms.common.dtype.type_none, "none"), (ms.int_, INTS), (ms.float_, FLOATS),
+    (ms.common.dtype.type_type, "type"), (int, "int, bool"), (str, "str"),
+    (ms.tensor_type, "tensor, parameter")])
+def test_values_that_a_type_stands_for(kind: Any, fits: str) -> None:
+    graph = ops.MultitypeFuncGraph("graph")
+    graph.register(kind)(lambda x: True)
+    graph._register_default()(lambda *x: False)
+    assert {key for key, value in VALUES.items() if graph(value)} == set(fits.split(", "))
+
+
+def test_functions_are_no_tensors() -> None:
+    graph = ops.MultitypeFuncGraph("graph")
+    for name in ("Function", "Func"):
+        graph.register(name)(lambda x: "called")
+    graph.register_default()(lambda x: "other")
+    assert graph(len) == graph(lambda: 1) == graph(int) == "called"
+    assert graph(Tensor([1.0])) == graph(1) == "other"
+
+
+def test_a_single_body_and_a_default() -> None:
+    graph = ops.MultitypeFuncGraph("graph")
+    graph.register("Tensor")(lambda x: "tensor")
+    assert graph(3) == "tensor"
+    graph.register_default()(lambda *x: "other")
+    assert graph(3) == "other" and graph(Tensor(1)) == "tensor"
+    other = ops.MultitypeFuncGraph("other")
+    for name in ("Tensor", "Number"):
+        other.register(name)(lambda x, name=name: name)
+    for arguments in ((), (1, 2), ("a",)):
+        with pytest.raises(ValueError, match="no function is registered"):
+            other(*arguments)
+
+
+def test_nested_sequences_and_their_order() -> None:
+    tree, seen = (1, [2, (3, 4)], ()), []
+
+    def twice(*leaves: int) -> int:
+        seen.append(leaves)
+        return 2 * leaves[0]
+
+    assert ops.HyperMap(twice)(tree) == (2, (4, (6, 8)), ())
+    assert seen == [(1,), (2,), (3,), (4,)]
+    seen.clear()
+    assert ops.HyperMap(twice, True)(tree, tree) == (2, (4, (6, 8)), ())
+    assert seen == [(4, 4), (3, 3), (2, 2), (1, 1)]
+    assert ops.Map()(lambda a: a, ((1, 2), 3)) == ((1, 2), 3)
+    assert ops.Map(lambda a, b: (a, b))((1, 2, 3), [4, 5]) == ((1, 4), (2, 5))
+    assert ops.HyperMap(lambda a, b: a * b)([3, 4], Tensor([2.0, 5.0])) == (6, 20)
+    for call in (lambda: ops.HyperMap(twice)(), lambda: ops.HyperMap()(twice)):
+        with pytest.raises(TypeError, match="give a sequence after the function"):
+            call()
+    for other in ((5,), (None, {1: 2})):
+        with pytest.raises(TypeError, match="sequences of one shape"):
+            ops.HyperMap(twice)((1, (2,)), (1, *other[-1:]))
+
+
+def test_constants_of_a_class() -> None:
+    def double(n: int) -> int:
+        return 2 * n
+
+    for mark in (ops.constexpr, ops._primexpr):
+        assert mark(double) is mark()(double) is double
+        assert mark(get_instance=False)(double)() is mark(double, False)() is double
+
+
+def test_flags_are_added_to_those_there_are() -> None:
+    def call() -> None:
+        """Nothing."""
+
+    assert ops.add_flags(call, a=1, b=2) is call
+    assert ops.add_flags(b=3, c=4)(call)._func_graph_flags == {"a": 1, "b": 3, "c": 4}
+    with pytest.raises(TypeError, match="'fn' must be a function or a Cell, but"):
+        ops.add_flags(3)
+
+
+def test_attributes_and_arguments_that_do_not_fit() -> None:
+    class Scale(ops.Primitive):
+        @ops.prim_attr_register
+        def __init__(self, factor: int, more: int = 5):
+            self.add_prim_attr("last", factor + more)
+
+    scale = Scale(2)
+    assert scale.attrs == {"factor": 2, "more": 5, "last": 7} and scale.name == "Scale"
+    with pytest.raises(TypeError, match="Scale"):
+        Scale()
+    with pytest.raises(TypeError, match="Scale"):
+        Scale(1, 2, 3)
+
+
+def test_mixed_precision_leaves_what_is_not_floating() -> None:
+    whole = Tensor([1])
+    found = ops.mixed_precision_cast(ms.float16, (whole, [Tensor([1.0], ms.float64)], "a", True))
+    assert found[0] is whole and isinstance(found[1], tuple) and found[2:] == ("a", True)
+    assert found[1][0].dtype is ms.float16 and found[1][0].tolist() == [1]
+
+
+def test_elements_of_tuples() -> None:
+    for sequence in ((4, 5, 6), [4, 5, 6]):
+        assert [ops.tuple_getitem(sequence, i) for i in range(-3, 3)] == [4, 5, 6] * 2
+        for index in (3, -4):
+            with pytest.raises(IndexError, match=r"must be in \[-3, 3\)"):
+                ops.tuple_getitem(sequence, index)
+    with pytest.raises(TypeError, match="'value' must be a tuple or list"):
+        ops.tuple_getitem("ab", 0)
+    with pytest.raises(TypeError, match="'index' must be an int"):
+        ops.tuple_getitem((1,), 0.0)
+    assert ops.make_range(2, 9, 3) == (2, 5, 8) and ops.tuple_len((4, 4, 4)) == 3
+    with pytest.raises(TypeError, match=r"args\[1\]"):
+        ops.make_range(1, 2.0)
+    with pytest.raises(TypeError, match="'function' must be callable"):
+        ops.partial(3)
+    assert ops.typeof(Tensor(1)) is ms.tensor_type and ops.typeof(2.5) is ms.float64

@@ -189,6 +189,12 @@ def test_probabilities_at_and_outside_of_their_limits(kind):
             ops.binary_cross_entropy(Tensor([wrong, 0.5, 0.5, 0.5], kind), y)
 
 
+def test_weighted_probabilities_at_their_limits():
+    p, y = Tensor([0.0, 1.0, 1.0], ms.float64), Tensor([1.0, 0.0, 1.0], ms.float64)
+    found = ops.binary_cross_entropy(p, y, Tensor([2.0, 3.0, 4.0]), "none").asnumpy()
+    np.testing.assert_allclose(found, -np.log(1e-12) * np.array([2, 3, 0]), rtol=1e-4, atol=1e-9)
+
+
 def test_two_classes_of_no_elements_and_other_shapes():
     none = Tensor(np.zeros(0, np.float32))
     assert np.isnan(ops.binary_cross_entropy(none, none).asnumpy())
