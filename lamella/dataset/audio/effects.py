@@ -63,7 +63,7 @@ class DCShift(AudioOperation):
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         limit = 1 - (abs(self.shift) - self.limiter_gain)
         shift, gain = self.shift, self.limiter_gain
-        if gain == shift:
+        if gain == shift or shift == 0:
             return np.clip(signal + shift, -1, 1)
         room = max(abs(1 - limit), 1e-12)
         if shift > 0:
@@ -230,12 +230,9 @@ class SlidingWindowCmn(AudioOperation):
         for frame in range(frames):
             if self.center:
                 start = frame - self.cmn_window // 2
-                end = start + self.cmn_window
+                start, end = max(0, start), max(0, start) + self.cmn_window
             else:
-                start, end = frame - self.cmn_window, frame + 1
-            if start < 0:
-                end, start = end - start, 0
-            if not self.center and end > frame:
+                start = max(0, frame - self.cmn_window)
                 end = max(frame + 1, self.min_cmn_window)
             if end > frames:
                 start, end = max(0, start - (end - frames)), frames
