@@ -97,9 +97,10 @@ def test_a_turned_image_is_held_whole(degrees):
 @pytest.mark.parametrize("kind", [np.int8, np.int16, np.uint16, np.int32])
 def test_brightness_of_integers_stays_in_their_range(kind):
     limits = np.iinfo(kind)
-    values = np.array([[limits.min, limits.min // 2, 0, 1, 3, 5, limits.max // 3, limits.max]], kind)
+    low, high = limits.min, limits.max
+    values = np.array([[low, low // 2, 0, 1, 3, 5, high // 3, high]], kind)
     for factor in (0.0, 0.5, 1.0, 1.5, 3.0):
-        wanted = [min(max(round(int(v) * factor), limits.min), limits.max) for v in values[0]]
+        wanted = [min(max(round(int(v) * factor), low), high) for v in values[0]]
         found = kernels.brightened(values, factor)
         assert found.dtype == kind and found[0].tolist() == wanted
 
