@@ -113,6 +113,6 @@ class _InFloat32(torch.autograd.Function):
             found = by_torch_backward(gradient, None, None, x, weight, mean, inverse, True, False)
         else:
             found = fused_backward(gradient, None, None, x, weight, mean, inverse, True, False)
-        needed = ctx.needs_input_grad
-        return (*(g if wanted else None for g, wanted in zip(found, needed[:3], strict=False)),
-                None)
+        # nothing is added and `eps` is a number, so the fourth of both is None
+        return tuple(g if wanted else None
+                     for g, wanted in zip(found, ctx.needs_input_grad, strict=True))
