@@ -85,3 +85,107 @@ def test_wrong_settings_change_nothing(given, kind, text):
 def test_returned_settings_are_copies():
     ms.get_auto_parallel_context("all_reduce_fusion_config").append(1)
     assert ms.get_auto_parallel_context("all_reduce_fusion_config") == []
+
+
+@pytest.mark.parametrize("key", ["parallel_mode", "search_mode", "communi_parallel_mode",
+                                 "pipeline_scheduler", "dataset_strategy"])
+def test_each_choice(key):
+    known = {"dataset_strategy": ["full_batch", "data_parallel"]}.get(key) or settings._CHOICES[key]
+    for value in known:
+        ms.set_auto_parallel_context(**{key: value})
+        assert ms.get_auto_parallel_context(key) == value
+    with pytest.raises(ValueError, match=f"but got the value : {known[0]}_"):
+        ms.set_auto_parallel_context(**{key: f"{known[0]}_"})
+
+
+@pytest.mark.parametrize("key, good, bad", [
+    ("global_rank", (0, 4095), (-1, 4096)), ("device_num", (1, 9), (0, -1)),
+    ("pipeline_stages", (1, 4), (0,)), ("pipeline_segments", (1, 2), (0,)),
+    ("grad_accumulation_step", (1, 2), (0,)),
+    ("all_reduce_fusion_config", ([], [3], [1, 2, 5]), ([2, 1], [1, 1]))])
+def test_ends_of_ranges(key, good, bad):
+    for value in good:
+        ms.set_auto_parallel_context(**{key: value})
+        assert ms.get_auto_parallel_context(key) == value
+    for value in bad:
+        with pytest.raises(ValueError, match=f"'{key}'"):
+            ms.set_auto_parallel_context(**{key: value})
+        assert ms.get_auto_parallel_context(key) == good[-1]
+
+
+def test_dicts_of_settings_add_to_what_was_set():
+    put, get = ms.set_auto_parallel_context, ms.get_auto_parallel_context
+    put(parallel_optimizer_config={"parallel_optimizer_threshold": 3})
+    put(parallel_optimizer_config={"optimizer_weight_shard_size": 2, "optimizer_level": "level3"})
+    assert get("parallel_optimizer_config") == {
+        "gradient_accumulation_shard": False, "parallel_optimizer_threshold": 3,
+        "optimizer_weight_shard_size": 2, "optimizer_level": "level3"}
+    for level in ("level1", "level2"):
+        put(parallel_optimizer_config={"optimizer_level": level})
+    for wrong, kind in (({"optimizer_level": "level4"}, ValueError), ("level1", TypeError),
+                        ({"optimizer_weight_shard_size": 1.5}, TypeError)):
+        with pytest.raises(kind, match="optimizer"):
+            put(parallel_optimizer_config=wrong)
+    assert get("parallel_optimizer_config")["optimizer_level"] == "level2"
+    put(strategy_ckpt_load_file="a", strategy_ckpt_config={"only_trainable_params": False})
+    put(strategy_ckpt_save_file="b")
+    assert get("strategy_ckpt_config") == {"load_file": "a", "save_file": "b",
+                                           "only_trainable_params": False}
+    put(pipeline_config={"pipeline_scheduler": "gpipe", "pipeline_interleave": True})
+    assert get("pipeline_scheduler") == "gpipe" and get("pipeline_interleave") is True
+    with pytest.raises(ValueError, match="keys of 'pipeline_config'"):
+        put(pipeline_config={"stages": 2})
+    put(comm_fusion={"openstate": False})
+    assert get("comm_fusion")["allgather"] == {"mode": "auto", "config": None}
+    for wrong in (3, {"full_batch"}, None):
+        with pytest.raises(TypeError, match="str or tuple type"):
+            put(dataset_strategy=wrong)
+
+
+@pytest.mark.parametrize("mode, data, hybrid, splits", [
+    ("stand_alone", False, False, False), ("data_parallel", True, False, False),
+    ("hybrid_parallel", False, True, False), ("semi_auto_parallel", False, False, True),
+    ("auto_parallel", False, False, True)])
+def test_what_a_mode_is(mode, data, hybrid, splits):
+    ms.set_auto_parallel_context(parallel_mode=mode, device_num=6, global_rank=5, pipeline_stages=3)
+    assert (settings._is_in_data_parallel_mode(), settings._is_in_hybrid_parallel_mode(),
+            settings._is_in_auto_parallel_mode()) == (data, hybrid, splits)
+    alone = mode == "stand_alone"
+    assert settings._is_parallel_mode() is not alone
+    assert (settings._get_device_num(), settings._get_global_rank()) == (
+        (1, 0) if alone else (6, 5))
+    assert settings._get_stage_device_num() == (0 if alone else 2)
+    if alone:
+        settings._device_number_check(mode, 1)
+    else:
+        settings._device_number_check(mode, 6)
+    assert not settings.shards_optimizer()  # with one process
+
+
+@pytest.mark.parametrize("stages, size, fits", [
+    (1, 1, True), (4, 1, True), (2, 4, True), (4, 4, True), (3, 4, False), (4, 2, False),
+    (2, 3, False)])
+def test_stages_share_out_the_processes(stages, size, fits):
+    ms.set_auto_parallel_context(pipeline_stages=stages)
+    if fits:
+        settings.check_feasible(size)
+    else:
+        with pytest.raises(RuntimeError, match=f"multiple of the {stages} 'pip.*got {size} proc"):
+            settings.check_feasible(size)
+
+
+def test_the_settings_as_an_object():
+    context = settings.auto_parallel_context()
+    context.set_gradients_mean(True)
+    context.set_all_reduce_fusion_split_indices([1, 4])
+    assert context.get_gradients_mean() is True and context.get_gradients_mean_is_set()
+    assert context.get_all_reduce_fusion_split_indices() == [1, 4]
+    assert not context.get_device_num_is_set() and settings._is_role_sched() is False
+    for name in ("get_nothing", "put_device_num", "device_num"):
+        with pytest.raises(AttributeError, match=f"has no '{name}'"):
+            getattr(context, name)
+    context.reset()
+    assert context.get_gradients_mean() is False
+    assert not settings._is_sharding_propagation()
+    context.set_sharding_propagation(True)
+    assert settings._is_sharding_propagation()

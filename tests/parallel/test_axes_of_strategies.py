@@ -1,0 +1,111 @@
+"""Along which axes of a mesh strategies cut the dimensions of Tensors: `parallel.sharding`."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from torch.distributed.tensor import Replicate, Shard
+
+import lamella as ms
+from lamella import ops
+from lamella.parallel import Layout, sharding
+
+
+class Mesh:
+    """An arrangement of processes, as far as these functions ask for it."""
+
+    def __init__(self, *shape: int):
+        self.shape, self.ndim = shape, len(shape)
+
+    def size(self, axis: int | None = None) -> int:
+        return math.prod(self.shape) if axis is None else self.shape[axis]
+
+
+def axes_of(counts, keys, taken, mesh):
+    return sharding._axes_of(counts, keys, taken, mesh, "shard")
+
+
+@pytest.mark.parametrize("mesh, counts, want", [
+    (Mesh(2, 4), (2, 4), [[0], [1]]), (Mesh(2, 4), (4, 2), [[1], [0]]),
+    (Mesh(2, 4), (8, 1), [[0, 1], []]), (Mesh(2, 4), (1, 8), [[], [0, 1]]),
+    (Mesh(2, 2, 3), (2, 1, 6), [[0], [], [1, 2]]), (Mesh(2, 4), (1, 1), [[], []]),
+    (Mesh(2, 2, 3), (3, 4), [[2], [0, 1]])])
+def test_each_dimension_has_axes_of_its_own(mesh, counts, want):
+    assert axes_of(counts, list(range(len(counts))), {}, mesh) == want
+    placements = sharding._placements(want, mesh)
+    for axis, placement in enumerate(placements):
+        dims = [dim for dim, mine in enumerate(want) if axis in mine]
+        assert placement == (Shard(dims[0]) if dims else Replicate())
+
+
+def test_dimensions_of_one_kind_are_cut_along_the_same_axes():
+    mesh, taken = Mesh(2, 2, 2), {}
+    assert axes_of((2, 2), ["rows", "inner"], taken, mesh) == [[0], [1]]
+    # `columns` take an axis that no other has, `inner` its own
+    assert axes_of((2, 2), ["inner", "columns"], taken, mesh) == [[1], [2]]
+    assert axes_of((2,), ["columns"], taken, mesh) == [[2]]
+    assert axes_of((4,), ["rows"], taken, mesh) == [[0, 1]]  # another count: others, used or not
+    assert taken == {"rows": [0], "inner": [1], "columns": [2]}
+
+
+@pytest.mark.parametrize("counts", [(3, 1), (16, 1), (2, 8), (4, 4)])
+def test_strategies_that_a_mesh_has_no_axes_for(counts):
+    with pytest.raises(ValueError, match=r"can't be laid over 8 processes, .* axes of \[2, 4\]"):
+        axes_of(counts, [0, 1], {}, Mesh(2, 4))
+
+
+@pytest.mark.parametrize("places, want", [
+    (("dp", "mp"), [[0], [2]]), (("None", "dp"), [[], [0]]), ((("dp", "mp"), "sp"), [[0, 2], [1]]),
+    ((("mp", "dp"),), [[0, 2]]), (("sp", "None", "mp"), [[1], [], [2]]), ((), [])])
+def test_layouts(places, want):
+    layout = Layout((2, 3, 5), ("dp", "sp", "mp"))(*places)
+    assert sharding._of_layout(layout, {}, Mesh(2, 3, 5), "shard") == want
+
+
+def test_a_layout_has_all_processes():
+    ranks = Layout((2, 2), ("a", "b"), [3, 1, 0, 2])("a")
+    assert sharding._of_layout(ranks, {}, Mesh(2, 2), "shard") == [[0]]
+    for layout in (Layout((2,), ("a",))("a"), Layout((2, 2), ("a", "b"), [0, 1, 2, 4])("a")):
+        with pytest.raises(ValueError, match="must have all processes of the world"):
+            sharding._of_layout(layout, {}, Mesh(2, 2), "shard")
+
+
+def roles(name: str, place: int, rank: int, **options: bool) -> Any:
+    operator = SimpleNamespace(name=name, **options)
+    return sharding._Sharded._keys(operator, place, ops.ones((2,) * rank))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name, place, rank, options, want", [
+    ("MatMul", 0, 2, {}, ["rows", "inner"]), ("MatMul", 1, 2, {}, ["inner", "columns"]),
+    ("MatMul", 0, 2, {"transpose_a": True}, ["inner", "rows"]),
+    ("MatMul", 0, 2, {"transpose_b": True}, ["rows", "inner"]),
+    ("MatMul", 1, 2, {"transpose_a": True}, ["inner", "columns"]),
+    ("MatMul", 1, 2, {"transpose_b": True}, ["columns", "inner"]),
+    ("BatchMatMul", 0, 4, {}, [-4, -3, "rows", "inner"]),
+    ("BatchMatMul", 1, 3, {}, [-3, "inner", "columns"]), ("MatMul", 2, 2, {}, None),
+    ("Add", 0, 2, {}, None)])
+def test_roles_of_the_dimensions_of_a_product(name, place, rank, options, want):
+    assert roles(name, place, rank, **options) == want
+    assert sharding._Sharded._keys(SimpleNamespace(name=name), place, 3) is None  # type: ignore
+
+
+@pytest.mark.parametrize("axis, first, outputs, want", [
+    (-1, (2, 4), None, (((2,), (1,)), ((2, 4),))), (0, (2, 4), None, (((4,), (1,)), ((2, 4),))),
+    (1, (2, 4), "given", (((2,), (1,)), "given")),
+    (-1, (2,), None, (((2,), (1,)), None))])  # one for the indices themselves
+def test_strategies_of_one_hot(axis, first, outputs, want):
+    found = sharding._Sharded._of_one_hot(
+        SimpleNamespace(axis=axis), (first, (1,)), (ms.Tensor([1, 2]), 3), outputs)  # type: ignore
+    assert found == want
+
+
+@pytest.mark.parametrize("strategies, count, want", [
+    (None, 2, (None, None)), (((2, 1),), 2, ((2, 1), None)), ((), 1, (None,)),
+    (((2, 1), (1, 1)), 2, ((2, 1), (1, 1)))])
+def test_a_strategy_for_each(strategies, count, want):
+    assert sharding._for_each(strategies, (1,) * count, "shard") == want
+    with pytest.raises(ValueError, match="there are 3 strategies, but 2 Tensors"):
+        sharding._for_each(((1,),) * 3, (1, 2), "shard")
