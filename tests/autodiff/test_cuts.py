@@ -278,3 +278,195 @@ def test_rules_that_close_over_what_is_differentiated_warn():
                 return (dout * constant,)
 
         ms.grad(Fixed())(Tensor(POINT))
+
+
+class Holder:
+    def __init__(self):
+        self.kept = 0.0
+
+    def times(self, number, x):
+        return x * number
+
+
+def by_annotated_and_added(x):
+    a: float = x.sum().item()
+    a += 1
+    return x * a
+
+
+def by_parts_of_a_tuple(x):
+    a, b = 1.0, float(x.sum())
+    return x * b + a
+
+
+def by_one_of_several(x):
+    a, b = divmod(float(x.sum()), 2.0)
+    return x * b
+
+
+def by_starred(x):
+    a, *b = x.tolist()
+    return x * b[0]
+
+
+def by_walrus(x):
+    if (a := float(x.sum())) > 0:
+        return x * a
+    return x
+
+
+def by_comprehension(x):
+    return ops.stack([x * v for v in x.tolist()])
+
+
+def by_condition(x):
+    a = x.sum().item() if x.shape[0] else 0.0
+    return x * a
+
+
+def by_dict(x):
+    a = {"s": float(x.sum())}
+    return x * a["s"]
+
+
+def by_attribute_of_an_object(x):
+    holder = Holder()
+    holder.kept = float(x.sum())
+    return x * holder.kept
+
+
+def by_method_of_an_object(x):
+    return Holder().times(float(x.sum()), x)
+
+
+def by_function_of_a_module(x):
+    return ops.mul(x.sum().item(), x)
+
+
+def by_function(x):
+    return scaled(float(x.sum()), 2)
+
+
+def scaled(number, times):
+    return Tensor([1.0]) * number * times
+
+
+def by_plain_functions(x):
+    return x * max(abs(round(x.sum().item(), 3)), 1)
+
+
+def by_try(x):
+    a = 0.0
+    try:
+        b = 1.0
+    except ValueError:
+        a = 2.0
+    else:
+        a = float(x.sum())
+    finally:
+        b = 2.0
+    return x * a * b
+
+
+def by_finally_and_with(x):
+    try:
+        pass
+    finally:
+        with ms._no_grad():
+            a = [0.0]
+        for _ in range(1):
+            a[0] = float(x.sum())
+    return x * a[0]
+
+
+def by_handler(x):
+    a = 1.0
+    try:
+        raise ValueError
+    except ValueError:
+        a = float(x.sum())
+    return x * a
+
+
+def by_negation(x):
+    return x * -float(x.sum())
+
+
+def first_of_several(x):
+    a = float(x.sum())
+    return x * a, 3
+
+
+@pytest.mark.parametrize("f", [
+    by_annotated_and_added, by_parts_of_a_tuple, by_one_of_several, by_starred, by_walrus,
+    by_comprehension, by_condition, by_dict, by_attribute_of_an_object, by_method_of_an_object,
+    by_function_of_a_module, by_function, by_plain_functions, by_try, by_finally_and_with,
+    by_handler, by_negation, first_of_several], ids=lambda f: f.__name__)
+def test_ways_in_which_a_number_comes_back(f):
+    with pytest.warns(UserWarning, match="The gradient doesn't flow through"):
+        ms.vjp(f, Tensor(POINT))
+
+
+def other_of_several(x):
+    return x * 2, x * float(x.sum())
+
+
+def other_part_of_a_tuple(x):
+    _, b = float(x.sum()), 2.0
+    return x * b
+
+
+def compared(x):
+    return x * (float(x.sum()) > 1)
+
+
+def not_of_it(x):
+    return x * (not float(x.sum()))
+
+
+def in_a_text(x):
+    name = f"{float(x.sum()):.2f}"
+    return x * len(name)
+
+
+def counted(x):
+    return x * len(x.tolist()) * isinstance(x.tolist(), list) * x.asnumpy().size
+
+
+def about_it(x):
+    return x * x.asnumpy().shape[0] * int(np.argmax(x.asnumpy()))
+
+
+def in_an_inner_function(x):
+    def show():
+        value = float(x.sum())
+        return value * x
+
+    history.append(show)
+    return x * 2
+
+
+def of_nothing(x):
+    history.append(float(x.sum()))
+    return None if x.shape[0] == 0 else x * 1.0
+
+
+def as_an_array(x):
+    return x * 1.0, np.sqrt(x.asnumpy())
+
+
+@pytest.mark.parametrize("f", [
+    other_of_several, other_part_of_a_tuple, compared, not_of_it, in_a_text, counted, about_it,
+    in_an_inner_function, of_nothing, as_an_array], ids=lambda f: f.__name__)
+def test_numbers_that_do_not_come_back(f):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ms.jvp(f, Tensor(POINT), Tensor(POINT))
+        ms.grad(lambda x: f(x)[0].sum() if isinstance(f(x), tuple) else f(x).sum())(Tensor(POINT))
+
+
+def test_an_array_alone_is_no_cut_of_a_tensor():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ms.grad(lambda x: (x * 2).sum() + 0 * len(x.asnumpy()))(
+            Tensor(POINT)).tolist() == [2, 2, 2]
