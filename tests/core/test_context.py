@@ -90,3 +90,56 @@ def test_errors_say_what_was_wrong(call, error, message):
 def test_options_without_effect_have_the_defaults_of_mindspore(option, value):
     found = ms.get_context(option)
     assert found == value and type(found) is type(value)
+
+
+# by option: values that it can have, and those that are refused
+VALUES = {
+    "mode": ([0, 1], [-1, 2]), "max_call_depth": ([1, 9], [0, -1]),
+    "runtime_num_threads": ([0, 3], [-1]), "inter_op_parallel_num": ([0, 3], [-1]),
+    "op_timeout": ([0, 3], [-1]), "debug_level": ([0, 1], [2, -1]),
+    "deterministic": (["ON", "OFF"], ["on", ""]), "exec_order": (["bfs", "dfs"], ["", "BFS"]),
+    "memory_optimize_level": (["O0", "O1"], ["O2"]),
+    "aoe_tune_mode": (["online", "offline"], ["both"]),
+    "jit_level": (["", "O0", "O1", "O2"], ["O3"]), "jit_syntax_level": ([0, 1, 2], [3, -1]),
+    "save_graphs": ([0, 1, 2, 3, True, False], [4, -1]),
+    "jit_config": ([{}, {"jit_level": "O1"}], [{"jit_level": "O3"}])}
+
+
+@pytest.mark.parametrize("option", VALUES)
+def test_values_of_options(option):
+    good, bad = VALUES[option]
+    for value in good:
+        ms.set_context(**{option: value})
+        assert ms.get_context(option) == value
+    for value in bad:
+        with pytest.raises(ValueError, match="For 'set_context'"):
+            ms.set_context(**{option: value})
+        assert ms.get_context(option) == good[-1]
+    with pytest.raises(TypeError):
+        ms.set_context(**{option: object()})
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def test_a_device_is_the_first_unless_it_is_numbered():
+    ms.set_device("CPU", 3)  # whatever its number, there is one
+    assert ms.get_context("device_id") == 3 and context.current_device() == torch.device("cpu")
+    ms.set_device("CPU")
+    assert ms.get_context("device_id") == 0
+    ms.set_context(device_id=2)
+    assert (ms.get_context("device_target"), ms.get_context("device_id")) == ("CPU", 2)
+    for wrong in (-1, True):
+        with pytest.raises((ValueError, TypeError), match="device_id"):
+            ms.set_device("CPU", wrong)
+    for wrong in (1, None, ["CPU"]):
+        with pytest.raises((ValueError, TypeError), match="device_target"):
+            ms.set_device(wrong)
+
+
+@pytest.mark.parametrize("target, count, words", [("GPU", 1, "GPUs"), ("Ascend", 0, "GPUs"),
+                                                  ("own", 2, "devices 'own'")])
+def test_a_line_names_each_kind_once(target, count, words, monkeypatch, capsys):
+    monkeypatch.setattr(context, "_said", set())
+    for _ in range(2):
+        context.say_cpu_instead(target, 5, count)
+    assert capsys.readouterr().err == (f"lamella: the program asked for {target} 5, and this "
+                                       f"machine shows {count} {words}; it runs on the CPU.\n")

@@ -7,6 +7,7 @@ import lamella as ms
 from lamella import Parameter, Tensor
 from lamella.amp.autocast import create_amp_strategy
 from lamella.common import initializer
+from lamella.core import errors, kernel_messages
 from lamella.core.errors import describe, op
 from lamella.core.require import one_of
 from lamella.experimental.optim import SGD, lr_scheduler
@@ -127,3 +128,83 @@ def test_messages_name_the_function(call, error, function):
              "create_amp_strategy": create_amp_strategy, "sgd": SGD([weight], lr=1.0)}
     with pytest.raises(error, match=f"For '{function}', "):
         eval(call, names)
+
+
+@pytest.mark.parametrize("value, told", [
+    ([1, 2, 3, 4], "[1, 2, 3, 4]"), ([1, 2, 3, 4, 5], "[1, 2, 3, 4, ...]"), ((), "()"),
+    ((1,), "(1)"), ("a" * 78, "'" + "a" * 78 + "'"), ("a" * 79, "str '" + "a" * 69 + "..."),
+    ("a\nb", "'a\\nb'"), (Tensor, "<class 'lamella.tensors.tensor.Tensor'>"),
+    (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])")])
+def test_how_long_descriptions_are(value, told):
+    assert describe(value) == told
+
+
+def test_an_object_without_a_printed_form():
+    class Mute:
+        def __repr__(self):
+            raise KeyError
+
+    assert describe([Mute()]) == "[an object of type Mute]"
+
+
+@pytest.mark.parametrize("shape, wanted, last", [
+    ((2, 8, 5, 3), 3, "(0, 3, 1, 2)"), ((2, 8, 3), 3, "(0, 2, 1)"), ((2, 4, 5, 6, 3), 3,
+                                                                   "(0, 4, 1, 2, 3)"),
+    ((2, 8, 5, 4), 3, ""), ((2, 3), 3, "")])
+def test_channels_that_are_last(shape, wanted, last):
+    said = errors.wrong_channels(shape, wanted)
+    assert said.startswith(f"the input must have {wanted} channels, in dimension 1, but its shape "
+                           f"is {shape}.")
+    assert said.endswith(f"x.transpose{last} puts them there.") is bool(last)
+
+
+@pytest.mark.parametrize("rank, axis, told", [
+    (2, 1, ""), (2, -2, ""), (2, 2, "must be in [-2, 1], but got 2."), (2, -3, "but got -3."),
+    (0, 0, ""), (0, 1, "must be in [-1, 0], but got 1."), (2, (0, 5), "but got 5."),
+    (2, [1, -2], ""), (2, True, ""), (2, 1.5, "")])
+def test_axes_that_a_tensor_has_not(rank, axis, told):
+    given = [X._raw[(0,) * (2 - rank)]]
+    for name in ("axis", "axes", "dim", "dims"):
+        found = errors._axis_outside(IndexError("text"), given, {"x": X, name: axis})
+        assert found == ("" if not told else found) and found.endswith(told)
+        assert not found or found.startswith(f"'{name}' must be")
+    assert errors._axis_outside(ValueError("text"), given, {"axis": 9}) == ""
+    assert errors._axis_outside(IndexError("text"), [], {"axis": 9}) == ""
+    assert errors._axis_outside(IndexError("text"), given, {"place": 9}) == ""
+
+
+@pytest.mark.parametrize("shape, classes", [((5,), 5), ((4, 5), 5), ((4, 5, 6, 7), 5)])
+def test_classes_that_have_no_score(shape, classes):
+    scores = ms.ops.ones(shape)._raw
+    text = "Target -7 is out of bounds."
+    assert errors._class_outside(text, [scores]) == (
+        f"the class -7 is out of range: there are scores for {classes} classes, 0 to "
+        f"{classes - 1}.")
+    for given in ([], [scores.sum()]):
+        assert errors._class_outside(text, given) == ""
+    assert errors._class_outside("A Target 7 is out of bounds", [scores]) == ""
+
+
+@pytest.mark.parametrize("error, name, want", [
+    (IndexError("tuple index out of range"), "f", IndexError),
+    (IndexError("list index out of range"), "f", IndexError),
+    (IndexError("index 5 is out of bounds for dimension 0"), "f", RuntimeError),
+    (RuntimeError("index out of range in self"), "f", RuntimeError),
+    (RuntimeError("indices are out of bounds"), "inplace_add", ValueError),
+    (IndexError("Target 5 is out of bounds."), "f", RuntimeError),
+    (RuntimeError("dim 0 appears multiple times in the list of dims"), "sum", RuntimeError),
+    (RuntimeError("dim 0 appears multiple times in the list of dims"), "std", ValueError),
+    (ValueError("duplicate dims"), "norm", ValueError),
+    (IndexError("Dimension out of range"), "f", ValueError),
+    (IndexError("too many indices for tensor of an index"), "f", IndexError),
+    (TypeError("text"), "f", TypeError), (ValueError("text"), "f", ValueError),
+    (UnicodeError("text"), "f", None), (KeyError("text"), "f", None),
+    (NotImplementedError("no kernel"), "f", TypeError),
+    (NotImplementedError("derivative of it"), "f", RuntimeError),
+    (RuntimeError("out of memory of a size"), "f", RuntimeError),
+    (RuntimeError("expected scalar type Int"), "f", TypeError),
+    (RuntimeError("expected a type of size 3"), "f", ValueError),
+    (RuntimeError("the shape is wrong"), "f", ValueError), (RuntimeError("a"), "f", RuntimeError)],
+    ids=range(22))
+def test_the_type_of_error_that_a_kernels_becomes(error, name, want):
+    assert kernel_messages.error_type(name, error, str(error.args[0])) is want
