@@ -196,7 +196,9 @@ class ToNumber(TextTensorOperation):
                 raise RuntimeError(f'ToNumber: it is invalid to convert "{word}" to a number of '
                                    f"type {self._kind}.") from None
             limits: Any = np.finfo(self._kind) if self._kind.kind == "f" else np.iinfo(self._kind)
-            if not limits.min <= number <= limits.max and (
+            # as Python's numbers: NumPy would round what they are compared with
+            low, high = np.array([limits.min, limits.max], self._kind).tolist()
+            if not low <= number <= high and (
                     self._kind.kind != "f" or "inf" not in word.lower()) and number == number:
                 raise RuntimeError(
                     f"ToNumber: string input {word} will be out of bounds if cast to {self._kind}; "

@@ -94,3 +94,41 @@ def test_unknown_words_need_a_vector_of_the_same_length(tmp_path):
     vectors = text.Vectors.from_file(str(tmp_path / "words"))
     with pytest.raises(RuntimeError, match="unk_init: 2 and vectors: 3"):
         text.ToVectors(vectors, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 1.5, "2"])
+def test_how_many_words_are_read_is_a_positive_int(tmp_path, size):
+    (tmp_path / "words").write_text("a\nb\nc\n")
+    path = str(tmp_path / "words")
+    assert text.Vocab.from_file(path, vocab_size=1).vocab() == {"a": 0}
+    assert text.Vocab.from_file(path, vocab_size=9).vocab() == {"a": 0, "b": 1, "c": 2}
+    with pytest.raises((ValueError, TypeError), match="vocab_size"):
+        text.Vocab.from_file(path, vocab_size=size)
+
+
+def test_ids_are_0_or_more():
+    assert text.Vocab.from_dict({"a": 0, "b": 9}).ids_to_tokens([0, 9, 1]) == ["a", "b", ""]
+
+
+def test_a_header_is_a_first_line_of_two_numbers(tmp_path):
+    path = tmp_path / "words"
+    for lines, wanted in (("a 1 2\nb 3 4\n", {"a": [1, 2], "b": [3, 4]}),
+                          ("2 2\na 1 2\n", {"a": [1, 2]}), ("a 1 2\n", {"a": [1, 2]})):
+        path.write_text(lines)
+        found = text.Vectors.from_file(str(path))
+        assert {word: value.tolist() for word, value in found.vectors.items()} == wanted
+        assert found.dim == 2
+    for lines, words in (("a 1 2\nb 3\n", "1-dimensional vector. Line 2"),
+                         ("a 1 2\nb 3 4 5\n", "got dim 3 while expecting 2 in line 2"),
+                         ("a\n", "1-dimensional vector. Line 1")):
+        path.write_text(lines)
+        with pytest.raises(RuntimeError, match=words):
+            text.Vectors.from_file(str(path))
+
+
+@pytest.mark.parametrize("most", [None, 1, 2, 3, 4])
+def test_at_most_so_many_vectors_are_read(tmp_path, most):
+    (tmp_path / "words").write_text("a 1 2\na 5 6\nb 3 4\nc 7 8\n")
+    found = text.Vectors.from_file(str(tmp_path / "words"), most)
+    assert list(found.vectors) == ["a", "b", "c"][:most]
+    assert found.vector("a").tolist() == [1, 2]
