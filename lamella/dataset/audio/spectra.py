@@ -334,9 +334,6 @@ class InverseSpectrogram(AudioOperation):
                                pad_mode, onesided)
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
-        if signal.shape[-1] != 2:
-            raise RuntimeError(f"InverseSpectrogram: the input must have the shape <..., freq, "
-                               f"time, 2>, but has {list(signal.shape)}.")
         of, raw = self._of, torch.view_as_complex(torch.from_numpy(np.ascontiguousarray(signal)))
         if of.onesided and raw.shape[-2] != of.n_fft // 2 + 1:
             raise RuntimeError("GriffinLim: the frequency of the input should equal to n_fft / 2 + "

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.signal
 
 from lamella.dataset import audio as A  # noqa: N812
 
@@ -73,3 +74,165 @@ def test_sounds_in_several_dimensions_are_changed_one_by_one(make):
     found = operation(sounds)
     for index in np.ndindex(2, 2):
         np.testing.assert_allclose(found[index], operation(sounds[index]), rtol=1e-6, atol=1e-9)
+
+
+WINDOWS = {A.WindowType.HANN: "hann", A.WindowType.HAMMING: "hamming",
+           A.WindowType.BLACKMAN: "blackman", A.WindowType.BARTLETT: "bartlett",
+           A.WindowType.KAISER: ("kaiser", 12.0)}
+
+
+def spectrum_of(sound, n_fft, win_length, hop, pad, window, normalized, center, mode, onesided):
+    """By the definition: NumPy's transform of each windowed frame."""
+    shape = scipy.signal.get_window(WINDOWS[window], win_length)
+    left = (n_fft - win_length) // 2
+    weights = np.pad(shape, (left, n_fft - win_length - left))
+    room = [(0, 0)] * (sound.ndim - 1)
+    padded = np.pad(sound, [*room, (pad, pad)])
+    if center:
+        padded = np.pad(padded, [*room, (n_fft // 2, n_fft // 2)], mode.value)
+    starts = range(0, padded.shape[-1] - n_fft + 1, hop)
+    found = np.stack([np.fft.fft(padded[..., i:i + n_fft] * weights) for i in starts], -1)
+    found = found[..., :n_fft // 2 + 1, :] if onesided else found
+    return found / np.sqrt(np.square(shape).sum()) if normalized else found
+
+
+@pytest.mark.parametrize("options", [
+    (16, 16, 8, 0, A.WindowType.HANN, False, True, A.BorderType.REFLECT, True),
+    (16, 11, 5, 3, A.WindowType.HAMMING, True, True, A.BorderType.EDGE, False),
+    (15, 8, 7, 1, A.WindowType.BLACKMAN, False, True, A.BorderType.SYMMETRIC, True),
+    (16, 10, 3, 2, A.WindowType.BARTLETT, True, True, A.BorderType.CONSTANT, True),
+    (12, 12, 5, 4, A.WindowType.KAISER, True, False, A.BorderType.REFLECT, True)])
+def test_spectra_by_their_definition(options):
+    sound = RNG.standard_normal((2, 3, 40))
+    n_fft, win_length, hop, pad, window, *rest = options
+    wanted = spectrum_of(sound, *options)
+    for power in (0.0, 1.0, 2.0, 3.0):
+        operation = A.Spectrogram(n_fft, win_length, hop, pad, window, power, *rest)
+        found = operation(sound)
+        if power == 0:
+            found = found[..., 0] + 1j * found[..., 1]
+        assert found.shape == wanted.shape
+        np.testing.assert_allclose(found, np.abs(wanted)**power if power else wanted, atol=1e-4,
+                                   rtol=1e-4)
+
+
+@pytest.mark.parametrize("options", [
+    (16, 16, 4, 0, A.WindowType.HANN, False, True, A.BorderType.REFLECT, True),
+    (16, 12, 3, 5, A.WindowType.HAMMING, True, True, A.BorderType.EDGE, True),
+    (16, 16, 4, 8, A.WindowType.HAMMING, True, True, A.BorderType.CONSTANT, False),
+    (15, 13, 4, 2, A.WindowType.HAMMING, True, True, A.BorderType.REFLECT, False),
+    (16, 11, 4, 20, A.WindowType.HAMMING, True, False, A.BorderType.REFLECT, True)])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_sounds_come_back_from_their_spectra(options, kind):
+    sound = RNG.standard_normal((2, 3, 40)).astype(kind)
+    complex_ = spectrum_of(sound, *options)
+    pairs = np.stack([complex_.real, complex_.imag], -1).astype(kind)
+    n_fft, win_length, hop, pad, window, *rest = options
+    found = A.InverseSpectrogram(40, n_fft, win_length, hop, pad, window, *rest)(pairs)
+    assert found.dtype == kind and found.shape == sound.shape
+    np.testing.assert_allclose(found, sound, atol=1e-5)
+    shorter = A.InverseSpectrogram(33, n_fft, win_length, hop, pad, window, *rest)(pairs)
+    np.testing.assert_allclose(shorter, sound[..., :33], atol=1e-5)
+
+
+@pytest.mark.parametrize("shape, onesided, words", [
+    ((9, 4, 3), True, "complex=2>"), ((9, 4, 1), True, "complex=2>"),
+    ((8, 4, 2), True, "they are 8 and 9"), ((10, 4, 2), True, "they are 10 and 9"),
+    ((9, 4, 2), True, ""), ((16, 4, 2), False, "")])
+def test_which_spectra_are_turned_back(shape, onesided, words):
+    operation = A.InverseSpectrogram(None, 16, onesided=onesided)
+    if words:
+        with pytest.raises(RuntimeError, match=words):
+            operation(np.ones(shape))
+    else:
+        assert operation(np.ones(shape)).shape == (3 * 8,)
+
+
+@pytest.mark.parametrize("kind, factor", [(A.ScaleType.POWER, 10), (A.ScaleType.MAGNITUDE, 20)])
+@pytest.mark.parametrize("reference, least, span", [
+    (1.0, 1e-10, 80.0), (3.0, 1e-3, 25.0), (1e-4, 1e-2, 200.0), (5.0, 1e-5, 0.5)])
+def test_decibels_are_at_most_so_far_below_the_loudest(kind, factor, reference, least, span):
+    """That of each three dimensions; those before are a batch."""
+    power = 10 ** RNG.uniform(-12, 3, (4, 2, 5, 6))
+    wanted = factor * np.log10(np.maximum(power, least) / max(reference, least))
+    wanted = np.maximum(wanted, wanted.max((1, 2, 3), keepdims=True) - span)
+    operation = A.AmplitudeToDB(kind, reference, least, span)
+    np.testing.assert_allclose(operation(power), wanted, atol=1e-9)
+    for place in range(4):
+        np.testing.assert_allclose(operation(power[place]), wanted[place], atol=1e-9)
+    alone = operation(power[1, 1])
+    assert alone.max() - alone.min() <= span + 1e-9
+
+
+@pytest.mark.parametrize("reference, power", [(1.0, 1.0), (2.5, 0.5), (0.1, 2.0)])
+def test_decibels_back(reference, power):
+    decibels = RNG.uniform(-60, 20, (2, 5, 6))
+    np.testing.assert_allclose(A.DBToAmplitude(reference, power)(decibels),
+                               reference * 10 ** (decibels / 10 * power))
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.5, 3.0])
+@pytest.mark.parametrize("given, wide", [(np.float32, np.float32), (np.float64, np.float64),
+                                         (np.int16, np.float32)])
+def test_magnitudes_and_angles(power, given, wide):
+    pairs = (RNG.standard_normal((3, 4, 5, 2)) * 9).astype(given)
+    wanted = pairs[..., 0].astype(float) + 1j * pairs[..., 1]
+    size, angle = A.Magphase(power)(pairs)
+    for found, right in ((size, np.abs(wanted)**power), (angle, np.angle(wanted)),
+                         (A.ComplexNorm(power)(pairs), np.abs(wanted)**power),
+                         (A.Angle()(pairs), np.angle(wanted))):
+        assert found.dtype == wide
+        np.testing.assert_allclose(found, right, rtol=1e-5)
+    for kind in (A.Angle, A.ComplexNorm, A.Magphase):
+        for shape in ((4, 3), (4, 1)):
+            with pytest.raises(RuntimeError, match=kind.__name__):
+                kind()(np.ones(shape))
+
+
+@pytest.mark.parametrize("rate", [8000, 8001])
+def test_the_centroid_is_the_mean_frequency(rate):
+    sound = RNG.standard_normal((2, 3, 60))
+    found = A.SpectralCentroid(rate, 16, 12, 5, 3, A.WindowType.HAMMING)(sound)
+    size = np.abs(spectrum_of(sound, 16, 12, 5, 3, A.WindowType.HAMMING, False, True,
+                              A.BorderType.REFLECT, True))
+    hertz = np.arange(9)[:, None] * 4000 / 8
+    wanted = (size * hertz).sum(-2, keepdims=True) / size.sum(-2, keepdims=True)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("low, high, rate, fits", [
+    (0.0, None, 8001, True), (3999.0, None, 8001, True), (4000.0, None, 8001, False),
+    (10.0, 10.5, 8000, True), (10.5, 10.5, 8000, False)])
+def test_a_mel_scale_begins_below_its_end(low, high, rate, fits):
+    if not fits:
+        with pytest.raises(ValueError, match="f_min"):
+            A.MelScale(5, rate, low, high, 9)
+        return
+    power = RNG.random((2, 3, 9, 4))
+    bank = A.melscale_fbanks(9, low, high or 4000.0, 5, rate, A.NormType.NONE)
+    found = A.MelScale(5, rate, low, high, 9)(power)
+    np.testing.assert_allclose(found, np.einsum("abft,fm->abmt", power, bank), rtol=1e-5)
+
+
+@pytest.mark.parametrize("beta", [None, 3.0])
+@pytest.mark.parametrize("old, new", [(3, 2), (2, 3), (441, 160)])
+def test_resampling_by_kaisers_window(old, new, beta):
+    given = RNG.standard_normal((2, 50))
+    found = A.Resample(old, new, A.ResampleMethod.KAISER_WINDOW, 5, 0.8, beta)(given)
+    rate = min(old, new) * 0.8
+    at = np.arange(-(-50 * new // old))[:, None] / new
+    time = np.clip((np.arange(50) / old - at) * rate, -5, 5)
+    bend = 14.769656459379492 if beta is None else beta
+    window = np.i0(bend * np.sqrt(1 - (time / 5)**2)) / np.i0(bend)
+    wanted = given @ (np.sinc(time) * window * rate / old).T
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    np.testing.assert_array_equal(A.Resample(7, 7)(given), given)
+
+
+@pytest.mark.parametrize("low, high, count", [(0.0, 4000.0, 4), (300.0, 2500.0, 7)])
+def test_filters_of_equal_width(low, high, count):
+    points, at = np.linspace(low, high, count + 2), np.arange(33) * 4000 / 32
+    wanted = [np.interp(at, points[i:i + 3], [0, 1, 0]) for i in range(count)]
+    np.testing.assert_allclose(A.linear_fbanks(33, low, high, count, 8001), np.transpose(wanted),
+                               atol=1e-6)
