@@ -22,12 +22,12 @@ __all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "fmax", "fmin", "max",
 def _masked(name: str, raw: torch.Tensor, initial: Any, where: Any) -> torch.Tensor:
     """The elements that `where` picks, with `initial` taking part."""
     kind = raw.dtype  # the result's, whatever type `initial` has
+    bound = getattr(initial, "_raw", initial)
     if where is not None and where is not True:
         if initial is None:
             raise ValueError(f"For '{name}', 'initial' must be given with 'where', but got None.")
-        raw = torch.where(getattr(where, "_raw", where), raw, initial).to(kind)
+        raw = torch.where(getattr(where, "_raw", where), raw, bound).to(kind)
     if initial is not None:
-        bound = getattr(initial, "_raw", initial)
         raw = raw.clamp(min=bound) if name.endswith("max") else raw.clamp(max=bound)
         raw = raw.to(kind)
     return raw

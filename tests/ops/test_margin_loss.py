@@ -73,7 +73,7 @@ CASES = {
     "mse": (ops.mse_loss, lambda a, b: (a - b) ** 2, (A, ROW), {}),
     "l1": (ops.l1_loss, lambda a, b: abs(a - b), (A, ROW), {}),
     "huber": (ops.huber_loss, lambda a, b: huber(a, b, 1.0), (A, FAR), {}),
-    "huber 0.5": (ops.huber_loss, huber, (FAR, A), {"delta": 0.5}),
+    "huber 0.5": (ops.huber_loss, huber, (ROW, FAR), {"delta": 0.5}),
     "smooth": (ops.smooth_l1_loss, lambda a, b: smooth(a, b, 1.0), (A, FAR), {}),
     "smooth 2": (ops.smooth_l1_loss, smooth, (A, FAR), {"beta": 2.0}),
     "smooth 0": (ops.smooth_l1_loss, smooth, (A, FAR), {"beta": 0.0}),
