@@ -56,14 +56,13 @@ def gather(input_params: Tensor, input_indices: Tensor, axis: Any, batch_dims: i
     if lead == 0:
         out = _slices(raw, axis, index.reshape(-1), "gather")
         return wrap(out.reshape((*raw.shape[:axis], *index.shape, *raw.shape[axis + 1:])))
-    positions, index = index, _from_front(index, raw.shape[axis])
     batch = math.prod(raw.shape[:lead])
     data = raw.reshape(batch, *raw.shape[lead:]).movedim(axis - lead + 1, 1)
     rows = torch.arange(batch, device=raw.device)[:, None]
     try:
         out = data[rows, index.reshape(batch, -1)]  # (batch, indices, rest)
     except IndexError as error:
-        raise _outside(error, positions, raw.shape[axis], axis, "gather") from error
+        raise _outside(error, index, raw.shape[axis], axis, "gather") from error
     out = out.movedim(1, axis - lead + 1)
     shape = (*raw.shape[:axis], *index.shape[lead:], *raw.shape[axis + 1:])
     return wrap(out.reshape(shape))
@@ -102,7 +101,7 @@ def _from_front(index: torch.Tensor, length: int) -> torch.Tensor:
 def _elements(x: Any, dim: Any, index: Any, where: str) -> Tensor:
     raw, positions = raw_of(x, where), indices_of(index, where, "index")
     axis = axis_in(dim, raw.dim(), where, "dim")
-    length = raw.shape[axis] if raw.dim() else 1
+    length = raw.shape[axis]
     if kernel_checks(raw, positions):
         with contextlib.suppress(RuntimeError):
             return wrap(raw.gather(axis, positions))
@@ -257,7 +256,7 @@ def _tensor_take(self: Tensor, indices: Any = None, axis: int | None = None, mod
         positions = positions % length
     elif mode == "clip":
         positions = torch.where(positions < 0, positions + length, positions).clamp(0, length - 1)
-    elif mode not in ("clip", "raise"):
+    elif mode != "raise":
         raise ValueError(f"For 'Tensor.take', 'mode' must be 'clip', 'wrap' or 'raise', "
                          f"but got {mode!r}.")
     out = _slices(raw, along, positions.reshape(-1), "Tensor.take")
