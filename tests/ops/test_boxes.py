@@ -157,3 +157,23 @@ def test_boxes_given_by_any_two_corners_overlap():
                            np.maximum(rows[:, :2], rows[:, 2:])], 1)
     found = boxes.overlap_of_corners(Tensor(rows)._raw)
     np.testing.assert_allclose(found, [[area_over(a, b) for b in ends] for a in ends])
+
+
+@pytest.mark.parametrize("second, limit, stays", [
+    ([1.0, 0, 3, 2], 0.4, True), ([1.0, 0, 3, 2], 0.3, False),  # a third of both together
+    ([0.0, 0, 1, 2], 0.5, True), ([0.0, 0, 1, 2], 0.49, False)])  # a half
+def test_overlaps_at_the_limit(second, limit, stays):
+    rows = np.array([[0.0, 0, 2, 2], second])
+    keep = boxes.nms_with_mask(Tensor(np.column_stack([rows, [0.9, 0.8]])), limit)[2]
+    assert keep.tolist() == [True, stays]
+    overlap = boxes.overlap_of_corners(Tensor(rows)._raw)
+    found = boxes.chosen(Tensor([0.9, 0.8])._raw, overlap, limit, 0.0, 2)
+    assert found.tolist() == ([0, 1] if stays else [0, -1])
+
+
+@pytest.mark.parametrize("least, count, want", [
+    (0.0, 5, [2, 0, 1]), (0.5, 5, [2, -1, -1]), (0.49, 3, [2, 0, 1]), (0.0, 2, [2, 0]),
+    (0.9, 5, [-1, -1, -1]), (0.0, 0, [])])
+def test_scores_at_the_limit_and_how_many_stay(least, count, want):
+    scores = Tensor([0.5, 0.5, 0.9], ms.float64)._raw
+    assert boxes.chosen(scores, Tensor(np.eye(3))._raw, 0.5, least, count).tolist() == want
