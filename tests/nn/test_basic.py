@@ -263,3 +263,62 @@ def test_parameters_without_elements_and_those_of_one_device():
 def test_gradients_without_a_number_count_as_an_overflow():
     assert [loss_scale._grad_overflow(ms.Tensor(v)).tolist() for v in (
         [1.0, 2.0], [1.0, np.inf], [np.nan])] == [[0.0], [1.0], [1.0]]
+
+
+def test_norms_below_one_are_clipped():
+    x = ms.Tensor([[0.3, 0.4], [0.03, 0.04], [0.0, 0.0]])
+    want = [[0.06, 0.08], [0.03, 0.04], [0, 0]]
+    np.testing.assert_allclose(nn.ClipByNorm(1)(x, ms.Tensor(0.1)).asnumpy(), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("time", "other", "order"), [
+    (3, 0, (0, 3, 1, 2)), (3, 1, (0, 1, 3, 2)), (0, 2, (1, 0, 2, 3)), (0, 3, (1, 2, 0, 3)),
+    (1, 3, (0, 2, 1, 3)), (2, 1, (0, 1, 2, 3))])
+def test_time_moves_beside_the_axis_that_it_joins(time, other, order):
+    x = numbers(2, 3, 4, 5)
+    got = nn.TimeDistributed(nn.ReLU(), time, other)(ms.Tensor(x)).asnumpy()
+    np.testing.assert_array_equal(got, np.maximum(x, 0).transpose(order))
+
+
+def test_constants_of_similarity_follow_the_range():
+    """Of constant images only the luminances and the constants count."""
+    a, b = np.full((1, 1, 6, 6), 2.0, np.float32), np.full((1, 1, 6, 6), 5.0, np.float32)
+    c1 = (0.5 * 8) ** 2
+    want = (2 * 2 * 5 + c1) / (4 + 25 + c1)
+    for layer in (nn.SSIM(8.0, 3, k1=0.5, k2=0.25), nn.MSSSIM(8.0, (1.0,), 3, k1=0.5, k2=0.25),
+                  nn.MSSSIM(8.0, (3.0, 1.0), 3, k1=0.5, k2=0.25)):
+        np.testing.assert_allclose(layer(ms.Tensor(a), ms.Tensor(b)).asnumpy(), [want], rtol=1e-5)
+
+
+def test_images_of_whole_numbers():
+    a = np.random.default_rng(1).integers(0, 256, (2, 3, 6, 6)).astype(np.uint8)
+    b = 255 - a
+    scaled = [ms.Tensor((t / 255).astype(np.float32)) for t in (a, b)]
+    for make in (nn.PSNR, lambda top: nn.SSIM(top, 3)):
+        np.testing.assert_allclose(make(255)(ms.Tensor(a), ms.Tensor(b)).asnumpy(),
+                                   make(1.0)(*scaled).asnumpy(), rtol=1e-4)
+    error = ((a / 255 - b / 255) ** 2).mean((1, 2, 3))
+    np.testing.assert_allclose(nn.PSNR(3.0)(*scaled).asnumpy(), 10 * np.log10(9 / error), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("make", "bound"), [
+    (lambda: nn.Dense(25, 300).weight, 0.2), (lambda: nn.Dense(25, 3000).bias, 0.2),
+    (lambda: nn.Linear(25, 300).weight, 0.2), (lambda: nn.BiDense(25, 4, 300).weight, 0.2),
+    (lambda: nn.BiDense(25, 4, 3000).bias, 0.2), (lambda: nn.Conv2d(5, 300, (1, 5)).weight, 0.2),
+    (lambda: nn.Conv2d(5, 3000, (1, 5), has_bias=True).bias, 0.2),
+    (lambda: nn.Conv2d(10, 300, (1, 5), group=2).weight, 0.2),
+    (lambda: nn.Conv2dTranspose(300, 5, (1, 5)).weight, 0.2),
+    (lambda: nn.LSTM(100, 25).w_ih_list[0], 0.2), (lambda: nn.GRUCell(100, 25).weight_hh, 0.2)])
+def test_first_values_are_even_up_to_their_bound(make, bound):
+    """Up to the inverse root of the inputs, or of the state's size in recurrent layers."""
+    ms.set_seed(5)
+    values = np.abs(make().asnumpy())
+    assert bound * 0.98 < values.max() <= bound * (1 + 1e-6)
+    np.testing.assert_allclose(values.mean(), bound / 2, rtol=0.05)
+
+
+@pytest.mark.parametrize("place", [0, 2, -1])
+def test_the_row_of_padding_is_zero(place):
+    table = nn.EmbeddingExt(5, 3, place).weight.asnumpy()
+    assert (table[place] == 0).all() and (np.delete(table, place, 0) != 0).all()
+    np.testing.assert_array_equal(nn.Embedding(5, 3, padding_idx=2).embedding_table[2].asnumpy(), 0)

@@ -70,3 +70,23 @@ def test_any_width_in_16_bits(width):
     for _ in range(200):  # what is beyond the memory differs from call to call
         found = small(Tensor(x).astype(ms.bfloat16)).float().asnumpy()
     np.testing.assert_allclose(found, layer(Tensor(x)).asnumpy(), atol=0.1)
+
+
+def test_small_weights_keep_their_scale():
+    weights = np.float32([[1e-3, -5e-4, 0, 2.5e-4], [0, 0, 0, 0]])
+    small = nn.Int8Dense(nn.Dense(4, 2, Tensor(weights), has_bias=False))
+    assert small.weight.asnumpy()[0].tolist() == [127, -64, 0, 32]
+    np.testing.assert_allclose(small.scale.asnumpy()[0], 1e-3 / 127, rtol=1e-6)
+    assert (small.weight.asnumpy()[1] == 0).all()
+    out = small(Tensor(np.eye(4, dtype=np.float32))).asnumpy()
+    np.testing.assert_allclose(out, weights.T, atol=1e-3 / 127 / 2 + 1e-9)
+
+
+@pytest.mark.parametrize("group", [1, 2, 4])
+def test_each_group_has_its_scale(group):
+    weights = np.float32([[8, 4, 0.5, 0.25], [1, -2, 3, -4]])
+    small = nn.Int8Dense(nn.Dense(4, 2, Tensor(weights), has_bias=False), group)
+    want = np.abs(weights).reshape(2, -1, group).max(2) / 127
+    np.testing.assert_allclose(small.scale.asnumpy(), want, rtol=1e-6)
+    bound = np.repeat(want, group, 1).T / 2 + 1e-6
+    assert (np.abs(small(Tensor(np.eye(4, dtype=np.float32))).asnumpy() - weights.T) <= bound).all()

@@ -146,3 +146,10 @@ def test_no_probability_is_ignored(ignored):
               nn.CrossEntropyLoss(ignore_index=ignored)(scores, wanted),
               mint.nn.functional.cross_entropy(scores, wanted, ignore_index=ignored))
     np.testing.assert_allclose([float(loss) for loss in losses], 1.3295248, rtol=1e-6)
+
+
+@pytest.mark.parametrize("pair", [(3, Tensor(X)), (Tensor(X), 3), (Tensor(X), None)])
+def test_what_is_no_tensor(pair):
+    for loss in (nn.L1Loss(), nn.SmoothL1Loss(), nn.MSELoss()):
+        with pytest.raises(TypeError):
+            loss(*pair)

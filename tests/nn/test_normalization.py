@@ -163,3 +163,21 @@ def test_statistics_of_all_processes_where_there_is_one(shape):
 def test_groups_of_processes_are_checked(groups, kind, text):
     with pytest.raises(kind, match=text):
         nn.SyncBatchNorm(3, process_groups=groups)
+
+
+@pytest.mark.parametrize(("norm_axis", "params_axis"), [(1, 2), (2, 1), (1, -1)])
+def test_parameters_of_another_shape_than_their_axes(norm_axis, params_axis):
+    shape = (4, 3) if params_axis in (2, -1) else (3,)
+    with pytest.raises((ValueError, RuntimeError), match="LayerNorm"):
+        nn.LayerNorm(shape, norm_axis, params_axis)(ms.ops.ones((2, 4, 3)))
+
+
+@pytest.mark.parametrize("begin", [0, 1, 2, -1, -2, -3])
+def test_normalized_from_any_axis_on(begin):
+    x = np.random.default_rng(3).standard_normal((2, 4, 3)).astype(np.float32)
+    axes = tuple(range(begin % 3, 3))
+    gamma = np.arange(1, 1 + np.prod(x.shape[begin % 3:])).reshape(x.shape[begin % 3:])
+    net = nn.LayerNorm(x.shape[begin % 3:], begin, begin, epsilon=0.25)
+    net.gamma.set_data(ms.Tensor(gamma.astype(np.float32)))
+    want = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 0.25) * gamma
+    np.testing.assert_allclose(net(ms.Tensor(x)).asnumpy(), want, rtol=1e-4, atol=1e-5)

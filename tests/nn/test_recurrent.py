@@ -7,6 +7,7 @@ import torch
 import lamella as ms
 from lamella import Tensor, nn
 from lamella.nn.recurrent import _DynamicRNNBase
+from lamella.nn.recurrent_steps import run_by_steps
 
 
 def take(mine, theirs):
@@ -69,6 +70,7 @@ def test_dropout_is_applied_between_layers():
     ms.set_seed(1)
     first, last = net(x)
     assert not np.allclose(first.asnumpy(), still.asnumpy())
+    assert (first != 0).all()  # none behind the last layer
     np.testing.assert_allclose(last[0].asnumpy(), state[0].asnumpy(), rtol=1e-5)  # layer 0
     ms.set_seed(1)
     assert (net(x)[0] == first).all()
@@ -242,3 +244,33 @@ def test_a_layer_whose_weights_are_inputs(mode, layer, lengths):
         np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy()[0])
     with pytest.raises(ValueError, match="'mode' must be one of"):
         _DynamicRNNBase("QRNN")
+
+
+@pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("lengths", [None, [5, 2, 4]])
+def test_steps_give_what_the_kernels_give(mode, bidirectional, bias, lengths):
+    net = getattr(nn, mode)(3, 4, 2, bias, bidirectional=bidirectional)
+    ways = 2 if bidirectional else 1
+    x, h = torch.randn(5, 3, 3), torch.randn(2 * ways, 3, 4)
+    state = (h, h * 0.5) if mode == "LSTM" else (h,)
+    given = tuple(Tensor(s.numpy()) for s in state)
+    want, last = net(Tensor(x.numpy()), given if mode == "LSTM" else given[0],
+                     None if lengths is None else Tensor(lengths, ms.int32))
+    got, end = run_by_steps("RNN_TANH" if mode == "RNN" else mode, x, state,
+                            net._weights(0, 2 * ways, x.dtype), 2, bias, bidirectional, lengths)
+    close(want, got)
+    for mine, theirs in zip(last if mode == "LSTM" else (last,), end, strict=True):
+        close(mine, theirs)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_layers_one_after_the_other_are_all_at_once(bidirectional):
+    """With so little dropout that nothing is dropped, training gives what evaluation gives."""
+    net = nn.GRU(3, 4, 3, bidirectional=bidirectional, dropout=1e-7)
+    x = ms.ops.randn(5, 2, 3)
+    want, last = net(x)
+    got, end = net.set_train()(x)
+    np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(end.asnumpy(), last.asnumpy(), rtol=1e-5, atol=1e-6)
