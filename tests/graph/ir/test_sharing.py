@@ -1,13 +1,18 @@
 """Aliases: Tensors that are reached in two ways, and Tensors that share memory."""
 
 import contextlib
+import itertools
+import random
 import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.ir.sharing import Ranges, Sharing
+from tests.graph.passes.checks import recorded
 
 
 def x(*values):
@@ -210,3 +215,71 @@ def test_state_with_gaps_in_memory():
             yield fn(x(i))
 
     agree(program)
+
+
+# -- ranges of memory ------------------------------------------------------------------------------
+
+def test_whether_ranges_meet_as_sets_of_bytes():
+    """Ranges that meet none that is written are added, as `Sharing` does it."""
+    choice, met = random.Random(3), 0
+    for _ in range(300):
+        ranges, known = Ranges(), []
+        for _ in range(choice.randrange(1, 9)):
+            start = choice.randrange(20)
+            end, written = start + choice.randrange(1, 7), choice.random() < 0.3
+            meets = any((written or its) and not known_bytes.isdisjoint(range(start, end))
+                        for known_bytes, its in known)
+            assert ranges.meets(start, end, written) == meets
+            met += meets
+            if not meets:
+                ranges.add(start, end, written)
+                known.append((set(range(start, end)), written))
+                assert ranges.starts == sorted(ranges.starts)
+                assert all(a <= b for a, b in itertools.pairwise(
+                    x for pair in zip(ranges.starts, ranges.ends, strict=True) for x in pair))
+    assert met > 100
+
+
+@pytest.mark.parametrize("first, second, merged", [
+    ((2, 5), (5, 7), [(2, 5), (5, 7)]), ((5, 7), (2, 5), [(2, 5), (5, 7)]),
+    ((2, 5), (4, 7), [(2, 7)]), ((4, 7), (2, 5), [(2, 7)]), ((2, 9), (4, 5), [(2, 9)]),
+    ((4, 5), (2, 9), [(2, 9)]), ((2, 5), (2, 5), [(2, 5)]), ((2, 5), (2, 3), [(2, 5)])])
+def test_ranges_that_overlap_are_one(first, second, merged):
+    ranges = Ranges()
+    for start, end in (first, second):
+        ranges.add(start, end, False)
+    assert list(zip(ranges.starts, ranges.ends, strict=True)) == merged
+    assert ranges.written == [False] * len(merged)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whether_inputs_share_memory_that_is_written(seed):
+    """Each pair of inputs that are used, where the graph writes into one of them."""
+    choice = random.Random(seed)
+    unused = choice.randrange(6)
+    written = set(choice.sample([i for i in range(6) if i != unused], choice.choice((0, 1, 1, 2))))
+
+    def step(*inputs):
+        for i in written:
+            inputs[i].add_(1)
+        return sum(x.sum() for i, x in enumerate(inputs) if i != unused)
+
+    sharing = Sharing(recorded(step, *[torch.ones(2) for _ in range(6)]), 2, 2)
+    assert sharing.written == written
+    found = set()
+    for _ in range(60):
+        memory = [np.zeros(8, np.float32) for _ in range(5)]
+        places = [choice.choice((i % 5, choice.randrange(5))) for i in range(6)]
+        sizes = [choice.choice((0, 2, 2, 2, 2)) for _ in range(6)]
+        values = [torch.from_numpy(memory[place][start:start + size]) for place, size, start in zip(
+            places, sizes, [choice.choice((0, 1, 4)) for _ in range(6)], strict=True)]
+        ranges = [range(x.data_ptr(), x.data_ptr() + x.untyped_storage().nbytes()) for x in values]
+        pairs = [(i, j) for i, j in itertools.combinations(range(6), 2)
+                 if unused not in (i, j) and sizes[i] and sizes[j] and written & {i, j}
+                 and ranges[i].start < ranges[j].stop and ranges[j].start < ranges[i].stop]
+        fixed = sharing.fixed(values)
+        assert fixed.clash == any({2, 3} == {*pair} for pair in pairs)
+        assert sharing.found(values, fixed) == bool(pairs)
+        assert sharing.is_beside_arguments(values) == any({*pair} != {0, 1} for pair in pairs)
+        found.add(bool(pairs))
+    assert len(found) == 1 + bool(written)
