@@ -43,6 +43,8 @@ MOVES = {  # an operation, and what it makes of a list
                        lambda rows: (rows[:1] + rows[:2]) * 2),
     "nothing before": (lambda d: d.skip(5) + d.take(2), lambda rows: rows[:2]),
     "project": (lambda d: d.rename("n", "m").project("m"), lambda rows: rows),
+    "project, skip, repeat": (lambda d: d.project("n").skip(2).repeat(2),
+                              lambda rows: rows[2:] * 2),
 }
 
 
@@ -203,3 +205,11 @@ def test_samplers_of_joined_datasets(sampler, error, words):
     (drawn(5).shuffle(2), False), (numbers(5).shuffle(2).map(abs), True)])
 def test_passes_in_which_one_operation_draws_can_be_passed_over(data, over):
     assert data.repeat(2)._is_passed_over() is over
+
+
+def test_chosen_columns_of_a_table_are_a_table():
+    data = two().project(["c", "a"])
+    table = data._table()
+    assert table is data._table() and table.size == 2
+    assert [int(v) for v in table.row(1)] == [6, 2]
+    assert drawn(2).project("n")._table() is None

@@ -1,10 +1,12 @@
 """Resharding checkpoints: against results of MindSpore, and round trips."""
 
+import itertools
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn
@@ -17,6 +19,9 @@ from lamella.parallel import (
     transform_checkpoint_by_rank,
     transform_checkpoints,
 )
+from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.train import resharding
+from lamella.train.resharding import cut_slice, files_by_rank, joined, place_of, stage_size
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_slices.json").read_text())
 SHAPES = {"w": (16, 16), "b": (32,), "c": (8, 16, 8)}
@@ -194,3 +199,74 @@ def test_protocol_buffers(tmp_path):
 def test_wrong_arguments(call, kind, text, tmp_path):
     with pytest.raises(kind, match=text):
         call(str(tmp_path))
+
+
+SHAPE = (12, 24)
+LAYOUTS = [ParameterLayout((1,), ((), ())), ParameterLayout((2,), ((0,), ())),
+           ParameterLayout((3,), ((0,), ())), ParameterLayout((4,), ((), (0,))),
+           ParameterLayout((2, 3), ((1,), (0,))), ParameterLayout((2, 3), ((), (1,))),
+           ParameterLayout((3, 4), ((0,), (1,))), ParameterLayout((2, 2, 2), ((2, 0), (1,))),
+           ParameterLayout((2, 3), ((), ()), -1), ParameterLayout((2, 2), ((0,), ()), 2)]
+
+
+def elements(layout, rank):
+    """The numbers of the elements that a process has."""
+    whole = torch.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE)
+    counts, index = layout.cell(rank)
+    rows, columns = (n // c for n, c in zip(SHAPE, counts, strict=True))
+    return whole[index[0] * rows:(index[0] + 1) * rows,
+                 index[1] * columns:(index[1] + 1) * columns]
+
+
+@pytest.mark.parametrize("one, other", [(i, k) for i in range(10) for k in range(i, 10)])
+def test_slices_that_have_elements_in_common(one, other):
+    first, second = LAYOUTS[one], LAYOUTS[other]
+    for rank, theirs in itertools.product(range(first.size), range(second.size)):
+        common = np.intersect1d(elements(first, rank), elements(second, theirs)).size > 0
+        assert resharding._overlaps(first, rank, second, theirs) is common
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_wholes_are_cut_and_joined(layout):
+    whole = torch.arange(SHAPE[0] * SHAPE[1]).reshape(SHAPE)
+    slices = {}
+    for rank in range(layout.size):
+        part = cut_slice("w", whole, layout, rank)
+        assert torch.equal(part, elements(layout, rank)) and part.is_contiguous()
+        slices[layout.cell(rank)[1]] = part
+    counts = layout.cell(0)[0]
+    assert torch.equal(joined("w", slices, counts), whole)
+    raws = [cut_slice("w", whole, layout, rank) for rank in range(layout.size)]
+    assert torch.equal(resharding.merged("w", raws, layout), whole)
+    if len(slices) > 1:
+        slices.pop(next(iter(slices)))
+        with pytest.raises(ValueError, match=f"cut in {np.prod(counts)} slices, 1 are missing"):
+            joined("w", slices, counts)
+        with pytest.raises(ValueError, match=f"device_count, {layout.size}, but it is"):
+            resharding.merged("w", raws[1:], layout)
+
+
+@pytest.mark.parametrize("shape, dim", [((7, 6), 0), ((4, 7), 1)])
+def test_dimensions_that_do_not_divide(shape, dim):
+    layout = ParameterLayout((2, 3), ((1,), (0,)))
+    with pytest.raises(ValueError, match=f"can't be cut in {(2, 3)[dim]} along dimension {dim}"):
+        cut_slice("w", torch.zeros(shape), layout, 0)
+
+
+@pytest.mark.parametrize("devices, rank, place", [
+    ((2, 2), 0, (0, 0)), ((2, 2), 3, (0, 3)), ((2, 2), 4, (1, 0)), ((2, 2), 11, (2, 3)),
+    ((1,), 0, (0, 0)), ((1,), 2, (2, 0)), ((2,), 3, (1, 1)), (None, 5, (0, 0))])
+def test_the_stage_of_a_process(devices, rank, place):
+    layouts = None if devices is None else {"w": ParameterLayout(devices, ((),))}
+    assert place_of(rank, layouts) == place
+    assert stage_size(layouts) == np.prod(devices or (1,))
+
+
+def test_the_last_file_of_each_rank(tmp_path):
+    for name in ("rank_0/a.ckpt", "rank_0/b.ckpt", "rank_0/c.txt", "rank_10/a.ckpt",
+                 "rank_2/a.txt", "rank_1x/a.ckpt", "rank_x/a.ckpt", "rank_3[/a.ckpt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert files_by_rank(str(tmp_path), ".ckpt") == {
+        0: str(tmp_path / "rank_0" / "b.ckpt"), 10: str(tmp_path / "rank_10" / "a.ckpt")}
+    assert list(files_by_rank(str(tmp_path), ".txt")) in ([0, 2], [2, 0])
