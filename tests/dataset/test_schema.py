@@ -68,7 +68,7 @@ def test_columns_from_dicts_and_lists(columns, wanted, tmp_path):
     ([{"type": "int8"}], RuntimeError, "must have a name and a type"),
     ([{"name": "a"}], RuntimeError, "must have a name and a type"),
     ("a", TypeError, "must be a dict or a list"),
-    
+
     (None, TypeError, "must be a dict or a list")])
 def test_what_is_no_columns(columns, error, words):
     with pytest.raises(error, match=words):

@@ -216,3 +216,69 @@ def test_one_file_is_kept_of_some_minutes_of_training(tmp_path):
                               keep_checkpoint_per_n_minutes=5)
     model().train(2, data(), ModelCheckpoint("net", str(tmp_path), config))
     assert sorted(os.listdir(tmp_path)) == ["net-1_1.ckpt"]
+
+
+@pytest.mark.filterwarnings("ignore:.*nothing is saved before the end:UserWarning")
+@pytest.mark.parametrize("given, wanted", [
+    ((1, 0, 5, 0), (1, None, 5, None)), ((0, 9, 5, 0), (0, 9, 5, None)),
+    ((None, 9, 5, 3), (None, 9, 5, None)), ((2, 9, 0, 3), (2, None, 0, 3)),
+    ((2, None, None, 3), (2, None, None, 3)), ((2, 0, 0, 0), (2, None, 1, 0)),
+    ((0, 2, None, None), (0, 2, 1, None)), ((0, 0, 5, 0), (0, 0, 5, None)),
+    ((None, None, None, 1), (None, None, None, 1))])
+def test_rules_that_hold_together(given, wanted):
+    """Steps go before seconds, numbers of files before minutes; without either, one is kept."""
+    assert tuple(CheckpointConfig(*given).get_checkpoint_policy().values()) == (*wanted, None)
+
+
+@pytest.mark.parametrize("steps, seconds, warns", [
+    (0, 0, True), (None, None, True), (1, 0, False), (0, 1, False), (None, 1, False)])
+def test_a_run_that_saves_only_at_its_end_is_warned_of(steps, seconds, warns, recwarn):
+    CheckpointConfig(steps, seconds)
+    assert any("nothing is saved before" in str(w.message) for w in recwarn) is warns
+
+
+@pytest.mark.parametrize("argument, value, error", [
+    ("save_checkpoint_steps", -1, ValueError), ("save_checkpoint_seconds", -1, ValueError),
+    ("keep_checkpoint_max", -1, ValueError), ("keep_checkpoint_per_n_minutes", -1, ValueError),
+    ("save_checkpoint_steps", 1.0, TypeError), ("keep_checkpoint_max", True, TypeError),
+    ("integrated_save", 1, TypeError), ("crc_check", 1, TypeError),
+    ("exception_save", 1, TypeError), ("remove_redundancy", 1, TypeError),
+    ("async_save", "later", ValueError), ("async_save", 1, ValueError),
+    ("saved_network", 1, TypeError), ("append_info", ("epoch_num",), TypeError),
+    ("append_info", [1], TypeError), ("append_info", [{1: 2}], TypeError),
+    ("append_info", [{"a": [1]}], TypeError), ("append_info", ["epoch"], ValueError)])
+def test_each_argument_is_checked(argument, value, error):
+    with pytest.raises(error, match=argument):
+        CheckpointConfig(**{argument: value})
+
+
+@pytest.mark.parametrize("argument, value", [
+    ("async_save", True), ("async_save", "thread"), ("async_save", "process"), ("append_info", []),
+    ("append_info", [{"a": 1, "b": 2.5, "c": "x", "d": ms.Tensor(1)}, "step_num"]),
+    ("saved_network", nn.Dense(1, 1)), ("format", "safetensors")])
+def test_arguments_that_are_right(argument, value):
+    config = CheckpointConfig(**{argument: value})
+    if argument == "append_info":
+        assert (config.append_dict or {}) == ({} if not value else {**value[0], "step_num": 0})
+    else:
+        assert getattr(config, argument) is value
+
+
+@pytest.mark.parametrize("config, saved", [
+    (CheckpointConfig(1, keep_checkpoint_max=99), [1, 2, 3, 4, 5, 6, 7, 8]),
+    (CheckpointConfig(3, keep_checkpoint_max=99), [3, 6, 8]),
+    (CheckpointConfig(8, keep_checkpoint_max=99), [8]), (CheckpointConfig(9), [8]),
+    (CheckpointConfig(3, keep_checkpoint_max=2), [6, 8]), (CheckpointConfig(1), [4, 5, 6, 7, 8])])
+def test_steps_that_are_saved(config, saved, tmp_path):
+    """The last one in any case, once."""
+    callback = ModelCheckpoint("n", str(tmp_path), config)
+    params = _InternalCallbackParam(train_network=nn.Dense(1, 1), batch_num=3)
+    for step in range(1, 9):
+        params.update(cur_step_num=step, cur_epoch_num=(step - 1) // 3 + 1)
+        callback.step_end(RunContext(params))
+        for number, name in enumerate(sorted(os.listdir(tmp_path))):  # written in this order
+            os.utime(tmp_path / name, (number, number))
+    callback.end(RunContext(params))
+    assert sorted(os.listdir(tmp_path)) == sorted(
+        f"n-{(step - 1) // 3 + 1}_{(step - 1) % 3 + 1}.ckpt" for step in saved)
+    assert callback.latest_ckpt_file_name == str(tmp_path / "n-3_2.ckpt")
