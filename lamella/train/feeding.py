@@ -147,9 +147,8 @@ class DatasetHelper:
         return self._size if self.dataset_sink_mode else 1
 
     def types_shapes(self) -> tuple[list[Any], list[Any]]:
-        """The data types and shapes of the columns."""
-        types = [pytype_to_dtype(t) if isinstance(t, type) else t
-                 for t in self.dataset.output_types()]
+        """The data types and shapes of the columns; of texts and dicts, NumPy's types."""
+        types = [t if t.kind in "USO" else pytype_to_dtype(t) for t in self.dataset.output_types()]
         return types, self.dataset.output_shapes()
 
     def continue_send(self) -> None:
