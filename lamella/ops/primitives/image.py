@@ -307,8 +307,8 @@ class SpaceToDepth(Attributed):
         return wrap(raw.permute(0, 3, 5, 1, 2, 4).reshape(n, -1, height // b, width // b))
 
 
-def _check_block(name: str, block_size: Any) -> None:
-    if not isinstance(block_size, int) or block_size < 2:
+def _check_block(name: str, block_size: int) -> None:
+    if block_size < 2:
         raise ValueError(f"For '{name}', 'block_size' must be an int of 2 or more, "
                          f"but got {block_size!r}.")
 
