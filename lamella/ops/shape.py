@@ -81,7 +81,7 @@ def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int
         raise ValueError(f"For 'flatten', 'order' must be 'C' or 'F', but got {order!r}.")
     raw = raw_of(input, "flatten")
     if order == "F":
-        raw = raw.permute(*range(raw.dim() - 1, -1, -1))
+        raw = raw.permute(tuple(range(raw.dim() - 1, -1, -1)))
     if raw.dim() < 2:
         return wrap_view(raw.reshape(-1))
     first = axis_in(start_dim, raw.dim(), "flatten", "start_dim")
