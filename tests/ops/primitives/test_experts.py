@@ -38,7 +38,8 @@ def test_groups_that_do_not_fit(numbers):
 def test_experts_of_the_best_groups(norm, scale):
     """Chosen by what is added, weighted without it."""
     extra = np.float32([0, 0.9, -0.9, 0.3, 0, 0])
-    found, chosen = experts.FusedAddTopKDiv()(Tensor(SCORES), Tensor(extra), 3, 2, 1, 2, 0, norm, scale)
+    route = experts.FusedAddTopKDiv()
+    found, chosen = route(Tensor(SCORES), Tensor(extra), 3, 2, 1, 2, 0, norm, scale)
     chances = 1 / (1 + np.exp(-SCORES))
     biased = chances + extra
     groups = biased.reshape(3, 3, 2).max(-1)
