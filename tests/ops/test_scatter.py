@@ -66,6 +66,7 @@ def test_numbers_and_tensors_of_no_dimension_stand_for_all():
     number = ops.scatter(Tensor(1.0), 0, Tensor(0), Tensor(4.0))
     assert number.shape == () and number == 4
     assert ops.scatter(Tensor(1.0), -1, Tensor(0), 4.0) == 4
+    assert ops.scatter(Tensor(1.0), 0, Tensor(-1), 4.0) == 4
 
 
 @pytest.mark.parametrize("call", [
