@@ -272,6 +272,8 @@ def _norm_over_windows(name: str, x: Tensor, rank: int, norm_type: Any, kernel_s
         raise ValueError(f"For '{name}', 'norm_type' must not be 0.")
     kernel = each(name, "kernel_size", kernel_size, rank)
     squeezed = x._raw.dim() == 2 and rank == 1
+    if not squeezed:
+        _check_pool(name, x, rank)
     raw = x._raw.unsqueeze(0) if squeezed else x._raw
     count = 1
     for k in kernel:
