@@ -145,16 +145,16 @@ def _taken(kept: Any) -> torch.Tensor:
     return kept if isinstance(kept, torch.Tensor) else kept.unpack()
 
 
-def _autocast_settings(raws: Sequence[torch.Tensor]) -> list[tuple[str, torch.dtype]]:
-    """The kinds of devices on which PyTorch's own mixed precision is on, and its types."""
+def _autocast_settings(raws: Sequence[torch.Tensor]) -> list[tuple[str, torch.dtype, bool]]:
+    """The kinds of devices, the types of PyTorch's own mixed precision there, whether it is on."""
     kinds = {"cpu", *[raw.device.type for raw in raws]}
-    return [(kind, torch.get_autocast_dtype(kind)) for kind in sorted(kinds)
-            if kind == "cpu" or torch.amp.is_autocast_available(kind)
-            if torch.is_autocast_enabled(kind)]
+    return [(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+            for kind in sorted(kinds) if kind == "cpu" or torch.amp.is_autocast_available(kind)]
 
 
-def _autocast(settings: list[tuple[str, torch.dtype]]) -> ExitStack:
+def _autocast(settings: list[tuple[str, torch.dtype, bool]]) -> ExitStack:
     stack = ExitStack()
-    for kind, dtype in settings:
-        stack.enter_context(torch.amp.autocast(kind, dtype))
+    for kind, dtype, is_on in settings:
+        if is_on or torch.is_autocast_enabled(kind):
+            stack.enter_context(torch.amp.autocast(kind, dtype, is_on))
     return stack

@@ -31,7 +31,21 @@ def test_a_layout_is_not_changed_by_a_call():
     (lambda: Layout((2, 2), ("a", "None")), ValueError, "means no sharding"),
     (lambda: Layout((0,), ("a",)), ValueError, "above 0"),
     (lambda: Layout(("2",), ("a",)), TypeError, "must be int"),
-], ids=range(9))
+    (lambda: Layout((2, True), ("a", "b")), TypeError, "must be int"),
+    (lambda: Layout((2,), ["a"]), TypeError, "alias_name must be tuple"),
+    (lambda: Layout((2,), (3,)), TypeError, "alias_name must be str"),
+    (lambda: Layout((2,), ("",)), ValueError, "can not be empty"),
+    (lambda: Layout((2,), ("a",), (0, 1)), TypeError, "rank_list must be list"),
+    (lambda: Layout((2,), ("a",), [0, 1, 2]), ValueError, "got 3 and 2"),
+    (lambda: layout(("dp", "sp"), ("mp", "sp")), ValueError, "set more than one"),
+    (lambda: Layout((2, 2), ("a",)), ValueError, r"got \(2, 2\) and \('a',\)"),
+], ids=range(17))
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_the_smallest_and_the_name_that_means_interleaving():
+    assert Layout((1,), ("a",))("a").to_dict()["rank_list"] == [0]
+    found = Layout((2, 2), ("dp", "interleaved_parallel"))("dp").to_dict()
+    assert found["interleaved_parallel"] is True and found["tensor_map"] == (1,)

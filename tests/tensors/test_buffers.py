@@ -43,3 +43,15 @@ def test_swap(make):
 def test_a_tensor_and_a_parameter_are_not_swapped():
     with pytest.raises(TypeError, match="must be Tensors or both Parameters"):
         ms.swap_tensors(ms.Tensor([1.0]), ms.Parameter(ms.Tensor([1.0])))
+
+
+@pytest.mark.parametrize("count, offset, want", [
+    (-1, 0, [1, 2, 3]), (-1, 4, [2, 3]), (-1, 8, [3]), (1, 0, [1]), (3, 0, [1, 2, 3]),
+    (2, 4, [2, 3]), (1, 8, [3])])
+def test_parts_of_a_buffer(count, offset, want):
+    memory = np.array([1, 2, 3], np.int32)
+    assert ms.frombuffer(memory, ms.int32, count, offset).tolist() == want
+    with pytest.raises(RuntimeError, match="are not enough for"):
+        ms.frombuffer(memory, ms.int32, 4 - offset // 4, offset)
+    with pytest.raises(RuntimeError, match="whole elements of 4 bytes"):
+        ms.frombuffer(memory, ms.int32, -1, offset + 1)

@@ -189,3 +189,19 @@ def test_pieces_of_a_computed_tensor_cant_be_written_to(pieces):
 
     with pytest.raises(RuntimeError, match=r"'split', 'chunk', 'unbind' or iteration has made"):
         ms.grad(f)(ms.Tensor(START))
+
+
+def test_only_views_are_noted_and_only_inside_of_a_gradient():
+    from lamella.core.state import state
+    from lamella.tensors.tensor import wrap_view
+
+    counts = []
+
+    def f(x):
+        before = len(state.level.views)
+        kept = [x[0], x[:, 1], x[[0, 1]], wrap_view(x._raw.clone()), x[0:2]]
+        counts.append(len(state.level.views) - before)
+        return kept[0].sum()
+
+    ms.grad(f)(ms.Tensor(START))
+    assert counts == [3]

@@ -225,7 +225,8 @@ def _bytes(target: Any, args: tuple, kwargs: dict, given: list[torch.Tensor],
     if name in _ADDS and given:  # what is changed is read and written
         values = given[2:][-1:]  # the places come before them
         return sum(map(_size, given[1:])) + 2 * sum(map(_size, values))
-    reads = [t for t in given if not (name in _OVERWRITES and id(t) in places)]
+    reads = [t for t in given if not (id(t) in places and (
+        name in _OVERWRITES or t is kwargs.get("out")))]
     return sum(map(_size, (*reads, *written, *results)))
 
 

@@ -202,3 +202,19 @@ def test_steps_of_a_recurrent_layer():
         found = cost_of(getattr(aten, name).default, (inputs, *weights), {}, torch.ones(9, 2, 3))
         assert found.kind == "recurrent"
         assert found.flops == times * 9 * 2 * 2 * (12 * 5 + 12 * 3)
+
+
+def test_what_is_written_to_memory_that_is_given_is_not_read():
+    assert cost(aten.mul.out, ROWS, ROWS, out=torch.empty(6, 5)).bytes == 3 * 120
+
+
+@pytest.mark.parametrize("above, left, backward, tiles", [
+    (0, 0, False, 3 * 4), (1, 1, False, 4 * 5), (2, 0, False, 5 * 4), (0, 2, False, 3 * 6),
+    (0, 0, True, 5 * 6), (1, 0, True, 4 * 6), (2, 2, True, 3 * 4)])
+def test_tiles_of_winograds_algorithm(above, left, backward, tiles):
+    """Of results of a 7 x 9 picture with so much padding; back, of what is missing of it."""
+    def winograd(): ...
+
+    x, w = torch.ones(2, 5, 7, 9), torch.ones(6, 3, 3, 3)
+    found = cost_of(winograd, (x, w, above, left, backward), {}, None)
+    assert (found.kind, found.flops) == ("convolution", 2 * 16 * 2 * 6 * 3 * tiles)

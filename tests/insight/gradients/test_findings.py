@@ -1,0 +1,101 @@
+"""Which gradients are odd, on both sides of each limit: gradients that are what a network says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, inspect_gradients, nn
+
+X = Tensor(np.ones(4), ms.float64)
+
+
+class Sums(nn.Cell):
+    """Parameters whose gradients are given: (gradient, value) of each."""
+
+    def __init__(self, **given: tuple[float, float]):
+        super().__init__()
+        self.given = given
+        for name, (_, value) in given.items():
+            setattr(self, name, Parameter(Tensor(np.full(4, value), ms.float64), name=name))
+
+    def construct(self, x):
+        total = 0.0
+        for name, (slope, _) in self.given.items():
+            total = total + (getattr(self, name) * x * slope).sum()
+        return total
+
+
+def report(**given):
+    return inspect_gradients(Sums(**given), X)
+
+
+ONE = (1.0, 1.0)
+
+
+@pytest.mark.parametrize("gradient, value, mark", [
+    (1.1e-5, 1.0, ""), (0.9e-5, 1.0, "vanishing"),  # beside the largest gradient, 1
+    (0.9e-5, 0.8e-2, ""), (0.9e-5, 1.0e-2, "vanishing"),  # and beside its own value
+    (0.9e-5, 0.0, "vanishing"), (1.1e-5, 0.0, ""),
+    (0.9e4, 1.0, ""), (1.1e4, 1.0, "exploding"),  # beside its own value
+    (0.9e4, 0.5, "exploding"),
+    # beside the median gradient, 1, and a hundred times the larger of its own and the usual value
+    (1.1e4, 100.0, "exploding"), (0.9e4, 80.0, ""), (1.1e4, 120.0, "")])
+def test_limits(gradient, value, mark):
+    found = report(a=ONE, w=(gradient, value), b=ONE, c=ONE)
+    assert found.mark("w") == mark and [found.mark(name) for name in "abc"] == [""] * 3
+    text = found.why("w")
+    assert {"": " is not zero: ", "vanishing": " vanishes: ", "exploding": " explodes: "}[mark] in (
+        text)
+    assert f"norm {2 * gradient:.4g}, 0% zeros" in text
+    assert found.gradient("w").mean_size == pytest.approx(gradient)
+
+
+def test_the_usual_value_of_parameters():
+    """It is their median; a gradient is large beside that of values, where its own is small."""
+    few = {name: (1.0, 200.0) for name in "abc"}
+    assert report(**few, w=(1.9e4, 200.0)).mark("w") == ""
+    assert report(**few, w=(2.1e4, 200.0)).mark("w") == "exploding"
+    # by its own value alone
+    assert report(**few, w=(1.9e4, 1.0)).mark("w") == "exploding"
+
+
+def test_the_largest_gradients_are_the_upper_tenth():
+    """One of eleven that is larger than all others isn't what they are measured by."""
+    many = {f"p{i}": ONE for i in range(9)}
+    text = report(**many, large=(1e3, 1.0), w=(2e-5, 1.0))  # eleven: the tenth counts
+    assert text.mark("w") == ""
+    fewer = {f"p{i}": ONE for i in range(7)}
+    text = report(**fewer, large=(1e3, 1.0), w=(2e-3, 10.0))  # nine: the largest one
+    assert text.mark("w") == "vanishing"
+    assert "where the largest Parameters' are 5e+05 times as large" in text.why("w")
+
+
+def test_what_explodes_is_told_beside_the_median():
+    text = report(a=(2.0, 1.0), b=(3.0, 1.0), w=(5e5, 1.0)).why("w")
+    assert "elements of about 5e+05 where the median Parameter's are 3." in text
+
+
+def test_names():
+    found = inspect_gradients(nn.SequentialCell(Sums(a=ONE), Sums(a=ONE, bias=ONE)), X)
+    assert found.find("0.a")[0] == "0.a" and found.find("bias")[0] == "1.bias"
+    assert found.find("input_data")[1].kind == "input" and found.owner("1.bias") == "1"
+    assert found.owner("input_data") == ""
+    for name, words in (("a", "'0.a', '1.a'"), ("1.bia", "'1.bias'"), ("zz", "for instance")):
+        with pytest.raises(ValueError, match=f"no Parameter or input '{name}'.*{words}"):
+            found.find(name)
+    with pytest.raises(TypeError, match="must be a str or a Parameter, but got 3"):
+        found.find(3)
+
+
+def test_the_printed_form_counts_what_is_odd():
+    given = {f"w{i}": (1e9, 1.0) for i in range(4)}
+    many = {f"p{i}": ONE for i in range(9)}
+    assert repr(report(a=ONE)) == "GradientReport(Sums: 1 Parameters, 4 steps)" or (
+        "odd" not in repr(report(a=ONE)))
+    for count, words in ((1, "1 odd (w0: exploding)"), (3, "3 odd (w0: exploding, w1: exploding, "
+                                                           "w2: exploding)"),
+                         (4, "4 odd (w0: exploding, w1: exploding, w2: exploding, ...)")):
+        shown = repr(report(**many, **dict(list(given.items())[:count])))
+        assert shown.endswith(f" steps, {words})"), shown
