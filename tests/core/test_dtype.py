@@ -91,3 +91,63 @@ def test_types_of_quantized_networks():
         assert pickle.loads(pickle.dumps(kind)) is kind
     with pytest.raises(TypeError, match="must be one that a tensor can hold"):
         ms.Tensor([1], ms.qint4x2)
+
+
+@pytest.mark.parametrize("given, raw", [
+    (float, torch.float32), (int, torch.int64), (bool, torch.bool), (complex, torch.complex64),
+    (dtype.int_, torch.int64), (dtype.float_, torch.float32), (dtype.uint, torch.uint64),
+    (dtype.complex_, torch.complex64), ("Float16", torch.float16), ("INT8", torch.int8),
+    (np.int16, torch.int16), (np.dtype("uint32"), torch.uint32), ("int", torch.int64),
+    (torch.float8_e5m2, torch.float8_e5m2), ("bfloat16", torch.bfloat16)])
+def test_what_names_a_type(given, raw):
+    assert dtype.to_raw(given) is raw
+
+
+@pytest.mark.parametrize("given", [str, list, "string", dtype.number, dtype.list_, np.str_, 3, "",
+                                   np.dtype("M8[s]"), object])
+def test_what_names_no_type_of_tensors(given):
+    with pytest.raises(TypeError, match="For 'f', the data type must be one that a tensor can"):
+        dtype.to_raw(given, "f")
+
+
+def test_types_of_python_objects():
+    for kind, python in ((ms.bool_, bool), (ms.int8, int), (ms.uint64, int), (ms.float16, float),
+                         (ms.bfloat16, float), (ms.complex64, complex), (ms.string, str),
+                         (dtype.list_, list), (dtype.tuple_, tuple), (dtype.dict_, dict),
+                         (dtype.type_none, type(None))):
+        assert dtype.dtype_to_pytype(kind) is python
+    with pytest.raises(TypeError, match="no Python type stands for"):
+        dtype.dtype_to_pytype(dtype.function)
+    for value, kind in ((1 + 2j, ms.complex128), (1.5, ms.float64), ("a", ms.string),
+                        ([1], dtype.list_), (None, dtype.type_none), (np.int8(3), ms.int8)):
+        assert ms.get_py_obj_dtype(value) is kind
+    assert ms.pytype_to_dtype(ms.int8) is ms.int8 and ms.pytype_to_dtype(np.dtype("f2")) is (
+        ms.float16)
+    for given in (dtype.float8_e4m3fn, dtype.float8_e5m2, ms.bfloat16):
+        assert ms.dtype_to_nptype(given) is np.float32
+    assert [dtype.type_size_in_bytes(kind) for kind in (ms.complex128, ms.int64, dtype.list_)] == [
+        16, 8, 0]
+
+
+@pytest.mark.parametrize("a", NAMES)
+def test_promotion_of_types_is_numpys_where_pytorch_has_none(a):
+    for b in NAMES:
+        one, other = getattr(torch, a), getattr(torch, b)
+        found = dtype.promote_types(one, other)
+        assert found is dtype.promote_types(other, one)
+        try:
+            want = torch.promote_types(one, other)
+        except RuntimeError:
+            if one.is_floating_point or other.is_floating_point:
+                want = one if one.is_floating_point else other
+            else:
+                name = np.promote_types(a, b).name
+                want = torch.float32 if name.startswith("float") else getattr(torch, name)
+        assert found is want, (a, b)
+
+
+def test_numbers_of_quantized_types():
+    kinds = dtype.QuantDtype
+    assert [kinds[name].value() for name in ("INT1", "INT16", "UINT1", "UINT16")] == [0, 15, 100,
+                                                                                   115]
+    assert len(kinds) == 32 and str(kinds.INT4) == "INT4"

@@ -125,3 +125,83 @@ def test_a_gpu_is_queried_where_there_is_one():
         runtime.synchronize()
         assert event.query() and x.sum() == 1e6
     assert hal.memory_allocated("CPU") == 0
+
+
+@pytest.mark.parametrize("size, good", [
+    ("1GB", True), ("1024GB", True), ("2.5GB", True), ("0.5GB", True), ("10.GB", True),
+    ("0GB", False), ("GB", False), ("01GB", False), ("1 GB", False), ("1gb", False), ("1", False),
+    ("-1GB", False), ("1MB", False)])
+def test_sizes_of_memory(size, good):
+    for name in ("init_size", "increase_size", "max_size"):
+        if good:
+            assert runtime.set_memory(**{name: size}) is None
+        else:
+            with pytest.raises(ValueError, match=f"'{name}' must be a number above 0 and 'GB'"):
+                runtime.set_memory(**{name: size})
+    assert runtime.set_memory(optimize_level="O0") is runtime.set_memory(optimize_level="O1")
+
+
+@pytest.mark.parametrize("call", [
+    lambda v: runtime.set_kernel_launch_group(v), lambda v: runtime.set_kernel_launch_group(2, v)])
+def test_counts_are_one_or_more(call):
+    assert call(1) is None
+    for wrong, kind in ((0, ValueError), (-1, ValueError), (1.0, TypeError), (True, TypeError)):
+        with pytest.raises(kind, match="For 'set_kernel_launch_group'"):
+            call(wrong)
+
+
+def test_ranges_of_cores():
+    cores = os.sched_getaffinity(0)
+    highest = (os.cpu_count() or 1) - 1
+    try:
+        runtime.set_cpu_affinity(True, [f"0-{highest}"])
+        whole = os.sched_getaffinity(0)
+        assert cores <= whole
+        with pytest.raises(ValueError, match=f"no core {highest + 1}"):
+            runtime.set_cpu_affinity(True, [f"{highest}-{highest + 2}"])
+        for nothing in (None, []):
+            runtime.set_cpu_affinity(True, nothing)
+        assert os.sched_getaffinity(0) == whole
+        for wrong, kind in (("0-1", TypeError), ([0], ValueError), (["0-"], ValueError),
+                            (["a-b"], ValueError)):
+            with pytest.raises(kind, match="set_cpu_affinity"):
+                runtime.set_cpu_affinity(True, wrong)
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def test_devices_by_number():
+    for call in (hal.get_device_name, hal.get_device_capability, hal.get_device_properties):
+        call(0, "CPU")
+        for wrong, kind in ((1, ValueError), (-1, ValueError), ("0", TypeError), (True, TypeError)):
+            with pytest.raises(kind, match=f"For '{call.__name__}', "):
+                call(wrong, "CPU")
+    assert hal.is_initialized("CPU") and hal.get_arch_list("CPU") is None
+    assert hal.device_count() == 1 and not hal.is_initialized("Ascend")
+    for name in ("memory_allocated", "empty_cache", "memory_stats", "reset_peak_memory_stats"):
+        getattr(hal, name)()
+        with pytest.raises(ValueError, match=f"For '{name}', 'device_target' must be one of"):
+            getattr(hal, name)("TPU")
+
+
+def test_the_summary_of_memory():
+    lines = runtime.memory_summary().splitlines()
+    assert len(lines) == 7 and len(set(map(len, lines))) == 1
+    assert lines[0] == lines[-1] == "|" + "-" * (len(lines[1]) - 2) + "|"
+    assert lines[1].split() == ["|", "total", "reserved", "memory", "|", "0", "B", "|"]
+
+
+def test_blocks_within_blocks():
+    outer = ms.DeviceCtx("CPU", 3)
+    with outer:
+        with outer, ms.DeviceCtx("CPU", 5):
+            assert tuple(ms.get_current_device()) == ("CPU", 5)
+        assert repr(ms.get_current_device()) == "('CPU', 3)"
+    assert tuple(ms.get_current_device()) == ("CPU", 0)
+
+
+def test_streams_of_a_cpu_are_one():
+    one, other = runtime.Stream(), runtime.Stream(-1)
+    assert one == other and hash(one) == hash(other) and one != "stream" and one.id == 0
+    event = runtime.Event()
+    assert other.record_event(event) is event
