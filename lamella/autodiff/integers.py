@@ -110,6 +110,8 @@ def _by_twins(func: Any, args: tuple, kwargs: dict[str, Any], exact: torch.Tenso
     if exact.dtype is torch.bool:
         return None
     kind = exact.dtype if is_inexact(exact.dtype) else None
+    if isinstance(kwargs.get("dtype"), torch.dtype) and kind is None:
+        kwargs = {**kwargs, "dtype": None}  # of the integers, as of a sum's result
     named = _twins(kwargs, kind)
     for given in _given(args, kind):
         try:
