@@ -4,9 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.insight import debug
 
 
 def line_with(function, text):
@@ -86,3 +88,43 @@ def test_in_place_and_half_precision():
     assert found.inputs[0].high == 60000 and found.inputs[0].infs == 0
     with pytest.raises(TypeError, match="'step' must be a function or a Cell"):
         ms.debug.trace_overflow(3)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("values, kind, told", [
+    (2.0, torch.float32, "float32 scalar in [2, 2]"),
+    ([[1.0, -2.5, 3.0]], torch.float64, "float64 1x3 in [-2.5, 3]"),
+    ([NAN, 1.0, INF, -INF], torch.float16, "float16 4 in [1, 1], 1 NaN and 2 Inf"),
+    ([NAN, NAN], torch.float32, "float32 2 in [nan, nan], 2 NaN and 0 Inf"),
+    ([INF], torch.float32, "float32 1 in [nan, nan], 0 NaN and 1 Inf"),
+    ([1 - 4j, 2 + 3j], torch.complex64, "complex64 2 in [-4, 3]"),
+    ([complex(NAN, INF)], torch.complex64, "complex64 1 in [nan, nan], 1 NaN and 1 Inf")])
+def test_ranges(values, kind, told):
+    assert str(debug._range(torch.tensor(values, dtype=kind))) == told
+
+
+def test_how_a_find_is_told():
+    found = ms.debug.trace_overflow(lambda x, y: ops.log(x * 1) + y, Tensor([1.0, 0.0]),
+                                    Tensor([5.0, 6.0]))
+    first, *rest = str(found).splitlines()
+    assert first == (f"'log' (forward, operation {found.number}) made 0 NaN and 1 Inf: "
+                     f"{found.file}:{found.line}")
+    assert found.number == 2 and rest == ["  input 0: float32 2 in [0, 1]",
+                                          "  output: float32 2 in [0, 0], 0 NaN and 1 Inf"]
+    nowhere = debug.Overflow("f", "update", "", 0, (), found.output, 3)
+    assert str(nowhere).splitlines()[0].endswith(": no line of the program")
+
+
+@pytest.mark.parametrize("step, x, operation", [
+    (lambda x: ops.log(x).sum(), [1.0, 2.0], None),
+    (lambda x: (ops.log(x) - ops.log(x)).sum(), [0.0, 2.0], "log"),  # the first, not the last
+    (lambda x: (x - x).sum(), [INF, 1.0], None),  # what comes from outside counts before
+    (lambda x: ops.sqrt(x * 2), [-1.0, 4.0], "sqrt"), (lambda x: x / (x - 1), [1.0, 2.0], "div"),
+    (lambda x: ops.log(x[:0]).sum() * 1.0, [1.0], None),
+    (lambda x: (x.astype(ms.int32) // 2).sum(), [3.0], None),
+    (lambda x: ops.exp(x + 1j), [1.0, 800.0], "exp")])
+def test_the_first_operation_is_found(step, x, operation):
+    found = ms.debug.trace_overflow(step, Tensor(x))
+    assert (None if found is None else found.operation) == operation
