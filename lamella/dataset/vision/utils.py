@@ -169,7 +169,7 @@ def get_image_size(image: Any) -> list[int]:
     if image.ndim < 2:
         raise RuntimeError(f"GetImageSize: invalid parameter, image should have at least two "
                            f"dimensions, but got: {image.ndim}.")
-    return list(image.shape[:2] if image.ndim == 2 else image.shape[-3:-1])
+    return list(image.shape if image.ndim == 2 else image.shape[-3:-1])
 
 
 def parse_padding(padding: Any) -> tuple[int, int, int, int]:

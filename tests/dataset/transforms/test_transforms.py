@@ -148,3 +148,147 @@ def test_concatenate_takes_texts_of_any_length_and_numbers_of_one_type():
         T.Concatenate(0, np.array([1], np.int32))(np.array([2], np.int64))
     with pytest.raises(RuntimeError, match="types differ"):
         T.Concatenate(0, np.array([1], np.int32))(WORDS)
+
+
+@pytest.mark.parametrize("given", ["int8", "uint8", "int32", "int64", "float16", "float32",
+                                   "float64", "bool"])
+@pytest.mark.parametrize("wanted", ["int8", "uint8", "uint16", "int32", "uint64", "float16",
+                                    "float64", "bool"])
+def test_numbers_of_all_types_are_cast_as_by_c(given, wanted):
+    """Negative fractions become unsigned numbers by way of whole ones."""
+    value = np.array([0, 1, 3, 100]).astype(given)
+    if np.dtype(given).kind in "if":
+        value[3] = -2
+    middle = np.int64 if np.dtype(given).kind == "f" and wanted.startswith("u") else given
+    found = T.TypeCast(getattr(ms, wanted if wanted != "bool" else "bool_"))(value)
+    assert found.dtype == wanted
+    np.testing.assert_array_equal(found, value.astype(middle).astype(wanted))
+
+
+@pytest.mark.parametrize("shape, wanted", [
+    ((), ()), ((1,), ()), ((1, 1), ()), ((3,), (3,)), ((3, 1), (3,)), ((1, 3), (1, 3)),
+    ((2, 3), (2, 3)), ((1, 1, 1), (1, 1)), ((2, 3, 1), (2, 3))])
+@pytest.mark.parametrize("rate", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("kind", [np.int32, np.uint8])
+def test_vectors_of_classes_of_any_shape(shape, wanted, rate, kind):
+    numbers = np.random.default_rng(0).integers(0, 5, shape).astype(kind)
+    found = T.OneHot(5, rate)(numbers)
+    exact = np.eye(5)[numbers.reshape(wanted)] * (1 - rate) + rate / 5
+    assert found.shape == (*wanted, 5) and found.dtype == (np.float64 if rate else kind)
+    np.testing.assert_allclose(found, exact)
+
+
+@pytest.mark.parametrize("number, fits", [(-1, False), (0, True), (4, True), (5, False)])
+def test_classes_are_numbered_from_0(number, fits):
+    for given in (np.array(number), np.array([2, number, 3])):
+        if fits:
+            assert T.OneHot(5)(given).shape == (*given.shape, 5)
+        else:
+            with pytest.raises(RuntimeError, match="index_value must be in"):
+                T.OneHot(5)(given)
+
+
+@pytest.mark.parametrize("size, old", [
+    ([2, 3], (2, 3)), ([None, 3], (2, 4)), ([4, None], (2, 3)), ([1, 5], (3, 4)),
+    ([3, 1], (2, 2))])
+@pytest.mark.parametrize("value", [None, 9])
+def test_padding_and_truncating_to_a_shape(size, old, value):
+    given = np.arange(1, 1 + np.prod(old)).reshape(old)
+    found = T.PadEnd(size, value)(given)
+    shape = tuple(o if s is None else s for s, o in zip(size, old, strict=True))
+    wanted = np.full(shape, value or 0)
+    for place in np.ndindex(shape):
+        if all(at < end for at, end in zip(place, old, strict=True)):
+            wanted[place] = given[place]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("size, error", [
+    ([0], ValueError), ([-1], ValueError), ([1, 0], ValueError), ([True], TypeError),
+    ([1.0], TypeError), ([None, "1"], TypeError), ((1,), TypeError)])
+def test_sizes_of_padding_are_1_or_more(size, error):
+    assert T.PadEnd([1])(np.arange(3)).tolist() == [0]
+    with pytest.raises(error, match="PadEnd|pad_shape"):
+        T.PadEnd(size)
+
+
+def test_texts_are_padded_by_texts_and_numbers_by_numbers():
+    found = T.PadEnd([3], "longer")(np.array(["a", "b"]))
+    assert found.tolist() == ["a", "b", "longer"]
+    assert T.PadEnd([3])(np.array(["a", "b"])).tolist() == ["a", "b", ""]
+    for value, given in (("x", np.arange(2)), (1, WORDS)):
+        with pytest.raises(RuntimeError, match="can not pad numeric and string"):
+            T.PadEnd([3], value)(given)
+
+
+CUBE = np.arange(60).reshape(3, 4, 5)
+
+
+@pytest.mark.parametrize("parts, wanted", [
+    ((1,), CUBE[1:2]), ((-3,), CUBE[:1]), ((None, [0, -1]), CUBE[:, [0, 3]]),
+    ((slice(1, None), slice(None, None, 2), 4), CUBE[1:, ::2, 4:]), ((..., ), CUBE),
+    ((1, ..., ), CUBE[1:2]), ((None, None, [-5, 4, 0]), CUBE[:, :, [0, 4, 0]]),
+    ((2, 3, 4), CUBE[2:, 3:, 4:]), (([], ), CUBE[:0])])
+def test_parts_of_several_dimensions(parts, wanted):
+    np.testing.assert_array_equal(T.Slice(*parts)(CUBE), wanted)
+
+
+@pytest.mark.parametrize("parts, words", [
+    ((3,), "dimension 0, but got 3"), ((-4,), "dimension 0, but got -4"),
+    ((None, 4), "dimension 1, but got 4"), ((None, None, [0, -6]), "dimension 2, but got -6"),
+    ((0, 0, 0, 0), "4 slices, but the input has 3 dim")])
+def test_parts_that_are_none(parts, words):
+    with pytest.raises(RuntimeError, match=f"Slice: .*{words}"):
+        T.Slice(*parts)(CUBE)
+
+
+def test_parts_of_a_single_number():
+    one = np.array(7)
+    for index in (0, -1, [0]):
+        assert T.Slice(index)(one).tolist() == [7]
+    for index in (1, -2, [0, 1]):
+        with pytest.raises(RuntimeError, match=r"must be in \[-1, 1\)"):
+            T.Slice(index)(one)
+    with pytest.raises(RuntimeError, match="the input has rank 0"):
+        T.Slice(slice(1))(one)
+    with pytest.raises(RuntimeError, match="2 slices, but the input has 0"):
+        T.Slice(0, 0)(one)
+
+
+@pytest.mark.parametrize("axis, before, after", [
+    (0, None, None), (-1, [9], None), (0, None, [8]), (-1, [9, 7], [8])])
+def test_columns_between_two_arrays(axis, before, after):
+    parts = [None if part is None else np.array(part) for part in (before, after)]
+    found = T.Concatenate(axis, *parts)(np.array([1, 2]), np.array([3]))
+    assert found.tolist() == [*(before or []), 1, 2, 3, *(after or [])]
+    for wrong in (np.array(1), np.array([[1]])):
+        with pytest.raises(RuntimeError, match="only 1D input supported"):
+            T.Concatenate(axis, *parts)(wrong)
+        for place in (0, 1):
+            with pytest.raises(ValueError, match="can only (prepend|append) 1D arrays"):
+                T.Concatenate(0, *((wrong, None) if place == 0 else (None, wrong)))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.float32])
+def test_unique_numbers_in_order_of_occurrence(kind):
+    given = np.array([[7, 3, 7], [5, 3, 7]]).astype(kind)
+    values, places, counts = T.Unique()(given)
+    assert values.dtype == kind and places.dtype == counts.dtype == np.int32
+    assert [values.tolist(), places.tolist(), counts.tolist()] == [
+        [7, 3, 5], [0, 1, 0, 2, 1, 0], [3, 2, 1]]
+    with pytest.raises(RuntimeError, match="must be numbers"):
+        T.Unique()(WORDS)
+    for operation in (T.Unique(), T.Duplicate()):
+        with pytest.raises(RuntimeError, match="one column is expected, but got 2"):
+            operation(given, given)
+
+
+@pytest.mark.parametrize("value, given, wanted", [
+    (2.9, np.zeros(2, np.int16), [2, 2]), (2.5, np.zeros(2), [2.5, 2.5]),
+    (-1, np.zeros(2, np.uint8), [255, 255]), (3, np.zeros((2, 1)), [[3.0], [3.0]]),
+    (1, np.zeros(2, bool), [True, True]), ("longer", WORDS, ["longer", "longer"])])
+def test_a_value_in_the_type_of_the_input(value, given, wanted):
+    found = T.Fill(value)(given)
+    assert found.tolist() == wanted and (found.dtype == given.dtype or given.dtype.kind == "U")
+    with pytest.raises(RuntimeError, match="types do not match"):
+        T.Fill(value)(np.zeros(2) if isinstance(value, str) else WORDS)

@@ -1,5 +1,6 @@
 """Images and files: what is read is what was written, and what is refused."""
 
+import cv2
 import numpy as np
 import PIL.Image
 import pytest
@@ -85,3 +86,36 @@ def test_what_is_refused(tmp_path, call, error, words):
     (tmp_path / "x").write_bytes(b"no image")
     with pytest.raises(error, match=words):
         call(str(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("image", [IMAGE, GRAY, GRAY[..., None], IMAGE.transpose(1, 0, 2)])
+def test_files_are_those_of_opencv(tmp_path, image):
+    plain = np.ascontiguousarray(image[..., ::-1] if image.shape[2:] == (3,) else image)
+    path = str(tmp_path / "x")
+    for quality in (1, 75, 95, 100):
+        wanted = cv2.imencode(".jpg", plain, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        np.testing.assert_array_equal(vision.encode_jpeg(image, quality), wanted)
+        vision.write_jpeg(path, image, quality)
+        np.testing.assert_array_equal(vision.read_file(path), wanted)
+    for level in (0, 6, 9):
+        wanted = cv2.imencode(".png", plain, [cv2.IMWRITE_PNG_COMPRESSION, level])[1]
+        np.testing.assert_array_equal(vision.encode_png(image, level), wanted)
+        vision.write_png(path, image, level)
+        np.testing.assert_array_equal(vision.read_file(path), wanted)
+    np.testing.assert_array_equal(vision.encode_jpeg(image), vision.encode_jpeg(image, 75))
+    np.testing.assert_array_equal(vision.encode_png(image), vision.encode_png(image, 6))
+
+
+def test_how_many_channels_more_dimensions_have():
+    assert vision.get_image_num_channels(np.zeros((2, 5, 7, 4))) == 4
+    assert vision.get_image_size(np.zeros((9, 2, 5, 7, 4))) == [5, 7]
+    for channels in (2, 4):
+        for encode in (vision.encode_jpeg, vision.encode_png):
+            with pytest.raises(RuntimeError, match=f"1 or 3 channels, but got {channels}"):
+                encode(np.zeros((3, 5, channels), np.uint8))
+
+
+@pytest.mark.parametrize("given", [-1, (1, -1), (1, 2, -1, 4), (1,), (1, 2, 3, 4, 5), ()])
+def test_padding_that_is_none(given):
+    with pytest.raises(ValueError, match="'padding' must be an int"):
+        vision.utils.parse_padding(given)
