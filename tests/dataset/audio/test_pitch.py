@@ -218,3 +218,39 @@ def test_phases_by_the_iteration_of_griffin_and_lim(power, momentum, length):
 def test_a_momentum_of_1_is_refused(momentum):
     with pytest.raises(RuntimeError, match=f"unstable, but got: {momentum:f}"):
         A.GriffinLim(16, momentum=momentum)
+
+
+@pytest.mark.parametrize("window", [3, 4, 6])
+@pytest.mark.parametrize("low, high", [(100, 1000), (85, 3400), (90.5, 450)])
+@pytest.mark.parametrize("hertz, noise", [(130.0, 0.05), (300.0, 0.1), (420.0, 0.3), (200.0, 2.0)])
+def test_the_pitch_is_where_a_frame_is_most_like_itself(window, low, high, hertz, noise):
+    """An octave higher, if that is nearly as good; then the median of some frames."""
+    rate, size = 8000, 120
+    rng = np.random.default_rng(5)
+    sound = np.sin(2 * np.pi * hertz * np.arange(1300) / rate) + noise * rng.normal(size=1300)
+    lags, least = -int(-rate // low), -int(-rate // high)
+    count = -(-1300 // size)
+    padded = np.concatenate([sound, np.zeros(lags + count * size)])
+    found = []
+    for frame in range(count):
+        part, likeness = padded[frame * size:(frame + 1) * size], {}
+        for lag in range(least + 1, lags + 1):
+            later = padded[frame * size + lag:(frame + 1) * size + lag]
+            likeness[lag] = part @ later / (1e-9 + later @ later)
+        best = max(likeness, key=likeness.get)
+        half = max((lag for lag in likeness if lag <= lags // 2), key=likeness.get)
+        found.append(half if likeness[half] > 0.99 * likeness[best] else best)
+    found = [found[0]] * ((window - 1) // 2) + found
+    medians = [sorted(found[i:i + window])[(window - 1) // 2]
+               for i in range(len(found) - window + 1)]
+    pitch = A.DetectPitchFrequency(rate, 0.015, window, low, high)(sound)
+    assert pitch.dtype == np.float32
+    np.testing.assert_allclose(pitch, rate / np.array(medians), rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [lambda rate: A.PitchShift(rate, 1),
+                                  lambda rate: A.SpectralCentroid(rate)])
+def test_a_rate_is_1_or_more(make):
+    make(1)
+    with pytest.raises(ValueError, match="sample_rate"):
+        make(0)

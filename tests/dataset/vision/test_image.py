@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lamella.dataset import vision
+from lamella.dataset import audio, vision
 from lamella.dataset.vision import image as shared
 
 INTER = vision.Inter
@@ -104,3 +104,21 @@ def test_operations_say_where_they_run(target):
     assert operation.device(target) is operation
     with pytest.raises(ValueError, match="device_target|got 'cpu'"):
         operation.device("cpu")
+
+
+@pytest.mark.parametrize("make, fine, wrong", [
+    (lambda: vision.AdjustContrast(1.5), [(4, 6, 3), (5, 6, 3)], [(4, 6, 2), (4, 6)]),
+    (lambda: vision.RandomSolarize((0, 9)), [(4, 6, 3), (4, 6, 1)], [(4, 6, 2), (4, 6, 3, 1)]),
+    (lambda: audio.MelScale(4, n_stft=9), [(9, 4), (2, 9, 3)], [(9,), (4,)])])
+def test_each_input_is_checked(make, fine, wrong):
+    """Also behind one that fits, or one of the same shape but another type."""
+    operation = make()
+    for shape in wrong:
+        for before in fine:
+            value = np.ones(before, np.uint8)
+            assert operation(value).ndim == len(before)
+            with pytest.raises(RuntimeError, match=type(operation).__name__.removeprefix("Random")):
+                operation(np.ones(shape, np.uint8))
+            for other in ("U1", np.complex64):
+                with pytest.raises((RuntimeError, TypeError)):
+                    operation(value.astype(other))

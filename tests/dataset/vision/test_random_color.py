@@ -9,6 +9,7 @@ from PIL import Image, ImageEnhance
 
 import lamella.dataset as ds
 from lamella.dataset import vision
+from lamella.dataset.vision import kernels
 from lamella.dataset.vision.random_color import _LIGHT, _light
 
 IMAGE = np.random.default_rng(0).integers(60, 190, (8, 9, 3)).astype(np.uint8)
@@ -131,3 +132,106 @@ def test_gamma_of_bytes(gamma, gain):
         found = change(Image.fromarray(every).convert(mode))
         assert found.mode == mode
         np.testing.assert_array_equal(np.asarray(found.convert("RGB"))[..., 2], wanted)
+
+
+class Given:
+    """A generator of an order that is known, and of one end of each range."""
+
+    def __init__(self, place=0, order=(0, 1, 2, 3)):
+        self.place, self.order = place, order
+
+    def shuffle(self, values):
+        values[:] = self.order
+
+    def float32(self, low, high):
+        return (low, high)[self.place]
+
+    def integer(self, low, high):
+        return self.float32(low, high)
+
+    def normal(self, mean, deviation):
+        return mean + deviation
+
+
+@pytest.mark.parametrize("given, factors, turns", [
+    (0.4, (0.6, 1.4), None), (0, (1, 1), (0, 0)), (2, (0, 3), None), ((0.5, 1.5), (0.5, 1.5), None),
+    ((0, 0), (0, 0), (0, 0)), (0.5, (0.5, 1.5), (-0.5, 0.5)), ([1, 1], (1, 1), None),
+    ((-0.5, 0.25), None, (-0.5, 0.25)), ((0.1, 0.1), (0.1, 0.1), (0.1, 0.1))])
+def test_ranges_of_factors(given, factors, turns):
+    for place, name in enumerate(("brightness", "contrast", "saturation")):
+        if factors:
+            found = getattr(vision.RandomColorAdjust(**{name: given}), name)
+            assert found == pytest.approx(factors)
+            drawn = vision.RandomColorAdjust(**{name: given}).draw(IMAGE, Given(1))
+            kernel = (kernels.brightened, kernels.contrasted, kernels.saturated)[place]
+            assert drawn == ([(kernel, found[1])] if found != (1, 1) else [])
+    if turns:
+        operation = vision.RandomColorAdjust(hue=given)
+        assert operation.hue == pytest.approx(turns)
+        assert operation.draw(IMAGE, Given()) == (
+            [(kernels.hued, operation.hue[0])] if turns != (0, 0) else [])
+
+
+@pytest.mark.parametrize("name, given", [
+    ("brightness", -0.1), ("contrast", (-0.1, 1)), ("saturation", (1.5, 0.5)), ("hue", 0.51),
+    ("hue", (-0.51, 0)), ("hue", (0, 0.51)), ("hue", (0.2, 0.1)), ("brightness", (1,))])
+def test_ranges_that_are_none(name, given):
+    with pytest.raises((ValueError, TypeError), match=name):
+        vision.RandomColorAdjust(**{name: given})
+
+
+@pytest.mark.parametrize("order", [(3, 1, 0, 2), (0, 1, 2, 3), (2, 3, 1, 0)])
+def test_steps_in_the_order_that_is_drawn(order):
+    operation = vision.RandomColorAdjust((0.5, 2), (0.6, 1), (1, 1.5), (-0.1, 0.2))
+    changes = (kernels.brightened, kernels.contrasted, kernels.saturated, kernels.hued)
+    for place, factors in ((0, (0.5, 0.6, 1, -0.1)), (1, (2, 1, 1.5, 0.2))):
+        drawn = operation.draw(IMAGE, Given(place, order))
+        assert drawn == [(changes[which], factors[which]) for which in order]
+        wanted = IMAGE
+        for change, factor in drawn:
+            wanted = change(wanted, factor)
+        np.testing.assert_array_equal(operation.apply(IMAGE, drawn), wanted)
+
+
+def test_steps_of_pictures(monkeypatch):
+    picture = Image.fromarray(IMAGE)
+    monkeypatch.setattr(random, "uniform", lambda low, high: high)
+    monkeypatch.setattr(random, "shuffle", lambda values: values.reverse())
+    wanted = vision.AdjustHue(0.3)(picture)
+    for kind, factor in (("Color", 1.5), ("Contrast", 0.8), ("Brightness", 1.2)):
+        wanted = getattr(ImageEnhance, kind)(wanted).enhance(factor)
+    found = vision.RandomColorAdjust((0.1, 1.2), (0.1, 0.8), (0.1, 1.5), 0.3)(picture)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    monkeypatch.setattr(random, "random", lambda: 0.25)
+    wanted = ImageEnhance.Color(picture).enhance(0.5 + 0.25 * 1.2)
+    found = vision.RandomColor((0.5, 1.7))(picture)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+
+
+def test_what_is_drawn_of_bits_and_thresholds():
+    for bits, wanted in (((2, 7), (2, 7)), (5, (5, 5)), ((1, 8), (1, 8))):
+        for place in (0, 1):
+            assert vision.RandomPosterize(bits).draw(IMAGE, Given(place)) == wanted[place]
+    for wrong in (0, 9, (0, 3), (3, 9), (4, 3)):
+        with pytest.raises(ValueError, match="bits"):
+            vision.RandomPosterize(wrong)
+
+    class Two(Given):
+        def __init__(self, *numbers):
+            self.numbers = list(numbers)
+
+        def integer(self, low, high):
+            assert (low, high) == (10, 200)
+            return self.numbers.pop()
+
+    for numbers in ((20, 150), (150, 20), (20, 20)):
+        drawn = vision.RandomSolarize((10, 200)).draw(IMAGE, Two(*numbers))
+        assert drawn == (min(numbers), max(numbers))
+
+
+def test_light_is_drawn_three_times_rounded_and_clipped():
+    operation = vision.RandomLighting(0.5)
+    assert operation.draw(IMAGE, Given()).tolist() == [0.5] * 3
+    for strength in ([0.5, -2.0, 1.0], [3.0, 0.0, 0.0], [-4.0, 1.0, 2.0]):
+        wanted = np.clip(np.rint(IMAGE + _light(strength)), 0, 255)
+        np.testing.assert_array_equal(operation.apply(IMAGE, np.array(strength)), wanted)
