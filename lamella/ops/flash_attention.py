@@ -44,7 +44,8 @@ def _in_layout(raw: torch.Tensor, layout: str) -> torch.Tensor:
 def _hidden(q_len: int, k_len: int, mode: int, pre_tokens: int, next_tokens: int,
             device: torch.device) -> torch.Tensor | None:
     """Which pairs a sparse mode hides: 2, 3 causal from the left or right end, 0, 4 a band."""
-    if mode in (0, 1, 4) and pre_tokens >= k_len and next_tokens >= k_len or mode == 1:
+    longer = max(q_len, k_len)
+    if mode == 1 or mode in (0, 4) and pre_tokens >= longer and next_tokens >= longer:
         return None
     shift = k_len - q_len if mode in (3, 4) else 0
     ahead = torch.arange(k_len, device=device) - torch.arange(q_len, device=device).unsqueeze(1)

@@ -53,10 +53,13 @@ def test_indices_out_of_range(axis):
     length = X.shape[axis]
     for row in (-length - 1, length):
         named = rf"\[-{length}, {length}\) along axis {axis}, but got \[{row}\]"
-        for call in (lambda i: ops.gather(Tensor(X), i, axis),
-                     lambda i: ops.index_select(Tensor(X), axis, i),
-                     lambda i: Tensor(X).take(i, axis, "raise")):
-            with pytest.raises(RuntimeError, match=named):
+        for name, call in (("'Gather', the 'input_indices' ",
+                            lambda i: ops.gather(Tensor(X), i, axis)),
+                           ("'index_select', the indices ",
+                            lambda i: ops.index_select(Tensor(X), axis, i)),
+                           ("'Tensor.take', the indices ",
+                            lambda i: Tensor(X).take(i, axis, "raise"))):
+            with pytest.raises(RuntimeError, match=f"For {name}.*{named}"):
                 call(Tensor([0, row, -1]))
         index = np.zeros((1, 1, 1, 1), np.int64) + row
         for call in (ops.gather_elements, ops.gather_d):

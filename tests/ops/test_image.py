@@ -78,7 +78,7 @@ def test_words_and_shapes_of_crops():
 @pytest.mark.parametrize("centered", [False, True])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_windows_of_images(centered, normalized):
-    offsets = np.array([[0.31, -0.43], [0.87, 0.61]], np.float32) * (1 if normalized else [5, 7])
+    offsets = np.array([[-0.15, 0.2], [0.87, 0.61]], np.float32) * (1 if normalized else [5, 7])
     found = extract_glimpse(Tensor(IMAGES), (3, 4), Tensor(offsets, ms.float32), centered,
                             normalized, "zero").asnumpy()
     want, outside = np.zeros((2, 3, 4, 3)), 0
@@ -94,6 +94,14 @@ def test_windows_of_images(centered, normalized):
                 outside += 1
     assert 0 < outside < 24
     np.testing.assert_array_equal(found, want.astype(np.float32))
+
+
+def test_noise_has_the_mean_and_the_deviation_of_the_images():
+    ms.set_seed(3)
+    images = Tensor((RNG.standard_normal((2, 30, 30, 2)) * 5 + 40).astype(np.float32))
+    far = Tensor([[500.0, 500.0], [-500.0, 500.0]])
+    found = extract_glimpse(images, (30, 30), far, False, False, "gaussian").asnumpy()
+    assert abs(found.mean() - 40) < 1 and abs(found.std() - 5) < 0.5
 
 
 @pytest.mark.parametrize("corners", [False, True])
