@@ -98,3 +98,85 @@ def test_norm():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("kind, least, most", [
+    (ms.int8, -128, 127), (ms.uint8, 0, 255), (ms.int16, -2**15, 2**15 - 1),
+    (ms.int32, -2**31, 2**31 - 1)])
+def test_bounds_at_the_ends_of_a_type(kind, least, most):
+    x = Tensor([least, 0, 1, most], kind)
+    for low, high in ((least, most), (least - 1, most + 1), (least - 1, None), (None, most + 1)):
+        found = ops.clamp(x, low, high)
+        assert found.dtype is kind and found.tolist() == x.tolist()
+    assert ops.clamp(x, most).tolist() == [most] * 4
+    assert ops.clamp(x, None, least).tolist() == [least] * 4
+    with pytest.raises(ValueError, match="'min' must leave a number"):
+        ops.clamp(x, most + 1)
+    with pytest.raises(ValueError, match="'max' must leave a number"):
+        ops.clamp(x, max=least - 1)
+
+
+def test_infinite_and_undefined_bounds():
+    x = Tensor([-1.0, 2.0], ms.float16)
+    assert ops.clamp(x, -1e6, 1e6).tolist() == [-1, 2]
+    assert ops.clamp(x, -np.inf, 1.0).tolist() == [-1, 1]
+    assert ops.clamp(x, None, -1e6).tolist() == [-np.inf] * 2
+    assert np.isnan(ops.clamp(x, float("nan")).asnumpy()).all()
+
+
+@pytest.mark.parametrize("low, high", [
+    (Tensor([0.5, 0.5, 1.0]), 2), (0.5, Tensor([[1.0], [2.5]])), (Tensor([0.5, 0.5, 1.0]), None),
+    (None, Tensor([[1.0], [2.5]])), (Tensor([0.0, 0.5, 1.0]), Tensor([[1.0], [2.5]]))])
+def test_bounds_that_broadcast(low, high):
+    numbers = [b.asnumpy() if isinstance(b, Tensor) else b for b in (low, high)]
+    want = np.clip(X, *numbers)
+    np.testing.assert_array_equal(ops.clamp(Tensor(X), low, high).asnumpy(), want)
+    np.testing.assert_array_equal(ops.clip_by_value(Tensor(X), low, high).asnumpy(), want)
+    y = Tensor(X)
+    assert ops.clamp_(y, low, high) is y
+    np.testing.assert_array_equal(y.asnumpy(), want)
+
+
+def test_bounds_of_another_type_and_no_rank():
+    x = Tensor([1, 4], ms.int32)
+    found = ops.clamp(x, Tensor(1.5), Tensor(2.5, ms.float64))
+    assert found.dtype is ms.float64 and found.tolist() == [1.5, 2.5]
+    assert ops.clamp(x, Tensor(2)).dtype is ms.int64
+    with pytest.raises(ValueError, match="For 'clamp_', at least one"):
+        ops.clamp_(x)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.0, 3.0, np.inf, -np.inf])
+@pytest.mark.parametrize("bound", [0.5, 2, 100.0])
+def test_norms_of_several_tensors(order, bound):
+    parts = [np.array([3.0, -1.0]), np.array([[0.5], [4.0]])]
+    whole = np.concatenate([p.ravel() for p in parts])
+    factor = min(bound / (np.linalg.norm(whole, order) + 1e-6), 1)
+    found = ops.clip_by_norm([Tensor(p) for p in parts], bound, order)
+    for own, part in zip(found, parts, strict=True):
+        np.testing.assert_allclose(own.asnumpy(), part * factor, rtol=1e-9)
+
+
+@pytest.mark.parametrize("order", [np.inf, -np.inf, -1.0])
+def test_magnitudes_of_nothing(order):
+    nothing = Tensor(np.zeros(0, np.float32))
+    with pytest.raises(ValueError, match="each Tensor must have elements"):
+        ops.clip_by_norm([Tensor([1.0]), nothing], 1.0, order)
+    assert ops.clip_by_norm([Tensor([3.0]), nothing], 1.5)[0].tolist() == pytest.approx([1.5])
+
+
+def test_types_of_options_of_norms():
+    for wrong in ("1", None):
+        with pytest.raises(TypeError, match="'max_norm' must be a number"):
+            ops.clip_by_norm(Tensor(X), wrong)
+    with pytest.raises(TypeError, match="'error_if_nonfinite'"):
+        ops.clip_by_norm(Tensor(X), 1.0, error_if_nonfinite=1)
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(RuntimeError, match="must be finite"):
+            ops.clip_by_norm(Tensor([wrong, 1.0]), 1.0, error_if_nonfinite=True)
+    ops.clip_by_norm(Tensor(X), 1.0, error_if_nonfinite=True)
+    whole = ops.clip_by_norm(Tensor([3, 4]), 2.5)
+    np.testing.assert_allclose(whole.asnumpy(), [1.5, 2], rtol=1e-6)
+    single = ops.clip_by_global_norm(Tensor([3.0, 4.0]), 2.5)
+    np.testing.assert_allclose(single.asnumpy(), [1.5, 2], rtol=1e-6)
+    assert ops.clip_by_global_norm([Tensor([3.0, 4.0])], 5)[0].tolist() == [3, 4]

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, ops
+from lamella.ops.embedding import _selected
 
 TABLE = np.array([[3.0, 4.0], [0.3, -0.4], [-6.0, 8.0], [1.0, 2.0], [5.0, 12.0]])
 ROWS = np.array([[2, 0, 2], [4, 3, 2]])
@@ -28,6 +30,21 @@ def test_rows_and_their_gradients(kind, padding, by_count):
     if padding is not None:
         want[padding] = 0
     np.testing.assert_allclose(gradient.asnumpy(), want)
+
+
+@pytest.mark.parametrize("padding", [None, 2, -1, 0])
+def test_rows_by_indices(padding):
+    table = torch.from_numpy(TABLE).requires_grad_()
+    found = _selected(table, torch.from_numpy(ROWS), padding)
+    np.testing.assert_array_equal(found.detach(), TABLE[ROWS])
+    found.sum().backward()
+    want = np.bincount(ROWS.ravel(), minlength=5)
+    if padding is not None:
+        want[padding] = 0
+    np.testing.assert_array_equal(table.grad, np.stack([want, want], 1))
+    for row in (-1, 5):
+        with pytest.raises(IndexError):
+            _selected(table, torch.tensor([0, row]), padding)
 
 
 @pytest.mark.parametrize("norm", [1.0, 2.0, 3.0])

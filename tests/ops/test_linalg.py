@@ -185,3 +185,121 @@ def test_other_forms():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+def wide(*shape, imaginary=False):
+    rng = np.random.default_rng(sum(shape))
+    real = rng.standard_normal(shape)
+    return real + 1j * rng.standard_normal(shape) if imaginary else real
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+def test_condition_numbers(p):
+    x = wide(2, 3, 3)
+    np.testing.assert_allclose(ops.cond(Tensor(x), p).asnumpy(), np.linalg.cond(x, p))
+    whole = ops.cond(Tensor([[2, 0], [0, 8]]), p)
+    assert whole.dtype is ms.float32
+    np.testing.assert_allclose(whole.asnumpy(), np.linalg.cond([[2, 0], [0, 8]], p), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [-2, -1, 0, 1, 5])
+def test_powers_of_matrices(n):
+    x = wide(2, 3, 3)
+    for power in (n, np.int64(n), Tensor(n)):
+        np.testing.assert_allclose(ops.matrix_power(Tensor(x), power).asnumpy(),
+                                   np.linalg.matrix_power(x, n), atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2**63, -2**63])
+def test_powers_beyond_64_bits(n):
+    one = Tensor([[1.0]])
+    assert ops.matrix_power(one, n - 1 if n > 0 else n + 1).tolist() == [[1]]
+    with pytest.raises(ValueError, match="'n' must fit in 64 bits"):
+        ops.matrix_power(one, n)
+
+
+@pytest.mark.parametrize("imaginary", [False, True])
+def test_conjugate_transposes_in_solutions(imaginary):
+    x, b = wide(2, 3, 3, imaginary=imaginary), wide(2, 3, 4, imaginary=imaginary)
+    turned = x.conj().swapaxes(1, 2)
+    np.testing.assert_array_equal(ops.adjoint(Tensor(x)).asnumpy(), turned)
+    for adjoint, matrix in ((False, x), (True, turned)):
+        found = ops.matrix_solve(Tensor(x), Tensor(b), adjoint).asnumpy()
+        np.testing.assert_allclose(found, np.linalg.solve(matrix, b), atol=1e-9)
+    with pytest.raises(TypeError, match="'adjoint'"):
+        ops.matrix_solve(Tensor(x), Tensor(b), 1)
+    with pytest.raises(ValueError, match="must be invertible"):
+        ops.matrix_solve(Tensor(0 * x), Tensor(b))
+    with pytest.raises(ValueError, match="2 dimensions or more"):
+        ops.adjoint(Tensor(x[0, 0]))
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("transpose", [True, False])
+@pytest.mark.parametrize("ones", [True, False])
+def test_triangular_solutions(upper, transpose, ones):
+    x, b = wide(3, 3), wide(3, 2)
+    matrix = np.triu(x) if upper else np.tril(x)
+    if ones:
+        np.fill_diagonal(matrix, 1)
+    found, same = Tensor(b).triangular_solve(Tensor(x), upper, transpose, ones)
+    np.testing.assert_allclose((matrix.T if transpose else matrix) @ found.asnumpy(), b,
+                               atol=1e-9)
+    np.testing.assert_array_equal(same.asnumpy(), x)
+
+
+def test_small_singular_values_count_as_0():
+    x = np.diag([4.0, 1.0, 0.1])
+    for given, inverse in (({}, [0.25, 1, 10]), ({"atol": 0.5}, [0.25, 1, 0]),
+                           ({"rtol": 0.5}, [0.25, 0, 0]), ({"atol": 0.05}, [0.25, 1, 10]),
+                           ({"rtol": Tensor(0.1, ms.float64)}, [0.25, 1, 0]),
+                           ({"atol": 2.0, "rtol": 0.1}, [0.25, 0, 0])):
+        for hermitian in (False, True):
+            found = ops.pinv(Tensor(x), **given, hermitian=hermitian)
+            np.testing.assert_allclose(found.asnumpy(), np.diag(inverse), atol=1e-9)
+
+
+def test_nearest_solutions():
+    a, b = wide(5, 3), wide(5)
+    want = np.linalg.lstsq(a, b, rcond=None)[0]
+    np.testing.assert_allclose(ops.lstsq(Tensor(a), Tensor(b)).asnumpy(), want[:, None])
+    flat = np.outer([1.0, 2, 3], [1.0, 1])  # of all solutions the shortest
+    found = ops.lstsq(Tensor(flat), Tensor([[1.0], [2], [3]], ms.float64))
+    np.testing.assert_allclose(found.asnumpy(), [[0.5], [0.5]], atol=1e-9)
+
+
+@pytest.mark.parametrize("offset, axes", [(0, (0, 1)), (1, (1, 2)), (-1, (2, 0)), (2, (-1, 1))])
+@pytest.mark.parametrize("kind, result", [
+    (ms.int8, ms.int64), (ms.bool_, ms.bool_), (ms.float16, ms.float16), (ms.uint8, ms.int64)])
+def test_sums_of_diagonals(offset, axes, kind, result):
+    x = np.arange(60).reshape(3, 4, 5) % 3
+    found = Tensor(x).astype(kind).trace(offset, *axes)
+    assert found.dtype is result
+    want = np.trace(x.astype(bool) if kind is ms.bool_ else x, offset, *axes)
+    np.testing.assert_array_equal(found.asnumpy(), want.astype(found.asnumpy().dtype))
+    assert Tensor(x).astype(kind).trace(offset, *axes, ms.float64).dtype is ms.float64
+    flat = Tensor(x[0], ms.int8)
+    assert ops.trace(flat).dtype is ms.int8 and ops.trace(flat) == np.trace(x[0])
+
+
+@pytest.mark.parametrize("count", [None, 0, 1, 2, 6])
+def test_columns_of_powers(count):
+    x = [2, -1, 3, 0]
+    assert ops.vander(Tensor(x), count).tolist() == np.vander(x, count).tolist()
+    for wrong in ((Tensor([x]), 2), (Tensor(x), -1), (Tensor(2), None)):
+        with pytest.raises(ValueError, match="'x' must be a vector"):
+            ops.vander(*wrong)
+
+
+def test_derivatives_of_determinants():
+    x = wide(2, 3, 3)
+    inverse = np.linalg.inv(x)
+    moved = wide(2, 3, 3)
+    rates = (inverse * moved.swapaxes(1, 2)).sum((1, 2))  # of the logarithms
+    value, found = ms.jvp(ops.det, Tensor(x), Tensor(moved))
+    np.testing.assert_allclose(value.asnumpy(), np.linalg.det(x))
+    np.testing.assert_allclose(found.asnumpy(), np.linalg.det(x) * rates)
+    (sign, value), (_, found) = ms.jvp(ops.slogdet, Tensor(x), Tensor(moved))
+    for own, want in zip((sign, value), np.linalg.slogdet(x), strict=True):
+        np.testing.assert_allclose(own.asnumpy(), want)
+    np.testing.assert_allclose(found.asnumpy(), rates)
