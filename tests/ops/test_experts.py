@@ -95,3 +95,71 @@ def test_what_is_missing_or_does_not_fit():
         MoeFinalizeRouting()(Tensor(X), Tensor(X))
     with pytest.raises(ValueError, match="'group_num' must divide the 3 experts"):
         FusedAddTopKDiv()(Tensor(X), Tensor(X[0]), 2, 1, 1, 1)
+
+
+@pytest.mark.parametrize("count", [None, 0, 1, 5, 12, 20])
+def test_permuted_tokens_and_back(count):
+    chosen = Tensor(CHOSEN)
+    out, places = ops.moe_token_permute(Tensor(X), chosen, count)
+    order = np.argsort(CHOSEN.reshape(-1), kind="stable")
+    np.testing.assert_array_equal(out.asnumpy(), X[order[:count] // 2])
+    assert places.dtype is ms.int32 and places.tolist() == np.argsort(order).tolist()
+    if count == 0:
+        return
+    weights = RNG.random((6, 2)).astype(np.float32)
+    back = ops.moe_token_unpermute(out, places, Tensor(weights))
+    kept = weights * (np.argsort(order).reshape(6, 2) < (12 if count is None else count))
+    np.testing.assert_allclose(back.asnumpy(), X * kept.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_permuted_tokens_of_one_expert_each():
+    chosen = np.array([2, 0, 1, 0, 2, 1])
+    for indices in (Tensor(chosen), Tensor(chosen[:, None], ms.int32)):
+        out, places = ops.moe_token_permute(Tensor(X), indices)
+        np.testing.assert_array_equal(out.asnumpy(), X[[1, 3, 2, 5, 0, 4]])
+        np.testing.assert_array_equal(ops.moe_token_unpermute(out, places).asnumpy(), X)
+
+
+@pytest.mark.parametrize(("call", "error", "named"), [
+    (lambda: ops.moe_token_permute(Tensor(X), Tensor(CHOSEN), -1), ValueError, "'num_out_tokens'"),
+    (lambda: ops.moe_token_permute(Tensor(X), Tensor(CHOSEN), None, True), ValueError,
+     "'padded_mode' must be False"),
+    (lambda: ops.moe_token_permute(Tensor(X), Tensor(CHOSEN), None, 0), TypeError,
+     "'padded_mode'"),
+    (lambda: ops.moe_token_permute(Tensor(X[0]), Tensor(CHOSEN)), ValueError, "rank 2"),
+    (lambda: ops.moe_token_permute(Tensor(X[None]), Tensor(CHOSEN)), ValueError, "rank 2"),
+    (lambda: ops.moe_token_permute(Tensor(X), Tensor(CHOSEN[None])), ValueError, "rank 1 or 2"),
+    (lambda: ops.moe_token_permute(Tensor(X[:5]), Tensor(CHOSEN)), RuntimeError, "one length"),
+    (lambda: ops.moe_token_permute(Tensor(X), Tensor(CHOSEN, ms.int16)), TypeError, "'indices'"),
+    (lambda: ops.moe_token_unpermute(Tensor(X[0]), Tensor([0])), ValueError, "must have rank 2"),
+    (lambda: ops.moe_token_unpermute(Tensor(X), Tensor([[0]])), ValueError, "must have rank 1"),
+    (lambda: ops.moe_token_unpermute(Tensor(X), Tensor([0, 1]), ops.ones(2)), ValueError,
+     "'probs' must have the shape"),
+    (lambda: ops.moe_token_unpermute(Tensor(X), Tensor([0, 1]), ops.ones((2, 2))), ValueError,
+     "'probs' must have the shape"),
+    (lambda: ops.moe_token_unpermute(Tensor(X), Tensor([0]), None, True), ValueError,
+     "'padded_mode' must be False"),
+])
+def test_limits_of_permutations(call, error, named):
+    with pytest.raises(error, match=named):
+        call()
+
+
+@pytest.mark.parametrize("settings", [(0, 6, 4, 1, 0, False), (0, 1, 4, 1, 2, True),
+                                      (0, 0, 0, 0, 0, False), (3, 0, 4, 0, 2, False)])
+def test_numbers_at_their_limits(settings):
+    out, rows, counts, before = ops.moe_init_routing_v2(Tensor(X), Tensor(CHOSEN), *settings)
+    active, capacity, experts, padded, _, counted = settings
+    assert out.shape == ((experts, capacity, 3) if padded else (active or 12, 3))
+    numbers = np.bincount(CHOSEN.ravel(), minlength=4)
+    assert before.tolist() == (numbers.tolist() if counted else [0] * experts)
+    assert rows.shape == (12,)
+
+
+@pytest.mark.parametrize("settings", [
+    (0, 0, 4, 1, 0, False), (0, 7, 4, 1, 0, False), (0, 2, 0, 1, 0, False),
+    (0, 0, 0, 0, 1, False), (-1, 0, 4, 0, 0, False), (0, 0, 4, -1, 0, False),
+    (0, 0, 4, 0, 3, False), (0, 0, 4, 0, -1, False), (0, 0, 3, 0, 2, False)])
+def test_numbers_beyond_their_limits(settings):
+    with pytest.raises(ValueError, match="For 'moe_init_routing_v2'"):
+        ops.moe_init_routing_v2(Tensor(X), Tensor(CHOSEN), *settings)
