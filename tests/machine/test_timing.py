@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import torch
 
-from lamella.machine.timing import BRIEF, GAIN, Rounds
+from lamella.machine.timing import BRIEF, GAIN, SHORT, Rounds, fastest_of
 
 
 def noted(warm=0, **times):
@@ -72,3 +72,33 @@ def test_brief_runs_follow_one_of_their_own():
     assert not noted(a=[], b=[]).are_brief
     assert noted(a=[1.0, BRIEF / 2], b=[BRIEF / 2]).are_brief
     assert not noted(a=[BRIEF / 2], b=[2 * BRIEF]).are_brief
+    assert not noted(a=[BRIEF], b=[BRIEF / 2]).are_brief
+    assert not noted(a=[BRIEF / 2, BRIEF], b=[BRIEF / 2]).are_brief
+
+
+def test_the_limits_themselves():
+    assert noted(a=[1.0], b=[GAIN]).fastest() == "a"  # not below it
+    assert noted(a=[1.0, 5.0], b=[2.0]).count == 1
+    assert noted(a=[1.0, 0.1], b=[0.5]).fastest() == "b"  # the round isn't complete
+    assert noted(a=[2.0], b=[1.0]).share("b") == 0.5 and noted(a=[2.0], b=[1.0]).share("a") == 1
+    assert noted(a=[1.0] * 2, b=[0.8] * 2).is_sure
+    assert not noted(a=[1.0] * 2, b=[0.8] * 2, warm=1).is_sure
+    assert not noted(a=[9.0, 1.0, 1.0], b=[0.1, 0.8, 1.0], warm=1).is_sure
+
+
+@pytest.mark.parametrize("rounds", [SHORT - 1, SHORT, 2 * SHORT - 1, 2 * SHORT])
+def test_one_of_so_many_times_may_be_shorter(rounds):
+    """As many very short times as don't count, and one more."""
+    few = rounds // SHORT
+    for short, wanted in ((few, 1.0), (few + 1, 0.1)):
+        times = [0.1] * short + [1.0] * (rounds - short)
+        assert noted(a=[1.0] * rounds, b=times[::-1]).share("b") == wanted
+
+
+@pytest.mark.parametrize("rounds, patience, runs", [(1, 60.0, 1), (4, 60.0, 4), (4, 0.0, 2),
+                                                    (2, 0.0, 2)])
+def test_how_often_ways_run(rounds, patience, runs):
+    called = []
+    ways = {name: (lambda name=name: called.append(name)) for name in "abc"}
+    assert fastest_of(ways, rounds, patience) in ways
+    assert "".join(called) == "abc" * runs

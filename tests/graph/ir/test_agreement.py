@@ -128,3 +128,51 @@ def test_the_quick_look_misses_no_difference(monkeypatch, dtype):
     assert agreement._are_near(a * 0, a * 0, 1.0) and agreement._are_near(a[:0], a[:0], 1.0)
     assert not agreement._are_near(a, a.abs().half(), 1e30)
     assert not agreement._are_near(a, a[:5], 1e30)
+
+
+@pytest.mark.parametrize("dtype, most", [
+    (torch.float32, 256), (torch.float64, 256), (torch.bfloat16, 16), (torch.float16, 16)])
+def test_how_many_units_are_allowed(dtype, most):
+    a = torch.ones(4, dtype=dtype)
+    for count, is_allowed in ((most - 1, True), (most, True), (most + 1, False)):
+        b = a.clone()
+        b[2] += count * torch.finfo(dtype).eps
+        assert units(a, b) == count
+        assert agree([a], [b]) == is_allowed == (
+            agree_but_for_kinks([a], [b], lambda: [a]))
+
+
+def test_differences_are_measured_in_units_of_all_elements_or_of_a_larger_one():
+    eps = torch.finfo(torch.float32).eps
+    a = torch.tensor([3.0, 4.0, 0.0, 0.0])  # of a root mean square of 2.5
+    for place, unit in ((0, 3.0), (1, 4.0), (2, 2.5)):
+        b = a.clone()
+        b[place] += 64 * 5 * eps
+        assert units(a, b) == pytest.approx(64 * 5 / unit, rel=0.02)
+    infinite = torch.tensor([3.0, 4.0, torch.inf, torch.nan])  # those of 3.5
+    b = infinite.clone()
+    b[0] += 64 * 5 * eps
+    assert units(infinite, b) == pytest.approx(64 * 5 / 12.5**0.5, rel=0.02)
+
+
+@pytest.mark.parametrize("limit, difference, agrees", [
+    (100.0, 800.0, True), (100.0, 808.0, False), (10.0, 256.0, True), (10.0, 264.0, False),
+    (torch.inf, 264.0, False)])
+def test_eight_times_what_one_unit_of_the_inputs_makes(limit, difference, agrees):
+    eps, a = torch.finfo(torch.float32).eps, torch.ones(1)
+    assert agree_but_for_kinks([a], [a + difference * eps], lambda: [a + limit * eps]) == agrees
+
+
+@pytest.mark.parametrize("found, expected, same", [
+    (0.0, 0.0, True), (0.0, -0.0, False), (-0.0, -0.0, True), (1, 1.0, True), (2, 3, False),
+    (float("nan"), float("nan"), True), (float("nan"), 1.0, False), (1.0, float("nan"), False),
+    (0, 0.0, False), (False, False, True)])
+def test_numbers_of_guards(found, expected, same):
+    assert agreement.is_same_number(found, expected) == same
+
+
+def test_inputs_are_changed_by_one_unit():
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.ones(1000, dtype=dtype)
+        steps = (next_to(x).double() - 1) / torch.finfo(dtype).eps
+        assert set(steps.tolist()) == {-1.0, 1.0} and abs(steps.sum()) < 200

@@ -236,7 +236,7 @@ class _Search:
                    and not taken[place] and not taken[place + period]):
                 place += 1
             length = place - begin + period
-            if place > begin and length >= FEWEST * period and length - period >= LEAST:
+            if place > begin and length >= FEWEST * period:
                 found.append((begin, length))
             place += 1
         return found
