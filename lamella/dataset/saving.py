@@ -47,4 +47,5 @@ def _value(value: np.ndarray, about: dict[str, Any]) -> Any:
         return value.tobytes()
     if about["type"] == "string":
         return str(value)
-    return value.astype(about["type"]) if "shape" in about else value.item()
+    value = value.astype(about["type"])
+    return value if "shape" in about else value.item()
