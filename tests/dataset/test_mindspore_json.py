@@ -113,6 +113,7 @@ def test_the_room_of_an_operation_in_python():
     ("Mask", {"op": 3, "constant": {"data": [9]}, "dtype": 12}, "dtype", ms.float64),
     ("TypeCast", {"data_type": "uint8"}, "data_type", np.uint8),
     ("TypeCast", {"data_type": "bool"}, "data_type", np.bool_),
+    ("TypeCast", {"data_type": "bool_"}, "data_type", np.bool_),
     ("TypeCast", {"data_type": "string"}, "data_type", np.str_),
     ("ConvertColor", {"convert_mode": 8}, "convert_mode", vision.ConvertMode.COLOR_GRAY2RGB),
     ("FrequencyMasking", {"frequency_mask_param": 4}, "freq_mask_param", 4),
@@ -227,5 +228,6 @@ def test_samplers_before_samplers():
     assert type(made.get_child()) is ds.SequentialSampler and made.get_child().start_index == 3
     with pytest.raises(ValueError, match="'IterSampler' is no sampler"):
         sampler(sampler_name="IterSampler")
-    with pytest.raises(ValueError, match="'shuffle_mode' has no member 4"):
-        sampler(sampler_name="RandomSampler", shuffle_mode=4)
+    for wrong in (4, True, "1", 1.0, None):
+        with pytest.raises(ValueError, match=f"'shuffle_mode' has no member {wrong}"):
+            sampler(sampler_name="RandomSampler", shuffle_mode=wrong)
