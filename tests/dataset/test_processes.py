@@ -103,3 +103,14 @@ def plain(n):
     (lambda: numbers().batch(2).map(plain), False)])
 def test_two_operations_in_python_take_turns(make, several):
     assert Run(make()).is_interleaved is several
+
+
+@pytest.mark.parametrize("make, again", [
+    (lambda: numbers(), False), (lambda: numbers().take(2), False),
+    (lambda: numbers().map(plain), False), (lambda: numbers().map(plain).take(2), True),
+    (lambda: numbers().batch(2).take(1), False), (lambda: numbers().shuffle(2), False),
+    (lambda: numbers().map(plain) + numbers().map(plain), True),
+    (lambda: numbers().map(plain).repeat(2), False),
+    (lambda: numbers().map(plain).map(plain).repeat(2), True)])
+def test_rows_are_made_again_where_draws_can_not_be_passed_over(make, again):
+    assert Run(make())._runs_all_again is again

@@ -1,5 +1,6 @@
 """Runs that resume: killed at any moment, on a full disk, interrupted, with damaged files."""
 
+import json
 import os
 import random
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 import lamella as ms
 from lamella import dataset, nn
-from lamella.train import LambdaCallback, LearningRateScheduler, Model, RunCheckpoint
+from lamella.train import LambdaCallback, LearningRateScheduler, Model, RunCheckpoint, resume
 from lamella.train.resume import load_run, save_run
 
 from ..zygote import Started
@@ -257,3 +258,51 @@ def test_rows_that_are_made_again_draw_the_numbers_they_had(tmp_path):
     again = begun()
     load_run(path, net, again)
     np.testing.assert_array_equal([next(again)[0] for _ in range(4)], wanted)
+
+
+@pytest.mark.parametrize("value", [
+    None, True, 3, 2.5, "text", b"\x00\xff", bytearray(b"ab"), [], [1, [2, (3,)]], (), (1, ("a",)),
+    {}, {"a": {1: (2.5, None)}, (1, 2): [b"x"]}, np.float32(1.5), np.int64(-7), np.bool_(True),
+    np.arange(6, dtype=np.int16).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    np.zeros((0, 2), np.uint8), np.array(3 + 4j), np.array(["a", "bc"]), float("inf"),
+    np.arange(10)[::3]])
+def test_states_are_what_they_were(value):
+    def same(one, other):
+        if isinstance(other, (list, tuple)):
+            return type(one) is type(other) and len(one) == len(other) and all(
+                map(same, one, other))
+        if isinstance(other, dict):
+            return list(one) == list(other) and all(same(one[key], other[key]) for key in other)
+        if isinstance(other, (np.ndarray, np.generic)):
+            return one.dtype == other.dtype and one.shape == other.shape and (one == other).all()
+        return one == other
+
+    text = json.dumps(resume._packed(value))
+    found = resume._unpacked(json.loads(text))
+    assert same(found, value)
+    if isinstance(found, np.ndarray):
+        assert found.flags.writeable and found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, [len], np.array([None]), 1j])
+def test_states_that_have_no_place(value):
+    with pytest.raises(TypeError, match="the state must be made of numbers, texts, arrays"):
+        resume._packed(value)
+
+
+def test_files_of_runs_by_their_steps(tmp_path):
+    for name in ("run-2.ckpt", "run-10.ckpt", "run-9.ckpt", "run-x.ckpt", "run-1.ckpt.tmp",
+                 "a-run-1.ckpt", "run-1.txt"):
+        (tmp_path / name).touch()
+    assert resume.run_files(str(tmp_path)) == [
+        (number, str(tmp_path / f"run-{number}.ckpt")) for number in (2, 9, 10)]
+
+
+@pytest.mark.parametrize("names, found, words", [
+    ({"a"}, {"a", "b"}, r"\['b'\]"), ({"a", "b"}, {"a"}, r"\['b'\]"),
+    ({"a"}, {"b"}, r"\['a', 'b'\]"),
+    ({str(n) for n in range(9)}, set(), r"\['0', '1', '2', '3', '4', '5'\]")])
+def test_networks_that_differ(names, found, words):
+    with pytest.raises(RuntimeError, match=f"'p' is of another network: {words}"):
+        resume.check_names("load_run", "p", names, found)
+    resume.check_names("load_run", "p", names, set(names))

@@ -17,6 +17,7 @@ from lamella.parallel import (
     unified_safetensors,
 )
 from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.train import unified
 from lamella.train.strategy_files import build_searched_strategy, write_strategy
 
 WHOLES = {"a": np.arange(32, dtype=np.float32).reshape(8, 4),
@@ -163,3 +164,55 @@ def test_arguments_of_settings_without_effect_are_checked(mode, path, text):
         set_op_strategy_config(mode, path)
     with pytest.raises(TypeError, match="should be a Cell"):
         sync_pipeline_shared_parameters(path)
+
+
+@pytest.mark.parametrize("count, of", [(1, 1), (5, 1), (5, 2), (7, 3), (6, 3), (2, 4)])
+def test_shares_of_the_files(count, of):
+    """Each file is in one share, and shares differ by one file at most."""
+    shares = [list(unified._share(count, (number, of))) for number in range(1, of + 1)]
+    assert sum(shares, []) == list(range(count)) == list(unified._share(count, ()))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@pytest.mark.parametrize("split", [(0, 2), (3, 2), (1,), (1, 2, 3), (-1, -1)])
+def test_shares_that_there_are_not(split):
+    with pytest.raises(ValueError, match="'split_dst_file' must be .i, n. with i from"):
+        unified._share(4, split)
+
+
+@pytest.mark.parametrize("sizes, wanted", [
+    ({}, []), ({"a": 1}, [["a"]]), ({"a": 6, "b": 4}, [["a", "b"]]),
+    ({"a": 6, "b": 5}, [["a"], ["b"]]),
+    ({"a": 11, "b": 1, "c": 9, "d": 1}, [["a"], ["b", "c"], ["d"]]),
+    ({"a": 10, "b": 10}, [["a"], ["b"]]), ({"a": 3, "b": 3, "c": 3, "d": 1}, [list("abcd")])])
+def test_what_fits_into_a_file(monkeypatch, sizes, wanted):
+    monkeypatch.setattr(unified, "_LARGEST", 10)
+    assert unified._parts(sizes) == wanted
+
+
+@pytest.mark.parametrize("answer, name", [(True, "w"), (False, ""), ("v", "v"), ("", "")])
+def test_names_that_a_function_chooses(answer, name):
+    assert unified._chosen("w", lambda given: answer) == name
+    assert unified._chosen("w", None) == "w"
+    for wrong in (None, 1, b"v"):
+        with pytest.raises(TypeError, match="'choice_func' must give a str or a bool"):
+            unified._chosen("w", lambda given, wrong=wrong: wrong)
+
+
+@pytest.mark.parametrize("files, index, wanted", [
+    (["a"], None, ["a"]), (["a", "hyper_param"], None, ["a", "hyper_param"]),
+    (["a", "b"], None, None),
+    (["hyper_param"], None, None), ([], None, None), (["b", "a", "c"], ["c", "a"], ["a", "c"]),
+    (["a", "b", "hyper_param"], ["b"], ["b", "hyper_param"])])
+def test_files_of_wholes(tmp_path, files, index, wanted):
+    for name in files:
+        (tmp_path / f"{name}.safetensors").touch()
+    (tmp_path / "a.txt").touch()
+    if index:
+        (tmp_path / "param_name_map.json").write_text(json.dumps({"weight_map": {
+            name: f"{name}.safetensors" for name in index}}))
+    if wanted is None:
+        with pytest.raises(ValueError, match="must have one safetensors file, or the index"):
+            unified._files_in(str(tmp_path))
+    else:
+        assert unified._files_in(str(tmp_path)) == [f"{name}.safetensors" for name in wanted]
