@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import lamella as ms
-from lamella import Tensor, ops
+from lamella import Tensor
 from lamella.ops import arguments, operands
 
 INTS = [3, np.int8(3), np.uint64(3), Tensor(3), Tensor([3]), Tensor([[3]], ms.int8)]
@@ -108,32 +108,3 @@ def test_axes_to_reduce():
     for wrong in (1, 0, None, Tensor(True)):
         with pytest.raises(TypeError, match="For 'f', 'a' must be a bool"):
             operands.flag(wrong, "f", "a")
-
-
-FACTORS = [2, -1, 0, Tensor(3), Tensor(-2, ms.int8)]
-
-
-@pytest.mark.parametrize("sign, name", [(1, "add"), (-1, "sub"), (-1, "subtract")])
-@pytest.mark.parametrize("alpha", FACTORS)
-@pytest.mark.parametrize("kind", [ms.int32, ms.float32, ms.float16])
-def test_scaled_sums(sign, name, alpha, kind):
-    x, y = Tensor([5, -7], kind), Tensor([2, 3], kind)
-    factor = alpha.item() if isinstance(alpha, Tensor) else alpha
-    found = getattr(x, name)(y, alpha=alpha)
-    assert found.dtype is kind
-    assert found.tolist() == [5 + sign * factor * 2, -7 + sign * factor * 3]
-    assert getattr(x, name)(y).tolist() == [5 + sign * 2, -7 + sign * 3]
-
-
-@pytest.mark.parametrize("kind, alpha, fits", [
-    (ms.int32, 0.5, False), (ms.float32, 0.5, True), (ms.int32, True, False),
-    (ms.float32, False, False), (ms.bool_, True, True), (ms.bool_, False, True),
-    (ms.complex64, 0.5, True), (ms.float32, "2", False), (ms.float32, None, False),
-    (ms.float32, Tensor([2.0, 3.0]), False)])
-def test_factors_of_sums(kind, alpha, fits):
-    x = ops.ones(2, kind)
-    if fits:
-        assert x.add(x, alpha=alpha).dtype is kind
-    else:
-        with pytest.raises(TypeError):
-            x.add(x, alpha=alpha)
