@@ -132,7 +132,8 @@ def test_the_next_step_lies_within(form, last, want):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("before", "step"), [(None, 1.0), (100.0, 1.0), (50.0, 0.505), (25.5, 0.0101)])
+@pytest.mark.parametrize(("before", "step"), [
+    (None, 1.0), (100.0, 1.0), (50.0, 0.505), (25.5, 0.0101)])
 def test_the_first_step_follows_from_the_last_two_values(before, step):
     seen = []
 
