@@ -84,6 +84,7 @@ CALLS = [
     "np.gradient(x, axis=1)", "np.gradient(x, 3, axis=(0, 2))", "np.gradient(m[:2], axis=0)",
     "np.gradient(i, axis=-1)", "np.unwrap(v * 4)", "np.unwrap(m * 9, axis=0)",
     "np.unwrap(v * 4, 5.0)", "np.unwrap(np.array([0.0, np.pi, 2 * np.pi, 9.0, 20.0]))",
+    "np.unwrap(np.array([0.0, 5.0, 9.0]), 5.0)",  # a jump of just what is let through
     "np.interp(v, np.array([-1., 0., 2., 3.]), np.array([5., 1., 7., 2.]))",
     "np.interp(v, np.array([-1., 0., 2., 3.]), np.array([5., 1., 7., 2.]), -9, 9)",
     "np.interp(np.array([1., 2.]), np.array([1., 2.]), np.array([5., 6.]), -9, 9)",
@@ -217,3 +218,15 @@ def test_call(call):
     for one, other in zip(got, want, strict=True):
         assert one.shape == other.shape
         onp.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["searchsorted", "digitize"])
+def test_positions_are_int32(name):
+    assert getattr(mnp, name)(ms.Tensor([1.0, 2.0]), ms.Tensor([1.5, 3.0])).dtype is ms.int32
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: mnp.dot(x, x), lambda x: mnp.inner(x, x[:, :2]), lambda x: mnp.dot(x, x[0, :2])])
+def test_sums_over_axes_of_other_lengths(call):
+    with pytest.raises(ValueError, match="must have one length"):
+        call(ms.ops.ones((3, 4)))
