@@ -86,3 +86,26 @@ def test_less_memory():
     other.recompile()
     before, after = (used(lambda g=g: g(*inputs))[0] for g in (graph, other))
     assert after <= before - inputs[0].nbytes
+
+
+@pytest.mark.parametrize("change, made", [
+    (lambda x, rows, tokens: (x.exp(), rows, tokens), 1),
+    (lambda x, rows, tokens: (x.exp(), rows.transpose(0, 1), tokens.t()), 0),  # not in order
+    (lambda x, rows, tokens: (x.exp(), rows[:, :1].expand(2, 3, 7), tokens), 0),
+    (lambda x, rows, tokens: (x.exp(), rows[:0], tokens[:0]), 0),  # no tokens
+    (lambda x, rows, tokens: (x.exp(), rows[0, 0], tokens[0, 0]), 1),  # one
+    (lambda x, rows, tokens: (x.exp().t().contiguous().t(), rows, tokens), 0),
+    (lambda x, rows, tokens: (x.exp().double(), rows, tokens), 0),
+    (lambda x, rows, tokens: (x[0].exp(), rows, tokens), 0)])  # a row for all
+@pytest.mark.parametrize("turned", [False, True])
+def test_which_gradients_are_added_by_rows(change, made, turned):
+    def step(*given):
+        other, rows, tokens = change(*given)
+        gradient = torch.ops.aten.embedding_dense_backward(rows, tokens, 11, -1, False)
+        return [gradient + other if turned else other + gradient]
+
+    inputs = [torch.randn(11, 7), torch.randn(2, 3, 7), TOKENS]
+    graph, other = recorded(step, *inputs), recorded(step, *inputs)
+    assert add_rows(other) == made
+    other.recompile()
+    check_same(graph, other, inputs)

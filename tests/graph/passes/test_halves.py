@@ -88,3 +88,16 @@ def test_the_pass_draws_no_random_numbers():
     graph = recorded(pooled, x)
     assert halves(graph, [x]) is not None
     assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("shape, how, suits", [
+    ((1, 2, 6, 4), {}, True), ((1, 2, 2, 2), {}, True), ((1, 2, 5, 4), {}, False),
+    ((1, 2, 4, 5), {}, False), ((2, 6, 4), {}, False), ((0, 2, 4, 4), {}, False),
+    ((1, 2, 6, 4), {"stride": (2, 2)}, True), ((1, 2, 6, 4), {"stride": (2, 1)}, False),
+    ((1, 2, 6, 4), {"kernel_size": (2, 2), "padding": (0, 0)}, True),
+    ((1, 2, 6, 4), {"padding": (0, 1)}, False), ((1, 2, 6, 4), {"dilation": (1, 2)}, False),
+    ((1, 2, 6, 4), {"dilation": (1, 1), "ceil_mode": True}, True)])
+def test_which_pools_are_comparisons(shape, how, suits):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(2))
+    found = rewritten(lambda x: F.max_pool2d(x, **{"kernel_size": 2, **how}), x)
+    assert (found is not None) == suits
