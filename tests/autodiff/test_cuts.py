@@ -388,6 +388,11 @@ def by_handler(x):
     return x * a
 
 
+def by_generator(x):
+    parts = list(float(v) for v in x)  # noqa: C400  (whose frame holds the iterator alone)
+    return x * 2 * parts[0]
+
+
 def by_negation(x):
     return x * -float(x.sum())
 
@@ -401,7 +406,7 @@ def first_of_several(x):
     by_annotated_and_added, by_parts_of_a_tuple, by_one_of_several, by_starred, by_walrus,
     by_comprehension, by_condition, by_dict, by_attribute_of_an_object, by_method_of_an_object,
     by_function_of_a_module, by_function, by_plain_functions, by_try, by_finally_and_with,
-    by_handler, by_negation, first_of_several], ids=lambda f: f.__name__)
+    by_handler, by_generator, by_negation, first_of_several], ids=lambda f: f.__name__)
 def test_ways_in_which_a_number_comes_back(f):
     with pytest.warns(UserWarning, match="The gradient doesn't flow through"):
         ms.vjp(f, Tensor(POINT))

@@ -212,3 +212,18 @@ def test_numbers_within():
         require.float_within(1.0, 0.0, 1.0, "[)", "p", "X")
     with pytest.raises(TypeError, match="must be a float"):
         require.float_within(1, 0.0, 1.0, "[]", "p", "X")
+
+
+def test_strings_classes_and_types():
+    assert checks.check_string("a", ("a", "b"), "s") == "a"
+    for wrong in ("c", 3, None, ["a"]):
+        with pytest.raises(ValueError, match=r"must be one of \['a', 'b', 3\], but got"):
+            checks.check_string(wrong, ["a", "b", 3], "s")
+    assert checks.check_isinstance("a", 3, int) == 3 and checks.check_isinstance("a", True, int)
+    with pytest.raises(ValueError, match="must be an instance of"):
+        checks.check_isinstance("a", 3, (str, float))
+    assert checks.check_value_type("a", True, (int, bool)) is True
+    assert checks.check_value_type("a", 3, int) == 3
+    for value, types in ((True, int), (3, str), (3, [str, float])):
+        with pytest.raises(TypeError, match="The 'a' must be of type"):
+            checks.check_value_type("a", value, types)
