@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from ..machine import bound
 
@@ -157,10 +157,10 @@ def name_this_process() -> None:
     if shown == "all" or rank in shown.split(","):
         tee = subprocess.Popen(["tee", str(log)], stdin=subprocess.PIPE, start_new_session=True)
         assert tee.stdin is not None
-        target = tee.stdin.fileno()
+        target: IO[bytes] = tee.stdin
     else:
-        target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        target = open(log, "wb")
     sys.stdout.flush()
-    for stream in (1, 2):
-        os.dup2(target, stream)
-    os.close(target)
+    with target:
+        for stream in (1, 2):
+            os.dup2(target.fileno(), stream)
