@@ -72,7 +72,8 @@ def close(found, wanted):
     np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("pairs", [((1, 0), (0, 0)), ((0, 1), (1, 2)), ((2, 1), (0, 1))])
+@pytest.mark.parametrize("pairs", [((1, 0), (0, 0)), ((0, 1), (1, 2)), ((2, 1), (0, 1)),
+                                   ((0, 1), (0, 0)), ((1, 2), (1, 1))])
 @pytest.mark.parametrize("dilation", [1, (1, 2)])
 def test_maxima_with_other_paddings_at_the_ends(pairs, dilation):
     """What lies outside never is the largest, also of whole numbers."""
@@ -91,7 +92,8 @@ def test_maxima_with_other_paddings_at_the_ends(pairs, dilation):
 @pytest.mark.parametrize("counted", [True, False])
 @pytest.mark.parametrize("ceil", [True, False])
 @pytest.mark.parametrize("divisor", [0, 5])
-@pytest.mark.parametrize("pairs", [((0, 0), (0, 0)), ((1, 1), (0, 0)), ((0, 1), (1, 0))])
+@pytest.mark.parametrize("pairs", [((0, 0), (0, 0)), ((1, 1), (0, 0)), ((0, 1), (1, 0)),
+                                   ((0, 1), (0, 2))])
 def test_means_with_paddings(pairs, divisor, ceil, counted):
     given = tuple(n for pair in pairs for n in pair)
     found = ops.avg_pool2d(Tensor(IMAGES), (3, 2), (2, 3), given, ceil, counted, divisor)

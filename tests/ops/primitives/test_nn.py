@@ -154,6 +154,8 @@ def test_rows_of_a_slice_of_a_table(offset):
     rows = places - offset
     wanted = np.where(((rows >= 0) & (rows < 3))[..., None, None], table[rows.clip(0, 2)], 0)
     np.testing.assert_array_equal(found.asnumpy(), wanted)
+    found = ops.EmbeddingLookup()(Tensor([[5.0]]), Tensor([offset, offset + 1]), offset)
+    assert found.tolist() == [[5], [0]]
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -151,6 +151,19 @@ def test_shapes_of_packed_networks(place, shape, text):
         ops.LSTM(**PACKED)(*map(ops.ones, shapes))
 
 
+@pytest.mark.parametrize("h, c, wrong", [(1, 2, ""), (2, 2, "h"), (1, 1, "c")])
+def test_widths_of_states_with_projections(h, c, wrong):
+    """What is handed on is narrower than the memory."""
+    lstm = ops.LSTM(**PACKED, proj_size=1)
+    given = [ops.ones(shape) for shape in ((4, 2, 3), (1, 2, h), (1, 2, c), (8 * 4 + 2 + 16, 1, 1))]
+    if wrong:
+        with pytest.raises(ValueError, match=f"'{wrong}' must have shape"):
+            lstm(*given)
+    else:
+        out, last, memory, *_ = lstm(*given)
+        assert (out.shape, last.shape, memory.shape) == ((4, 2, 1), (1, 2, 1), (1, 2, 2))
+
+
 def test_one_floating_type_of_packed_networks():
     given = [ops.ones(shape) for shape in ((4, 2, 3), (1, 2, 2), (1, 2, 2), (56, 1, 1))]
     for place in range(4):

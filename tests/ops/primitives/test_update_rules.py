@@ -193,6 +193,18 @@ def test_a_step(name, recorded):
             np.testing.assert_allclose(raws[place].numpy(), want, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_descent_of_many_numbers_of_16_bits(dtype):
+    """Also of those that fill a whole vector register."""
+    p, g, a = (torch.linspace(low, 2, 67).to(dtype) for low in (-2, -1, 0.5))
+    wanted, accum = sgd(False)(*(raw.double().numpy() for raw in (p, g, a)))
+    with torch.no_grad():
+        rules.sgd([p], [g], [a], LR, 0.6, decay=DECAY)
+    unit = torch.finfo(dtype).eps
+    np.testing.assert_allclose(p.double().numpy(), wanted, rtol=2 * unit, atol=2 * unit)
+    np.testing.assert_allclose(a.double().numpy(), accum, rtol=2 * unit, atol=2 * unit)
+
+
 def test_a_first_gradient_of_zero_has_a_derivative():
     """The root of a second moment of 0 counts as constant."""
     weight = torch.tensor([1.0], requires_grad=True)
