@@ -19,6 +19,7 @@ from .image import (
     is_image,
     paddings,
     pillow,
+    pillow_fill,
     pillow_filter,
     size_pair,
 )
@@ -188,14 +189,14 @@ class Pad(ImageOperation):
             is_image("Pad", frame), *self._padding, self._fill, self.padding_mode))
 
     def _pillow(self, image: Any) -> Any:
-        return padded_pillow(image, self._padding, self.fill_value, self.padding_mode)
+        return padded_pillow(image, self._padding, self._fill, self.padding_mode)
 
 
-def padded_pillow(image: Any, padding: Any, fill: Any, border: Border) -> Any:
+def padded_pillow(image: Any, padding: Any, fill: tuple[int, int, int], border: Border) -> Any:
     """Pad an image of Pillow's."""
     if border is Border.CONSTANT:
-        fill = tuple(fill) if isinstance(fill, list) else fill
-        return pillow("ImageOps").expand(image, border=tuple(padding), fill=fill)
+        return pillow("ImageOps").expand(image, border=tuple(padding),
+                                         fill=pillow_fill(image, fill))
     array, (left, top, right, bottom) = np.asarray(image), padding
     kind: Any = {Border.EDGE: "edge", Border.REFLECT: "reflect",
                  Border.SYMMETRIC: "symmetric"}[border]

@@ -176,6 +176,11 @@ def fill_values(name: str, value: Any) -> tuple[int, int, int]:
     return listed[0], listed[1], listed[2]
 
 
+def pillow_fill(image: Any, values: tuple[int, int, int]) -> Any:
+    """The fill values as Pillow takes them for an image: one number unless it has colours."""
+    return values if len(image.getbands()) >= 3 or image.mode == "P" else values[0]
+
+
 def paddings(padding: Any) -> tuple[int, int, int, int]:
     """Padding of one, two or four numbers as (left, top, right, bottom)."""
     if isinstance(padding, int):

@@ -23,6 +23,7 @@ from .image import (
     is_image,
     paddings,
     pillow,
+    pillow_fill,
     pillow_filter,
     size_pair,
 )
@@ -157,14 +158,14 @@ class RandomCrop(RandomImageOperation):
     def _pillow(self, image: Any) -> Any:
         height, width = self._size
         if self.padding is not None:
-            image = padded_pillow(image, self._padding, self.fill_value, self.padding_mode)
+            image = padded_pillow(image, self._padding, self._fill, self.padding_mode)
         if self.pad_if_needed:
             across, down = width - image.size[0], height - image.size[1]
             if across > 0:
-                image = padded_pillow(image, (across, 0, across, 0), self.fill_value,
+                image = padded_pillow(image, (across, 0, across, 0), self._fill,
                                       self.padding_mode)
             if down > 0:
-                image = padded_pillow(image, (0, down, 0, down), self.fill_value,
+                image = padded_pillow(image, (0, down, 0, down), self._fill,
                                       self.padding_mode)
         if height > image.size[1] or width > image.size[0]:
             raise ValueError(f"Crop size {self._size} is larger than input image size: for "
@@ -332,7 +333,7 @@ class RandomRotation(RandomImageOperation):
             raise ValueError("When using Inter.ANTIALIAS, center needs to be None and angle needs "
                              "to be an integer multiple of 90.")
         return image.rotate(angle, pillow_filter(self.resample), self.expand, self.center,
-                            fillcolor=self._fill if len(image.getbands()) == 3 else self._fill[0])
+                            fillcolor=pillow_fill(image, self._fill))
 
 
 class RandomAffine(RandomImageOperation):
@@ -397,7 +398,8 @@ class RandomAffine(RandomImageOperation):
         matrix[2] += matrix[0] * (-cx - x) + matrix[1] * (-cy - y) + cx
         matrix[5] += matrix[3] * (-cx - x) + matrix[4] * (-cy - y) + cy
         return image.transform(image.size, pillow().Transform.AFFINE, matrix,
-                               pillow_filter(self.resample), fillcolor=self._fill)
+                               pillow_filter(self.resample),
+                               fillcolor=pillow_fill(image, self._fill))
 
 
 class RandomPerspective(PyTensorOperation):
