@@ -275,8 +275,7 @@ def matrix_diag(x: Tensor, k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
          [0. 2.]]
     """
     raw, band = raw_of(x, "matrix_diag", "x"), _band(k, "matrix_diag")
-    packed = raw.unsqueeze(-2) if band[0] == band[1] and (
-        raw.dim() < 2 or raw.shape[-2] != 1) else raw
+    packed = raw.unsqueeze(-2) if band[0] == band[1] else raw
     longest = packed.shape[-1]
     rows, columns = as_int(num_rows, "matrix_diag"), as_int(num_cols, "matrix_diag")
     least = longest - min(band[1], 0), longest + max(band[0], 0)

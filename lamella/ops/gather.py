@@ -175,6 +175,8 @@ def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     if positions.dim() < 1 or positions.shape[-1] > raw.dim():
         raise ValueError(f"For 'gather_nd', the rows of 'indices' must have at most {raw.dim()} "
                          f"numbers, but 'indices' has shape {tuple(positions.shape)}.")
+    if not positions.shape[-1]:  # each row names the whole of it
+        return wrap(raw.expand(*positions.shape[:-1], *raw.shape).clone())
     return wrap(raw[tuple(positions.unbind(-1))])
 
 

@@ -6,6 +6,8 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 
+RNG = np.random.default_rng(12)
+
 
 @pytest.mark.parametrize("k, length", [(1, 2), (-1, 2), (2, 3), (-2, 3), (0, 3)])
 @pytest.mark.parametrize("given", [
@@ -32,6 +34,18 @@ def test_one_diagonal(k, length, given):
     np.testing.assert_array_equal(found.asnumpy(), wanted)
 
 
+@pytest.mark.parametrize("lead", [(), (1,), (2,), (1, 1), (3, 1)])
+@pytest.mark.parametrize("k", [0, 1, (-1, -1), (2, 2)])
+def test_one_diagonal_of_each_of_several_matrices(lead, k):
+    """A row is a diagonal, also if it is the only one: as in MindSpore 2.10."""
+    values = RNG.normal(size=(*lead, 3)).astype(np.float32)
+    found = ops.matrix_diag(Tensor(values), Tensor(k, ms.int32)).asnumpy()
+    offset = k if isinstance(k, int) else k[0]
+    wanted = [np.diag(row, offset) for row in values.reshape(-1, 3)]
+    np.testing.assert_array_equal(found, np.reshape(wanted, (*lead, 3 + abs(offset),
+                                                             3 + abs(offset))))
+
+
 @pytest.mark.parametrize("k", [-3, 4, (2, 1), (-3, 0), (0, 4)])
 def test_diagonals_that_are_not_there(k):
     x = ops.ones((3, 4))
@@ -41,7 +55,6 @@ def test_diagonals_that_are_not_there(k):
         assert ops.matrix_diag_part(x, Tensor(ends, ms.int32), Tensor(0.0)).ndim
 
 
-RNG = np.random.default_rng(12)
 
 
 def banded(matrix, k, align, padding):

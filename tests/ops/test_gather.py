@@ -110,6 +110,15 @@ def test_leading_indices(shape):
         (*shape[:-1], *X.shape[shape[-1]:])))
 
 
+@pytest.mark.parametrize("lead", [(), (1,), (4,), (0,), (2, 3)])
+def test_rows_without_numbers_name_the_whole(lead):
+    x = Tensor(X)
+    found = ops.gather_nd(x, Tensor(np.zeros((*lead, 0), np.int32)))
+    np.testing.assert_array_equal(found.asnumpy(), np.broadcast_to(X, (*lead, *X.shape)))
+    found.fill_(0)
+    np.testing.assert_array_equal(x.asnumpy(), X)
+
+
 def test_ranks_of_indices():
     for index in (Tensor(0), Tensor([[0, 0, 0, 0, 0]])):
         with pytest.raises(ValueError, match="must have at most 4 numbers"):

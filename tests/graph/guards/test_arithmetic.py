@@ -18,7 +18,7 @@ from lamella.graph.guards.arithmetic import (
     (np, NUMPY), (np.ones(2), NUMPY), (np.float32(1), NUMPY), (np.bool_(True), NUMPY),
     (decimal, DECIMALS), (decimal.Decimal, DECIMALS), (decimal.Decimal("0.1"), DECIMALS),
     (1.0, None), (fractions.Fraction(1, 3), None), (fractions, None), ("numpy", None),
-    (np.ndarray, None), (None, None)], ids=str)
+    (np.ndarray, None), (None, None)])
 def test_what_depends_on_settings(thing, kind):
     assert arithmetic_of(thing) is kind
 
