@@ -154,3 +154,53 @@ def test_this_systems_files_are_understood():
     finally:
         command.kill()
         command.wait()
+
+
+@pytest.mark.parametrize("text, want", [
+    (None, 0.05), ("", 0.05), ("much", 0.05), ("0.3", 0.3), ("0", 0.01), ("0.01", 0.01),
+    ("0.011", 0.011), ("1", 1.0), ("2", 1.0), ("-1", 0.01)])
+def test_shares_of_a_core(text, want):
+    assert quiet.share_of(text) == want
+
+
+@pytest.fixture
+def child(monkeypatch):
+    """What `_become` asks of the system, in a process that stays as it is."""
+    asked = []
+
+    class Library:
+        def prctl(self, *given):
+            asked.append(("prctl", *given))
+
+    monkeypatch.setattr(quiet.os, "setpgid", lambda *given: asked.append(("setpgid", *given)))
+    monkeypatch.setattr(quiet.os, "nice", lambda by: asked.append(("nice", by)))
+    monkeypatch.setattr(quiet.os, "sched_setscheduler", lambda pid, policy, given: asked.append(
+        ("policy", pid, policy, given.sched_priority)), raising=False)
+    monkeypatch.setattr(quiet.signal, "pthread_sigmask", lambda *given: asked.append(given))
+    monkeypatch.setattr(quiet.ctypes, "CDLL", lambda name: Library())
+    return asked
+
+
+@pytest.mark.skipif(not hasattr(quiet.os, "SCHED_IDLE"), reason="Linux's policy")
+@pytest.mark.parametrize("is_quiet, lacks, want", [
+    (True, None, [("policy", 0, 5, 0)]), (True, "SCHED_IDLE", [("nice", 19)]),
+    (True, "sched_setscheduler", [("nice", 19)]), (False, None, []),
+    (False, "sched_setscheduler", [])])
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_the_command_has_a_group_a_low_priority_and_ends_with_its_parent(
+        child, is_quiet, lacks, want, platform, monkeypatch):
+    if lacks:
+        monkeypatch.delattr(quiet.os, lacks)
+    monkeypatch.setattr(quiet.sys, "platform", platform)
+    quiet._become(is_quiet)
+    assert child == [("setpgid", 0, 0), (signal.SIG_UNBLOCK, {signal.SIGTERM}), *want,
+                     *([("prctl", 1, signal.SIGKILL)] if platform == "linux" else [])]
+
+
+def test_a_command_that_ends_takes_its_unfinished_files_with_it(tmp_path, monkeypatch):
+    folder, sent = tmp_path / "draft", []
+    folder.mkdir()
+    monkeypatch.setattr(quiet.os, "killpg", lambda pid, number: sent.append((pid, number)))
+    with pytest.raises(SystemExit) as found:
+        quiet._end(Command(), str(folder))
+    assert found.value.code == 1 and sent == [(4321, signal.SIGKILL)] and not folder.exists()
