@@ -88,3 +88,87 @@ def test_copies_texts_and_wrong_arguments():
                         (lambda: found.get(Tensor([1.5])), TypeError)):
         with pytest.raises(error):
             call()
+
+
+@pytest.mark.parametrize("given, what", [
+    ({"key_dtype": ms.int64}, None), ({"key_dtype": ms.int16}, "'key_dtype' must be int32 or"),
+    ({"key_dtype": ms.int32, "value_dtype": ms.float32, "key_tensor": keys(1, 2),
+      "value_tensor": Tensor([[1.0], [2.0]])}, None),
+    ({"key_dtype": ms.int64, "key_tensor": keys(1), "value_tensor": Tensor([[1.0]])},
+     "'key_dtype' must be that of the Tensor"),
+    ({"value_dtype": ms.float16, "key_tensor": keys(1), "value_tensor": Tensor([[1.0]])},
+     "'value_dtype' must be that of the Tensor"),
+    ({"value_tensor": Tensor([[1.0]])}, "must be given together"),
+    ({"key_tensor": keys(1, 2), "value_tensor": Tensor([[1.0]])}, r"must have the shape \(2, 1\)"),
+])
+def test_types_of_keys_and_rows(given, what):
+    if what is not None:
+        with pytest.raises((TypeError, ValueError), match=what):
+            MapParameter(**given, name="m")
+        return
+    found = MapParameter(**given, name="m")
+    assert found.key_dtype is given["key_dtype"] and found.get_keys().dtype is given["key_dtype"]
+    assert found.shape == (2 if "key_tensor" in given else 0, 1)
+
+
+@pytest.mark.parametrize("kind", [ms.float16, ms.float32, ms.float64])
+@pytest.mark.parametrize("shape, wanted", [(None, (1,)), (3, (3,)), ((2, 3), (2, 3)), ((), ())])
+def test_rows_of_any_shape_and_type(kind, shape, wanted):
+    found = MapParameter(ms.int64, kind, shape, default_value="ones", name="m")
+    many = Tensor(np.array([5, 3, 5], np.int64))
+    assert found.value_shape == wanted and found.get(many).shape == (3, *wanted)
+    assert found.shape == (2, *wanted) and found.dtype is kind and found.requires_grad
+    rows = Tensor(np.arange(3 * np.prod(wanted)).reshape(3, *wanted), ms.float64)
+    found.put(many, rows)
+    np.testing.assert_array_equal(found.get(many).asnumpy(), rows.asnumpy()[[2, 1, 2]])
+    assert found.get(many).dtype is kind
+    copy = found.clone()
+    assert copy.value_dtype is kind and copy.key_dtype is ms.int64
+    np.testing.assert_array_equal(copy.get(many).asnumpy(), rows.asnumpy()[[2, 1, 2]])
+    copy.put(many, rows * 0)
+    np.testing.assert_array_equal(found.get(many).asnumpy(), rows.asnumpy()[[2, 1, 2]])
+
+
+def test_rows_that_are_only_given_stand_beside_those_that_are_kept():
+    found = MapParameter(ms.int32, ms.float32, 2, default_value=7, name="m", requires_grad=False,
+                         permit_filter_value=3, evict_filter_value=9)
+    found.put(keys(4, 2), Tensor([[1.0, 2.0], [3.0, 4.0]]))
+    got = found.get(keys(2, 9, 4, 8, 9), False)
+    assert got.tolist() == [[3, 4], [7, 7], [1, 2], [7, 7], [7, 7]]
+    assert found.get_keys().tolist() == [4, 2] and not found.requires_grad
+    assert "permit_filter=3, evict_filter=9)" in repr(found)
+    assert primitives.MapTensorGet(True)(found, keys(8)).tolist() == [[7, 7]]
+    assert found.get_keys().tolist() == [4, 2, 8]
+    assert not found.clone().requires_grad
+    found.erase(keys(1, 3))
+    assert found.get_keys().tolist() == [4, 2, 8]
+    found.erase(keys(2, 4, 8))
+    assert found.shape == (0, 2) and found.get_keys().tolist() == []
+    listed, rows, status = found.export_data()
+    assert listed.shape == (0,) and rows.shape == (0, 2) and status.shape == (0,)
+    found.import_data((listed, rows, status))
+    assert found.get_keys().tolist() == []
+
+
+def test_what_is_exported_has_a_status_for_each_key():
+    found = MapParameter(key_tensor=keys(6, 1, 9), value_tensor=Tensor([[1.0], [2.0], [3.0]]))
+    listed, rows, status = found.export_data(True)
+    assert listed.dtype == status.dtype == np.int32 and rows.dtype == np.float32
+    assert listed.tolist() == [6, 1, 9] and rows.tolist() == [[1], [2], [3]]
+    assert status.tolist() == [0, 0, 0]
+
+
+def test_keys_in_error_messages_are_five_at_most():
+    found = MapParameter(ms.int32, value_shape=1, name="m")
+    with pytest.raises(RuntimeError, match=r"keys \[1, 2, 3, 4, 5\], and"):
+        ms.grad(lambda x: (found.get(keys(1, 2, 3, 4, 5, 6)) * x).sum())(Tensor(1.0))
+    with pytest.raises(TypeError, match="key_tensor"):
+        found.get(Tensor([1]))  # int64
+
+
+def test_gradients_by_rows_of_more_dimensions_are_summed_by_key():
+    found = MapParameter(ms.int32, value_shape=(2, 2), default_value="zeros", name="m")
+    grad = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    sums = primitives.MapTensorGetGrad()(found, keys(7, 3, 7), 0, Tensor(grad))
+    assert sums.get_keys().tolist() == [3, 7]
+    np.testing.assert_array_equal(sums.get(keys(3, 7)).asnumpy(), [grad[1], grad[0] + grad[2]])
