@@ -103,3 +103,43 @@ def test_the_primitive_s_tolerances():
     y = Tensor(np.float32([2e-8, 1.0 + 4e-6, 1.0 + 4e-5]))
     assert ops.IsClose()(x, y).tolist() == np.isclose(x.asnumpy(), y.asnumpy()).tolist()
     assert ops.IsClose()(x, y).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("other, given, wanted", [
+    (1.0, {}, [1, 1, 0, 0]), (1.0, {"rtol": 1e-3}, [1, 1, 1, 0]),
+    (1.0, {"atol": 1e-3, "rtol": 0.0}, [1, 1, 1, 0]),
+    (1.0, {"rtol": 0.0, "atol": 0.0}, [1, 0, 0, 0]),
+    (1.0, {"rtol": 0.2}, [1, 1, 1, 1])])
+def test_tolerances(other, given, wanted):
+    x = np.array([1.0, 1.000001, 1.0005, 1.125])
+    want = [bool(w) for w in wanted]
+    assert ops.isclose(Tensor(x), Tensor(other, ms.float64), **given).tolist() == want
+    assert Tensor(x).allclose(Tensor(x * 0 + other), **given) is all(want)
+    for count in range(1, 5):
+        found = Tensor(x[:count]).allclose(Tensor(np.full(count, other)), **given)
+        assert found is all(want[:count])
+
+
+def test_the_relative_tolerance_is_of_the_second():
+    x, y = Tensor([10.0, 8.0]), Tensor([8.0, 10.0])
+    assert ops.isclose(x, y, 0.21, 0.0).tolist() == [False, True]
+    assert not x.allclose(y, 0.21, 0.0) and x.allclose(y, 0.26, 0.0)
+
+
+@pytest.mark.parametrize("equal_nan", [False, True])
+def test_nan_is_close_to_nan_if_asked_for(equal_nan):
+    x = Tensor([np.nan, np.nan, np.inf, np.inf])
+    y = Tensor([np.nan, 1.0, np.inf, -np.inf])
+    assert ops.isclose(x, y, equal_nan=equal_nan).tolist() == [equal_nan, False, True, False]
+    assert x[:1].allclose(y[:1], equal_nan=equal_nan) is equal_nan
+    assert not ops.isclose(x, y)[0] and not x[:1].allclose(y[:1])
+
+
+def test_a_difference_of_the_tolerance_itself_counts():
+    x = Tensor([1.0, 1.0, 1.0, -1.0])
+    y = Tensor([1.25, 0.75, 1.125, 1.0])
+    assert ops.approximate_equal(x, y, 0.25).tolist() == [False, False, True, False]
+    assert ops.approximate_equal(x, y, 0.375).tolist() == [True, True, True, False]
+    near = Tensor([0.0, 0.0]), Tensor([9e-6, 1.1e-5])
+    assert ops.approximate_equal(*near).tolist() == [True, False]
+    assert near[0].approximate_equal(near[1]).tolist() == [True, False]

@@ -92,11 +92,13 @@ def test_quotients_in_their_own_type_have_fractions(kind):
 
 
 @pytest.mark.parametrize("x, other, kind", [
-    (Tensor([7, -7], ms.float16), Tensor(2.5), ms.float16), (Tensor([7, -7]), Tensor(2.5), ms.float32),
+    (Tensor([7, -7], ms.float16), Tensor(2.5), ms.float16),
+    (Tensor([7, -7]), Tensor(2.5), ms.float32),
     (Tensor([7, -7], ms.float16), Tensor([2.5]), ms.float32),
     (Tensor([7, -7], ms.int32), Tensor(3), ms.int32), (Tensor([7], ms.int32), 2.5, ms.float32),
     (Tensor([7, -7], ms.int32), Tensor([3]), ms.int64),
-    (Tensor(7), Tensor([3, 2], ms.int32), ms.int64), (7, Tensor([3, 2], ms.int8), ms.int8)], ids=repr)
+    (Tensor(7), Tensor([3, 2], ms.int32), ms.int64),
+    (7, Tensor([3, 2], ms.int8), ms.int8)], ids=repr)
 def test_a_divisor_of_rank_0_has_no_say_in_the_type(x, other, kind):
     found = ops.fmod(x, other)
     a, b = (v.asnumpy() if isinstance(v, Tensor) else v for v in (x, other))

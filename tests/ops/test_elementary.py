@@ -135,3 +135,51 @@ def test_in_place_methods():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+@pytest.mark.parametrize("kind", [ms.bool_, ms.uint8, ms.int32, ms.int64])
+@pytest.mark.parametrize("name", ["ceil", "floor", "trunc", "round", "frac"])
+def test_what_is_whole_stays_as_it_is(name, kind):
+    x = Tensor([1, 0], kind)
+    found = getattr(ops, name)(x)
+    assert found.tolist() == ([0, 0] if name == "frac" else x.tolist())
+    assert found.dtype is (ms.int64 if name == "frac" and kind is ms.bool_ else kind)
+    found[0] = 0  # a value of its own
+    assert x.tolist()[0] == 1
+
+
+@pytest.mark.parametrize("decimals", [-2, -1, 0, 1, 3])
+def test_decimals(decimals):
+    x = np.array([1234.5678, -0.0449, 55.5, -149.9999])
+    wanted = np.round(x, decimals)
+    for found in (ops.round(Tensor(x), decimals=decimals), Tensor(x).round(decimals)):
+        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-12)
+    np.testing.assert_array_equal(Tensor(x).round().asnumpy(), np.round(x))
+
+
+@pytest.mark.parametrize("given, wanted", [
+    ({}, (0.0, "max", "min")), ({"nan": 5.0}, (5.0, "max", "min")),
+    ({"posinf": 5.0}, (0.0, 5.0, "min")), ({"neginf": 5.0}, (0.0, "max", 5.0))])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_what_takes_the_place_of_nan_and_infinities(kind, given, wanted):
+    x = np.array([np.nan, np.inf, -np.inf, 1.5], kind)
+    info = np.finfo(kind)
+    values = [getattr(info, w) if isinstance(w, str) else w for w in wanted]
+    np.testing.assert_array_equal(ops.nan_to_num(Tensor(x), **given).asnumpy(), [*values, 1.5])
+
+
+def test_logits_outside_of_their_range():
+    assert np.isnan(ops.logit(Tensor([-0.1, 1.1])).asnumpy()).all()
+    assert ops.logit(Tensor([0.0, 1.0])).tolist() == [-np.inf, np.inf]
+    x = np.array([0.05, 0.1, 0.5, 0.95])
+    np.testing.assert_allclose(ops.logit(Tensor(x), 0.1).asnumpy(), sp.logit(x.clip(0.1, 0.9)))
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+def test_distances_to_the_next_number(kind):
+    digits = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[kind]
+    found = ops.eps(Tensor([[3.0, 1e-4]], getattr(ms, kind)))
+    assert found.shape == (1, 2) and found.dtype is getattr(ms, kind)
+    assert found.astype(ms.float64).tolist() == [[2.0 ** -digits] * 2]
+    if kind == "bfloat16":
+        assert ops.exp2(Tensor([3.0], ms.bfloat16)).dtype is ms.float32
