@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ import pytest
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.train import atomic_file
 from lamella.train.atomic_file import replacing
 from lamella.train.exporting import export
 from lamella.train.resume import save_run
@@ -129,3 +131,15 @@ def test_an_error_of_a_read_only_disk_names_the_target(tmp_path: Path) -> None:
                           env={**os.environ, "PYTHONPATH": str(ROOT)})
     last = done.stderr.strip().splitlines()[-1]
     assert "Read-only" in last and f"'{tmp_path}/a.ckpt'" in last
+
+
+def test_whether_a_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    assert not atomic_file._is_running(child.pid) and atomic_file._is_running(os.getpid())
+
+    def refused(pid: int, signal: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "kill", refused)  # as of another user's
+    assert atomic_file._is_running(1)

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 import lamella as ms
 from lamella import Tensor, nn
-from lamella.train import load_torch_weights
+from lamella.train import load_torch_weights, torch_weights
 
 
 class Theirs(torch.nn.Module):
@@ -165,3 +165,41 @@ def test_other_errors(tmp_path):
     with pytest.raises(ValueError, match="must hold tensors by name"):
         load_torch_weights(net, tmp_path / "list.pth")
     assert ms.train.load_torch_weights is load_torch_weights
+
+
+@pytest.mark.parametrize("name, rename, wanted", [
+    ("a.weight", None, "a.weight"), ("a.weight", str.upper, "A.WEIGHT"),
+    ("a.weight", {"a.weight": "b", "a.": "c."}, "b"), ("a.weight", {"a.": "b.c."}, "b.c.weight"),
+    ("a.weight", {"a": "b"}, "a.weight"), ("a.weight", {"weight.": "b."}, "a.weight"),
+    ("x.a.weight", {"a.": "b."}, "x.a.weight"), ("ab.weight", {"a.": "c."}, "ab.weight"),
+    ("a.b.c", {"a.": "first.", "a.b.": "second."}, "first.b.c"), ("a.", {"a.": "b."}, "b.")])
+def test_new_names(name, rename, wanted):
+    assert torch_weights._renamed(name, rename) == wanted
+
+
+@pytest.mark.parametrize("shape, wanted, found", [
+    ((2, 3, 4), (2, 3, 1, 4), (2, 3, 1, 4)), ((2, 3, 4), (2, 3, 2, 4), (2, 3, 4)),
+    ((2, 3, 4), (2, 3, 4, 1), (2, 3, 4)), ((2, 3), (2, 3, 1, 1), (2, 3)),
+    ((2, 3, 4), (2, 3, 1), (2, 3, 4)), ((2, 3, 4, 5), (2, 3, 1, 5), (2, 3, 4, 5))])
+def test_weights_of_convolutions_over_sequences(shape, wanted, found):
+    raw = torch.arange(float(np.prod(shape))).reshape(shape)
+    shaped = torch_weights._shaped(raw, wanted)
+    assert shaped.shape == found and torch.equal(shaped.flatten(), raw.flatten())
+
+
+@pytest.mark.parametrize("names, wanted", [
+    (["a.bin", "b.safetensors"], "b.safetensors"),
+    (["a-1.safetensors", "a-2.safetensors", "a.safetensors.index.json", "a.bin"],
+     "a.safetensors.index.json"),
+    (["a-1.safetensors", "a-2.safetensors", "z.bin"], "z.bin"),
+    (["a-1.bin", "a-2.bin", "a.bin.index.json", "b.pt"], "a.bin.index.json"),
+    (["x.pt", "y.pth"], "y.pth"), (["x.pt", "config.json"], "x.pt"),
+    (["x.pt", "y.pt"], None), (["config.json"], None), ([], None)])
+def test_the_file_of_a_folder(names, wanted, tmp_path):
+    for name in names:
+        (tmp_path / name).touch()
+    if wanted is None:
+        with pytest.raises(ValueError, match="must hold one file of weights"):
+            torch_weights._inside(str(tmp_path))
+    else:
+        assert torch_weights._inside(str(tmp_path)) == str(tmp_path / wanted)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import lamella as ms
+from lamella.train import OnRequestExit
+from lamella.train.callback.base import InternalCallbackParam
 
 from ...zygote import run as python
 
@@ -100,3 +102,63 @@ def test_an_evaluation_that_a_file_stops_is_saved_and_loaded(tmp_path):
     net, model = made("zeros")
     watched(model, net)
     assert weights == [[1.0, 1.0]] * 2
+
+
+def context(**known):
+    return ms.train.RunContext(InternalCallbackParam(known))
+
+
+@pytest.mark.parametrize("loss_fn, mode, count", [
+    ("loss", "train", 1), (None, "train", 2), (None, "eval", 1), ("loss", "eval", 1)])
+def test_a_network_without_loss_takes_no_label(loss_fn, mode, count):
+    params = context(loss_fn=loss_fn, mode=mode).original_args()
+    assert OnRequestExit._inputs(params, ("x", "y")) == ("x", "y")[:count]
+
+
+def test_a_signal_stops_each_kind_of_run_and_is_given_back(tmp_path):
+    before = signal.getsignal(signal.SIGUSR1)
+    with OnRequestExit(directory=str(tmp_path), sig=signal.SIGUSR1) as exits:
+        for step_end in (exits.on_train_step_end, exits.on_eval_step_end):
+            exits.exit = False
+            run = context()
+            step_end(run)
+            assert not run.get_stop_requested()
+            signal.raise_signal(signal.SIGUSR1)
+            step_end(run)
+            assert run.get_stop_requested()
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
+@pytest.mark.parametrize("asked, row, ckpt, mindir, names", [
+    (False, "row", True, True, []), (True, None, True, True, []), (True, "row", True, False,
+                                                                   ["ckpt"]),
+    (True, "row", False, True, ["mindir"]), (True, "row", False, False, [])])
+def test_what_is_saved_at_the_end(asked, row, ckpt, mindir, names, tmp_path):
+    net = ms.nn.Dense(3, 1)
+    exits = OnRequestExit(ckpt, mindir, "Own", str(tmp_path))
+    exits.exit = asked
+    rows = (ms.ops.ones((2, 3)), ms.ops.ones((2, 1))) if row else None
+    known = dict(train_network=net, eval_network=net, network=net, loss_fn="loss", mode="train",
+                 train_dataset_element=rows, eval_dataset_element=rows)
+    exits.on_train_end(context(**known))
+    assert sorted(os.listdir(tmp_path / "rank_0")) == [f"Own_train.{name}" for name in names]
+    exits.on_eval_end(context(**known))
+    assert sorted(os.listdir(tmp_path / "rank_0")) == sorted(
+        f"Own_{part}.{name}" for name in names for part in ("train", "eval"))
+
+
+@pytest.mark.parametrize("loads", [True, False])
+def test_what_is_loaded_when_a_run_begins(loads, tmp_path):
+    exits = OnRequestExit(loads, directory=str(tmp_path))
+    saved, net = ms.nn.Dense(2, 1, "ones"), ms.nn.Dense(2, 1, "zeros")
+    assert exits._load(net, exits.train_name) is False
+    ms.save_checkpoint(saved, exits.train_name)
+    exits.on_train_begin(context(train_network=net))
+    assert float(net.weight.sum()) == (2 if loads else 0)
+    assert exits._load(net, exits.train_name) is loads
+
+
+def test_the_current_folder_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert OnRequestExit(directory=None).eval_name == str(tmp_path / "rank_0" / "Net_eval")
+    assert OnRequestExit().train_name.endswith("rank_0/Net_train")

@@ -8,6 +8,7 @@ import pytest
 import lamella as ms
 from lamella import dataset, nn
 from lamella.train import LambdaCallback, Model, ProgressBar
+from lamella.train.callback import progress as showing
 
 X = np.ones((6, 2), np.float32)
 
@@ -73,3 +74,15 @@ def test_only_the_first_process_shows_one(monkeypatch):
 def test_progress_must_be_a_bool():
     with pytest.raises(TypeError, match="'progress' must be bool"):
         drawn(lambda model, data, _: model.train(1, data, progress="yes"))
+
+
+@pytest.mark.parametrize("file, wanted", [
+    (Terminal(), True), (io.StringIO(), False), (None, False), (object(), False)])
+def test_what_is_a_terminal(file, wanted):
+    assert showing._is_terminal(file) is wanted
+
+
+def test_a_closed_file_is_no_terminal():
+    file = io.StringIO()
+    file.close()
+    assert showing._is_terminal(file) is False
