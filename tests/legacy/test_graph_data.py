@@ -187,3 +187,40 @@ print(len(drawn[0]), OutputFormat.CSR)
 """)
     done = python("-m", "lamella", "run", script)
     assert done.stdout == "3 2\n", done.stderr
+
+
+def test_a_share_of_steps_goes_home_and_to_what_is_near(graph):
+    """From 5 to 2 and on: back to 5 weighs 1/3; 1, which 5 knows as well, weighs 1."""
+    walks = graph.random_walk([5] * 3000, [1, 0], step_home_param=3.0, step_away_param=1000.0)
+    from_two = walks[walks[:, 1] == 2]
+    assert abs(len(from_two) / 3000 - 0.75) < 0.05  # the first step weighs 3 to 1
+    assert abs((from_two[:, 2] == 1).mean() - 0.75) < 0.06
+    # nothing is away at first
+    first = graph.random_walk([5] * 3000, [1], step_away_param=float("inf"))
+    assert abs((first[:, 1] == 2).mean() - 0.75) < 0.05
+
+
+def test_as_many_that_are_no_neighbours_as_there_are(graph, tmp_path):
+    rows = graph.get_neg_sampled_neighbors([1] * 20, 2, 1)
+    assert np.sort(rows[:, 1:]).tolist() == [[4, 7]] * 20
+    full = GraphData(write(tmp_path / "full", nodes=dict.fromkeys((5, 7), 0),
+                           edges=[(5, 7, 0.25), (7, 5, 1.0)]))
+    assert full.get_neg_sampled_neighbors([5, 7], 3, 0).tolist() == [[n, -1, -1, -1]
+                                                                     for n in (5, 7)]
+
+
+@pytest.mark.parametrize("weight, share", [(0.5, 1.0), (0.0, 0.5)])
+def test_weights_below_1_count_unless_all_are_0(tmp_path, weight, share):
+    ms.dataset.config.set_seed(3)
+    graph = GraphData(write(tmp_path / "graph", edges=[(5, 7, weight), (5, 2, 0.0)]))
+    drawn = graph.get_sampled_neighbors([5], [2000], [1], SamplingStrategy.EDGE_WEIGHT)[0, 1:]
+    assert abs((drawn == 7).mean() - share) < 0.06
+
+
+@pytest.mark.parametrize("hops", [1, 6])
+def test_as_many_hops_as_there_may_be(graph, hops):
+    assert graph.get_sampled_neighbors([5], [1] * hops, [1, 0] * (hops // 2) or [1]).shape == (
+        1, 1 + hops)
+    for count in (0, 7):
+        with pytest.raises(ValueError, match="1 to 6 hops"):
+            graph.get_sampled_neighbors([5], [1] * count, [1] * count)

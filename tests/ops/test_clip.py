@@ -12,6 +12,7 @@ from lamella import Tensor, ops
 from tests.contracts import check_op
 
 X = np.array([[0.0, 1.0, 1.5], [2.0, 3.0, -4.0]], np.float32)
+NORMS = sys.modules["lamella.ops.clip"]  # not the function of this name
 
 
 def test_values():
@@ -180,3 +181,18 @@ def test_types_of_options_of_norms():
     single = ops.clip_by_global_norm(Tensor([3.0, 4.0]), 2.5)
     np.testing.assert_allclose(single.asnumpy(), [1.5, 2], rtol=1e-6)
     assert ops.clip_by_global_norm([Tensor([3.0, 4.0])], 5)[0].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("order", [0.5, 1, 2, 3, float("inf")])
+def test_the_norm_over_stages_of_which_there_is_one(order):
+    parts = [np.float32([[3, -4], [1, 0.5]]), np.float32([-6]), np.float32([0.25, 2, 0.125])]
+    found = NORMS._norm_over_stages([Tensor(part)._raw for part in parts], order)
+    whole = np.concatenate([part.ravel() for part in parts])
+    assert float(found) == pytest.approx(np.linalg.norm(whole, order), rel=1e-5)
+    assert float(NORMS._norm_over_stages([], order)) == 0.0
+
+
+@pytest.mark.parametrize("order", [0, -1.0, -float("inf")])
+def test_stages_have_no_norm_of_an_order_of_0_or_less(order):
+    with pytest.raises(ValueError, match="must be above 0"):
+        NORMS._norm_over_stages([Tensor([1.0])._raw], order)

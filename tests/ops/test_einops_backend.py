@@ -1,11 +1,15 @@
 """einops on Tensors: as on NumPy arrays, with gradients, compiled, whichever comes first."""
 
+import importlib.util
+import sys
+
 import einops
 import numpy as np
 import pytest
 
 import lamella as ms
 from lamella import Tensor
+from lamella.ops import einops_backend
 
 from ..zygote import run as python
 
@@ -57,3 +61,31 @@ def test_whichever_is_imported_first(order):
     program = f"{order}\nprint(einops.rearrange(ms.Tensor([[1, 2]]), 'a b -> b a').shape)"
     done = python("-c", program, bare=True)
     assert done.stdout == "(2, 1)\n", done.stderr
+
+
+def test_the_backend_comes_with_the_module_however_late(monkeypatch):
+    """A finder waits for einops' module alone, and is gone once it has been found."""
+    def waiting():
+        return [each for each in sys.meta_path if isinstance(each, einops_backend._BackendsFinder)]
+
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    monkeypatch.delitem(sys.modules, "einops._backends")
+    einops_backend.install()
+    einops_backend.install()
+    finder, = waiting()
+    assert finder is sys.meta_path[0]
+    assert finder.find_spec("einops.parsing", einops.__path__) is None and waiting() == [finder]
+    spec = finder.find_spec("einops._backends", einops.__path__)
+    assert spec.name == "einops._backends" and not waiting()
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "einops._backends", module)
+    spec.loader.exec_module(module)
+    assert [each.framework_name for each in module.AbstractBackend.__subclasses__()].count(
+        "lamella") == 1
+    assert module.get_backend(Tensor(X)).framework_name == "lamella"
+    assert module.get_backend(X).framework_name == "numpy"
+
+
+def test_there_is_no_backend_without_einops(monkeypatch):
+    monkeypatch.setattr(sys, "meta_path", [einops_backend._BackendsFinder(), *sys.meta_path])
+    assert sys.meta_path[0].find_spec("einops._backends", []) is None
