@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import io
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from torch.distributed import TCPStore, distributed_c10d
+
+import lamella
 
 from .zygote import Started, run_together
 
@@ -39,6 +44,38 @@ def run_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
     assert not any(answer.returncode for answer in answers), "\n\n".join(
         answer.stderr for answer in answers)
     return [answer.stdout for answer in answers]
+
+
+def run_world_here(main: Callable[[], Any], script: Any, size: int, *arguments: str,
+                   **variables: str) -> list[str]:
+    """As `run_world`, but the first process is this one, which calls the function of the script.
+
+    So what it runs can be traced and changed here. Afterwards it is as before: alone.
+    """
+    store, environments = _environments(size, "RANK", "WORLD_SIZE", variables)
+    others = [Started(script, *arguments, env=environment) for environment in environments[1:]]
+    before, argv = dict(os.environ), sys.argv
+    os.environ.update({**environments[0], "HCCL_EXEC_TIMEOUT": "200"})
+    sys.argv = [str(script), *arguments]
+    answers = []
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            main()
+        answers = [other.communicate() for other in others]
+    finally:
+        for other in others:
+            other.kill()
+            other.communicate()
+        lamella.communication.release()
+        lamella.reset_auto_parallel_context()
+        lamella.set_context(mode=lamella.PYNATIVE_MODE)
+        sys.argv = argv
+        os.environ.clear()
+        os.environ.update(before)
+        del store
+    assert not any(other.returncode for other in others), "\n\n".join(
+        error for _, error in answers)
+    return [said.getvalue(), *(out for out, _ in answers)]
 
 
 def asked_for(request: pytest.FixtureRequest, *names: str) -> set[Any]:

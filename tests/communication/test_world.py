@@ -10,14 +10,15 @@ import pytest
 import lamella as ms
 from lamella import nn
 
-from ..worlds import run_world
+from ..worlds import run_world, run_world_here
+from .worker import main
 
 WORKER = Path(__file__).with_name("worker.py")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(WORKER, 2)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(main, WORKER, 2)]
 
 
 A = [np.array([[1.0, 5.0], [3.0, 2.0]]), np.array([[2.0, 4.0], [7.0, 0.5]])]
