@@ -7,11 +7,13 @@ import datetime
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch.distributed import TCPStore, distributed_c10d
 
 import lamella
@@ -47,19 +49,24 @@ def run_world(script: Any, size: int, *arguments: str, rank_name: str = "RANK",
 
 
 def run_world_here(main: Callable[[], Any], script: Any, size: int, *arguments: str,
-                   **variables: str) -> list[str]:
-    """As `run_world`, but the first process is this one, which calls the function of the script.
+                   here: int = 0, **variables: str) -> list[str]:
+    """As `run_world`, but one process is this one, which calls the function of the script.
 
     So what it runs can be traced and changed here. Afterwards it is as before: alone.
+
+    Args:
+        here: the rank of this process.
     """
     store, environments = _environments(size, "RANK", "WORLD_SIZE", variables)
-    others = [Started(script, *arguments, env=environment) for environment in environments[1:]]
-    before, argv = dict(os.environ), sys.argv
-    os.environ.update({**environments[0], "HCCL_EXEC_TIMEOUT": "200"})
+    mine = environments.pop(here)
+    others = [Started(script, *arguments, env=environment) for environment in environments]
+    before, argv, threads = dict(os.environ), sys.argv, torch.get_num_threads()
+    os.environ.update({**mine, "HCCL_EXEC_TIMEOUT": "60"})
     sys.argv = [str(script), *arguments]
+    torch.set_num_threads(1)  # as in the others
     answers = []
     try:
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with (contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings()):
             main()
         answers = [other.communicate() for other in others]
     finally:
@@ -70,12 +77,15 @@ def run_world_here(main: Callable[[], Any], script: Any, size: int, *arguments: 
         lamella.reset_auto_parallel_context()
         lamella.set_context(mode=lamella.PYNATIVE_MODE)
         sys.argv = argv
+        torch.set_num_threads(threads)
         os.environ.clear()
         os.environ.update(before)
         del store
     assert not any(other.returncode for other in others), "\n\n".join(
         error for _, error in answers)
-    return [said.getvalue(), *(out for out, _ in answers)]
+    found = [out for out, _ in answers]
+    found.insert(here, said.getvalue())
+    return found
 
 
 def asked_for(request: pytest.FixtureRequest, *names: str) -> set[Any]:

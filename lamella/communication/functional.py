@@ -88,6 +88,10 @@ def joined(mesh: Any) -> Any:
 
 
 def _drop() -> None:
+    if _meshes:
+        from torch.distributed.tensor import debug
+
+        debug._clear_sharding_prop_cache()  # else a later world's results have an ended mesh
     for each in _meshes:
         # a name that PyTorch has changed: before, meshes knew the names of their groups alone
         getattr(each(), "_pg_registry", {}).clear()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,8 @@ import lamella as ms
 from lamella import Tensor, boost, nn, ops
 from lamella.boost.less_batch_normalization import CommonHeadLastFN
 
-from ..worlds import run_world
+from ..worlds import run_world_here
+from . import adasum_worker
 
 
 @pytest.fixture(autouse=True)
@@ -283,5 +282,5 @@ def test_what_a_level_changes(level, parts):
 
 
 def test_adaptive_sums_of_four_processes():
-    for out in run_world(Path(__file__).with_name("adasum_worker.py"), 4):
+    for out in run_world_here(adasum_worker.main, adasum_worker.__file__, 4):
         assert out.splitlines()[-1] == "as it should be"

@@ -13,14 +13,16 @@ from lamella import Tensor
 from lamella.mint import distributed as dist
 from lamella.mint.distributed import in_place, objects
 
-from ..communication.test_world import run_world
+from ..worlds import run_world_here
+from .distributed_worker import main
 
 WORKER = Path(__file__).with_name("distributed_worker.py")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(WORKER, 2)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        main, WORKER, 2)]
 
 
 @pytest.mark.parametrize("rank", [0, 1])

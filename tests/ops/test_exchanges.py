@@ -9,7 +9,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 
-from ..worlds import run_world
+from ..worlds import run_world_here
 from .exchanging import (
     ABOVE,
     BELOW,
@@ -18,6 +18,7 @@ from .exchanging import (
     WORLD,
     experts_of,
     image,
+    main,
     matrices,
     tokens,
 )
@@ -26,7 +27,8 @@ from .exchanging import (
 @pytest.fixture(scope="module")
 def found():
     worker = Path(__file__).with_name("exchanging.py")
-    return [json.loads(out.splitlines()[-1]) for out in run_world(worker, WORLD)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        main, worker, WORLD)]
 
 
 def test_borders_of_neighbours(found):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..worlds import asked_for, run_world
+from ..worlds import asked_for, run_world_here
 from . import attention_worker as worker
 
 SCRIPT = Path(__file__).with_name("attention_worker.py")
@@ -19,7 +19,8 @@ PAIRS = [pytest.param(case, form, marks=() if form == "causal" or case == "heads
 @pytest.fixture(scope="module")
 def found(request):
     chosen = sorted(" ".join(pair) for pair in asked_for(request, "case", "form"))
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, json.dumps(chosen))]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 4, json.dumps(chosen))]
 
 
 @pytest.mark.parametrize("case, form", PAIRS)

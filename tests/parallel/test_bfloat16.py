@@ -8,7 +8,7 @@ import pytest
 
 import lamella as ms
 
-from ..worlds import run_world
+from ..worlds import run_world_here
 from . import bfloat16_worker as worker
 
 SCRIPT = Path(__file__).with_name("bfloat16_worker.py")
@@ -16,7 +16,8 @@ SCRIPT = Path(__file__).with_name("bfloat16_worker.py")
 
 @pytest.fixture(scope="module")
 def found():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 2)]
 
 
 @pytest.fixture(scope="module")

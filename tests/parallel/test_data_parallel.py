@@ -10,7 +10,7 @@ import torch
 from lamella.communication import buckets
 from lamella.parallel.distributed import DistributedDataParallel
 
-from ..worlds import run_world
+from ..worlds import run_world_here
 from . import data_parallel_worker as worker
 
 SCRIPT = Path(__file__).with_name("data_parallel_worker.py")
@@ -18,12 +18,14 @@ SCRIPT = Path(__file__).with_name("data_parallel_worker.py")
 
 @pytest.fixture(scope="module")
 def found():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 2)]
 
 
 @pytest.fixture(scope="module")
 def four():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 4)]
 
 
 def check(found, case, want):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..worlds import asked_for, run_world
+from ..worlds import asked_for, run_world_here
 from . import parts_worker as worker
 
 SCRIPT = Path(__file__).with_name("parts_worker.py")
@@ -17,8 +17,9 @@ def ran(request, folder, size):
     """What each process of a world says."""
     asked = [case for world, case in asked_for(request, "world", "case")
              if world == {2: "found", 4: "four"}[size]]
-    return [json.loads(out.splitlines()[-1])
-            for out in run_world(SCRIPT, size, str(folder), json.dumps(sorted(asked)))]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        lambda: worker.main(str(folder), sorted(asked)), SCRIPT, size, str(folder),
+        json.dumps(sorted(asked)))]
 
 
 @pytest.fixture(scope="module")
