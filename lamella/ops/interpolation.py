@@ -116,7 +116,7 @@ def resized(name: str, input: Tensor, size: Any, mode: str, align_corners: bool,
     lengths = each(name, "size", tuple(size.tolist()) if isinstance(size, Tensor) else size, 2)
     if mode in ("bilinear", "bicubic") and not raw.is_floating_point():
         raw = raw.float()
-    if mode != "nearest" and (align_corners or half_pixel_centers) and mode == "bilinear":
+    if mode == "bilinear" and (align_corners or half_pixel_centers):
         return wrap(F.interpolate(raw, lengths, None, mode, align_corners))
     if mode == "nearest" and not align_corners and not half_pixel_centers \
             and (raw.is_floating_point() or raw.dtype == torch.uint8):  # the kernel's types

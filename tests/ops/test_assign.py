@@ -114,3 +114,43 @@ def test_no_addition_of_another_thread_is_lost(compiled: bool) -> None:
     for thread in threads:
         thread.join(300)
     assert w.asnumpy().min() >= 1190  # of 1,200: kernels on one tensor may still overlap
+
+
+@pytest.mark.parametrize("kind, value, fits", [
+    (ms.float32, 3, True), (ms.float32, 2.5, True), (ms.int32, 3, True), (ms.int32, 2.5, False),
+    (ms.float32, Tensor([2.5], ms.float16), True), (ms.float16, Tensor([2.5]), False),
+    (ms.int32, Tensor([3], ms.int64), False), (ms.int64, Tensor([3], ms.int32), True),
+    (ms.int32, True, True), (ms.complex64, Tensor([2.5]), True),
+    (ms.float32, Tensor([[[3]]]), True), (ms.float32, Tensor(3), True)], ids=repr)
+def test_values_of_one_element(kind: ms.Type, value: object, fits: bool) -> None:
+    for variable in (parameter([1], kind), Tensor([1], kind)):
+        if not fits:
+            for function in (ops.assign, ops.assign_add, ops.assign_sub):
+                with pytest.raises(TypeError, match=f"For '{function.__name__}', 'value' must be "):
+                    function(variable, value)
+            continue
+        number = value.reshape(()).item() if isinstance(value, Tensor) else value
+        for function, wanted in ((ops.assign_add, 1 + number), (ops.assign_sub, 1),
+                                 (ops.assign, number)):
+            out = function(variable, value)
+            assert out.shape == variable.shape == (1,) and out.dtype is variable.dtype is kind
+            assert out.tolist() == variable.tolist() == [wanted]
+
+
+@pytest.mark.parametrize("shape", [(1,), (2, 1), (1, 2), (3,), ()])
+def test_several_elements_need_one_shape(shape: tuple[int, ...]) -> None:
+    w = parameter()
+    with pytest.raises(ValueError, match="'value' must have the shape of 'variable'"):
+        ops.assign(w, ops.zeros(shape))
+    with pytest.raises(ValueError, match="'value' must have the shape of 'variable'"):
+        ops.assign(parameter([1.0]), Tensor([1.0, 2.0]))
+    assert w.tolist() == [1.0, 2.0]
+
+
+def test_a_value_of_another_shape_and_type() -> None:
+    for variable in (parameter(), Tensor([1.0, 2.0])):
+        given = Tensor([[5, 6, 7]], ms.int32)
+        assert variable.assign_value(given) is variable
+        assert variable.dtype is ms.int32 and variable.tolist() == [[5, 6, 7]]
+        given[0, 0] = 9  # a value of its own
+        assert variable.tolist() == [[5, 6, 7]]

@@ -217,3 +217,62 @@ def test_channels_are_dealt_out_in_turn(groups):
     for bad in (0, -1, 4, 12):
         with pytest.raises(ValueError, match=f"must divide the 6 channels, but got {bad}"):
             ops.channel_shuffle(x, bad)
+
+
+WINDOWS = {"kernel_size": (2, 3), "dilation": (2, 1), "padding": (1, 0), "stride": (1, 2)}
+
+
+def windows(images, kernel_size, dilation, padding, stride):
+    """Columns of windows, one window and one place in it after the other."""
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = kernel_size, dilation, padding, stride
+    x = np.pad(images, ((0, 0), (0, 0), (ph, ph), (pw, pw)))
+    rows = range(0, x.shape[2] - dh * (kh - 1), sh)
+    columns = range(0, x.shape[3] - dw * (kw - 1), sw)
+    parts = [[x[:, :, i:i + dh * (kh - 1) + 1:dh, j:j + dw * (kw - 1) + 1:dw]
+              for j in columns] for i in rows]
+    parts = np.stack([part for row in parts for part in row], -1)
+    return parts.reshape(len(x), -1, parts.shape[-1])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.uint8])
+def test_windows_as_columns(kind):
+    images = (np.arange(2 * 3 * 5 * 7) % 100).reshape(2, 3, 5, 7).astype(kind)
+    found = ops.unfold(Tensor(images), *WINDOWS.values())
+    assert found.dtype == Tensor(images).dtype
+    np.testing.assert_array_equal(found.asnumpy(), windows(images, **WINDOWS))
+    plain = ops.unfold(Tensor(images), 2)
+    ones = {"kernel_size": (2, 2), "dilation": (1, 1), "padding": (0, 0), "stride": (1, 1)}
+    np.testing.assert_array_equal(plain.asnumpy(), windows(images, **ones))
+
+
+@pytest.mark.parametrize("rank", [3, 4])
+@pytest.mark.parametrize("size", [(5, 7), Tensor([5, 7])], ids=["tuple", "Tensor"])
+def test_columns_are_summed_where_they_came_from(rank, size):
+    """`fold` is the transpose of `unfold`."""
+    images = RNG.normal(size=(2, 3, 5, 7))
+    columns = RNG.normal(size=windows(images, **WINDOWS).shape)
+    given = columns.reshape(2, 3, 6, -1) if rank == 4 else columns
+    found = ops.fold(Tensor(given), size, *WINDOWS.values()).asnumpy()
+    assert found.shape == images.shape
+    np.testing.assert_allclose((found * images).sum((1, 2, 3)),
+                               (columns * windows(images, **WINDOWS)).sum((1, 2)))
+    if rank == 4:
+        again = ops.col2im(Tensor(given), size, *WINDOWS.values())
+        np.testing.assert_array_equal(again.asnumpy(), found)
+
+
+@pytest.mark.parametrize("padding", [2**31, (0, 2**31), [2**31 + 1, 0]])
+def test_padding_beyond_the_kernels_integers(padding):
+    with pytest.raises(ValueError, match=r"'padding' must be below 2 \*\* 31"):
+        ops.fold(ops.ones((1, 2, 2)), (1, 3), (1, 2), 1, padding)
+
+
+def test_pixels_of_nothing_have_gradients_of_their_shape():
+    x = ops.zeros((0, 12, 2, 3))
+    assert ops.pixel_shuffle(x, 2).shape == (0, 3, 4, 6)
+    assert ms.grad(lambda x: ops.pixel_shuffle(x, 2).sum())(x).shape == x.shape
+    full = Tensor(np.arange(144.0).reshape(1, 2, 12, 2, 3))
+    shuffled = ops.pixel_shuffle(full, 2)
+    wanted = full.asnumpy().reshape(1, 2, 3, 2, 2, 2, 3).transpose(0, 1, 2, 5, 3, 6, 4)
+    np.testing.assert_array_equal(shuffled.asnumpy(), wanted.reshape(1, 2, 3, 4, 6))
+    np.testing.assert_array_equal(ops.pixel_unshuffle(shuffled, 2).asnumpy(), full.asnumpy())

@@ -464,3 +464,52 @@ def test_a_parameter_outside():
     p[0] = 5
     p[1:][0] = 7
     assert p.asnumpy().tolist() == [5, 7] and isinstance(p, Parameter)
+
+
+@pytest.mark.parametrize("value", [-129, -128, -1, 0, 127, 128, 255, 256, 2**31 - 1, 2**31,
+                                   2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**64 + 5, -2**63,
+                                   -2**63 - 1])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_integers_wrap_around(kind, value):
+    x = Tensor(np.ones(3, kind))
+    x[1] = value
+    bits = np.dtype(kind).itemsize * 8
+    wrapped = value % 2**bits
+    if kind.startswith("int") and wrapped >= 2 ** (bits - 1):
+        wrapped -= 2**bits
+    assert x.tolist() == [1, wrapped, 1]
+
+
+@pytest.mark.parametrize("value, held", [
+    (65504.0, 65504.0), (65505.0, 65504.0), (65520.0, np.inf), (-65504.0, -65504.0),
+    (-65520.0, -np.inf), (np.inf, np.inf), (70000, np.inf)])
+def test_numbers_beyond_half_precision(value, held):
+    x = Tensor(np.ones(2, np.float16))
+    x[0] = value
+    assert x.tolist() == [held, 1.0]
+
+
+@pytest.mark.parametrize("step", [2**24 - 1, 2**24, 2**24 + 1, -1, -3])
+def test_reversed_and_far_steps_beside_masks_and_tensors(step):
+    array = np.arange(60.0).reshape(3, 4, 5)
+    picked = np.array([2, 0])
+    mask = np.array([True, False, True, True])
+    for index in ((picked, slice(None, None, step)), (slice(None, None, step), picked),
+                  (slice(None, None, step), mask), (slice(None), slice(None, None, step), picked),
+                  (slice(None, None, step), slice(None, None, -2), 1)):
+        part = array[index]
+        np.testing.assert_array_equal(Tensor(array)[_tensors(index)].asnumpy(), part)
+        for value in (-7.0, -1 - np.arange(float(part.size)).reshape(part.shape)):
+            expected, x = array.copy(), Tensor(array)
+            expected[index] = value
+            x[_tensors(index)] = value if isinstance(value, float) else Tensor(value)
+            np.testing.assert_array_equal(x.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("index", [(slice(None), MASK.T[:2] * 0 > 0), (0, MASK), (MASK, 0, 0)])
+def test_masks_of_another_shape(index):
+    x = Tensor(_fresh())
+    with pytest.raises((IndexError, ValueError)):
+        x[_tensors(index)]
+    with pytest.raises((IndexError, ValueError)):
+        x[_tensors(index)] = 1.0
