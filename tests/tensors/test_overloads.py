@@ -124,3 +124,48 @@ def test_text_in_graphs(call, words):
         ms.jit(call)(Tensor([[1.0, 2.0]]))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_declaration_is_read_in_parts():
+    form = parse("f(a=<Tensor, list<int>>, *, b=<int>?)".replace(", list<int>", ",list"), "Tensor.")
+    assert form.text == "Tensor.f(a=<Tensor,list>, *, b=<int>)" and form.name == "f"
+    first, second = form.parameters
+    assert first == ("a", ("Tensor", "list"), True, True)
+    assert second == ("b", ("int",), False, False)
+    assert [form.takes(count) for count in range(4)] == [False, True, True, False]
+    none = parse("g()")
+    assert none.parameters == () and none.takes(0) and not none.takes(1)
+
+
+@pytest.mark.parametrize("skip", [0, 1, 2])
+def test_how_many_arguments_fit_with_some_left_out(skip):
+    called = []
+
+    def serve(*given):
+        called.append(given)
+
+    forms = parse("f(a=<int>, b=<int>?)"), parse("f(a=<int>, b=<int>, c=<int>, d=<int>)")
+    call = overloaded("f", serve, forms, None, skip)
+    for count, fits in enumerate([False, True, True, False, True, False]):
+        if fits:
+            call(*range(skip + count))
+            assert called.pop() == tuple(range(skip + count))
+        else:
+            with pytest.raises(TypeError, match="f"):
+                call(*range(skip + count))
+    assert called == []
+
+
+def test_a_tuple_may_be_spelled_as_many_arguments():
+    def serve(self, *dims):
+        return dims
+
+    several = overloaded("f", serve, (parse("f(dims=<Tuple>)"),))
+    assert several(0, 1, 2, 3) == (1, 2, 3) and several(0, (1, 2)) == ((1, 2),)
+    with pytest.raises(TypeError):
+        several(0)
+    none_too = overloaded("f", serve, (parse("f(dims=<Tuple>?)"),))
+    assert none_too(0) == () and none_too(0, 4, 5) == (4, 5)
+    single = overloaded("f", lambda self, *dims: dims, (parse("f(dims=<int>)"),))
+    with pytest.raises(TypeError):
+        single(0, 1, 2)
