@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import threading
+import types
 from pathlib import Path
 from typing import Any
 
@@ -310,3 +311,52 @@ def test_a_notebook_ends_at_the_users_line(tmp_path: Path) -> None:
     done = python("-m", "IPython", "--colors=NoColor", path, bare=True)
     text = done.stdout + done.stderr
     assert "For 'matmul'" in text and "errors.py" not in text and "mat1" not in text
+
+
+class Shell:
+    """As IPython's, as far as `install` asks it."""
+
+    def __init__(self, own: tuple[Any, ...] = ()):
+        self.custom_exceptions, self.set = own, []
+
+    def set_custom_exc(self, *given: Any) -> None:
+        self.set.append(given)
+
+
+def test_hooks_are_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shells = [Shell(), Shell((KeyError,)), None]
+    monkeypatch.setattr(sys, "excepthook", lambda *given: None)
+    monkeypatch.setattr(threading, "excepthook", lambda given: None)
+    for shell in shells:
+        monkeypatch.setitem(sys.modules, "IPython",
+                            types.SimpleNamespace(get_ipython=lambda shell=shell: shell))
+        tracebacks.install()
+        hooks = sys.excepthook, threading.excepthook
+        assert all(hook.folds for hook in hooks)  # type: ignore[attr-defined]
+        tracebacks.install()
+        assert (sys.excepthook, threading.excepthook) == hooks
+    assert shells[0].set[0] == ((Exception,), tracebacks._show_in_notebook)  # type: ignore
+    assert shells[1].set == []  # type: ignore[union-attr]  # the program's own stay
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace())
+    tracebacks.install()
+
+
+def test_errors_of_threads_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    hook = tracebacks._thread_hook(seen.append)
+    nothing = threading.ExceptHookArgs((SystemExit, None, None, None))
+    hook(nothing)
+    assert seen == [nothing]
+    error = ValueError("mine")
+    hook(threading.ExceptHookArgs((ValueError, error, None, None)))
+    assert seen[1].exc_type is ValueError and seen[1].exc_value is error
+    whole: list[Any] = []
+    try:
+        raise error
+    except ValueError:
+        trace = sys.exc_info()[2]
+    error.__traceback__ = None
+    tracebacks._hook(lambda *given: whole.append(given))(ValueError, error, trace)
+    ((kind, shown, traceback),) = whole
+    assert kind is ValueError and shown is error and traceback is not None
+    assert traceback.tb_frame.f_code.co_name == "test_errors_of_threads_are_passed_on"

@@ -239,3 +239,26 @@ def test_rows_by_places_that_grow():
     assert ran(graph, "embedding.default", [n(0), n(1)], [5, 3]).lengths == {0: LONG}
     graph.lengths[0] = {0: Length(9, 10)}
     assert ran(graph, "embedding.default", [n(0), n(1)], [5, 3]) is None
+
+
+def test_what_begins_to_grow_by_joining():
+    graph = graph_of(([4, 2], {}), ([1, 2], {}))
+    graph.begun = {99: {0: Length(5, 7)}}
+    found = ran(graph, "cat.default", [[n(0), n(1)], 0], [5, 2])
+    (placed,) = graph.steps
+    assert placed["op"] == PLACE and placed["args"] == [n(0), [0, 0], [4, 2]]
+    assert placed["aval"] == [[7, 2], F32] and graph.lengths[placed["to"]] == {0: Length(4, 7)}
+    assert (found.op, found.args) == (PUT, [n(placed["to"]), n(1), [4, 0], [1, 2]])
+    assert found.lengths == {0: Length(5, 7)} and found.clean == {0}
+
+
+def test_elementwise_operations_broadcast_what_grows():
+    graph = graph_of(([5, 3], {0: LONG}), ([5, 1], {}), ([3], {}))
+    found = ran(graph, "add.Tensor", [n(0), n(2)], [5, 3])
+    assert found.args == [n(0), n(2)] and found.lengths == {0: LONG} and not graph.steps
+    found = ran(graph, "add.Tensor", [n(0), n(1)], [5, 3])
+    assert found.args == [n(0), n(graph.steps[0]["to"])] and found.lengths == {0: LONG}
+    other = graph_of(([5, 3], {0: LONG}), ([5, 3], {0: Length(5, 9)}))
+    assert ran(other, "add.Tensor", [n(0), n(1)], [5, 3]) is None
+    wider = graph_of(([1, 3], {0: Length(1, 8)}), ([5, 3], {}))
+    assert ran(wider, "add.Tensor", [n(0), n(1)], [5, 3]) is None
