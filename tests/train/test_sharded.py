@@ -20,6 +20,7 @@ from lamella.parallel import (
     transform_checkpoints,
 )
 from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.train import sharded
 from lamella.train.sharded import load_sharded, save_sharded
 from lamella.train.sharded_reader import checksum
 from lamella.train.strategy_files import write_strategy
@@ -230,3 +231,28 @@ def test_each_changed_bit_is_noticed(tmp_path):
             else:
                 assert path.suffix == ".json" and b'"size"' not in whole[place - 9:place]
         path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("text, wanted", [
+    (None, 0), (b"0", 0), (b"7", 7), (b"9" * 18, 10**18 - 1), (b"9" * 19, None), (b"", None),
+    (b"-1", None), (b"1 ", None)])
+def test_the_number_of_the_newest(text, wanted, tmp_path):
+    if text is not None:
+        (tmp_path / "current").write_bytes(text)
+    if wanted is None:
+        with pytest.raises(ValueError, match="must hold the number of a checkpoint"):
+            sharded._current(str(tmp_path))
+    else:
+        assert sharded._current(str(tmp_path)) == wanted
+
+
+def test_what_was_left_unfinished_is_removed(tmp_path):
+    new = tmp_path / "new"
+    assert sharded._begin(str(new)) == 1 and [each.name for each in new.iterdir()] == ["1"]
+    (new / "current").write_text("3")
+    for name in ("2", "3", "4", "own"):
+        (new / name).mkdir()
+        (new / name / "part").touch()
+    assert sharded._begin(str(new)) == 4
+    assert sorted(each.name for each in new.iterdir()) == ["3", "4", "current", "own"]
+    assert list((new / "4").iterdir()) == [] and (new / "3" / "part").exists()

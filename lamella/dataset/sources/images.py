@@ -37,7 +37,8 @@ class ImageFolderDataset(FilesDataset):
         class_indexing: the number of each folder; default: from 0, in the order of names.
         decode: give images; else the files' bytes.
         num_shards, shard_id: as for `GeneratorDataset`.
-        cache, decrypt: not supported.
+        cache: not supported.
+        decrypt: a function of a path that gives the bytes of the image's file.
     """
 
     _given = ("image", "label")

@@ -46,3 +46,18 @@ def test_sbu(tmp_path):
     (tmp_path / f"{start}captions.txt").write_text("zero\n")
     with pytest.raises(RuntimeError, match="3 addresses, but 1"):
         rows(ds.SBUDataset(str(tmp_path)))
+
+
+@pytest.mark.parametrize("line", ["a.png#0 caption", "a.png\tcaption", "a.png#\tcaption",
+                                  "a.png#x\tcaption", "a.png#-1\tcaption", "#\t"])
+def test_lines_of_flickr_that_are_wrong(line, tmp_path):
+    (tmp_path / "captions.token").write_text(f"a.png#0\tright\n{line}\n")
+    with pytest.raises(RuntimeError, match="has a line that isn't 'name#number<tab>caption'"):
+        rows(ds.FlickrDataset(str(tmp_path), str(tmp_path / "captions.token")))
+
+
+def test_lines_of_flickr_with_signs_in_names_and_captions(tmp_path):
+    image(tmp_path / "a#b.png", 9)
+    (tmp_path / "captions.token").write_text("a#b.png#12\tone\ttwo # three\n\na#b.png#0\t\n")
+    (row,) = rows(ds.FlickrDataset(str(tmp_path), str(tmp_path / "captions.token"), decode=True))
+    assert row["annotation"].tolist() == ["one\ttwo # three", ""] and row["image"][0, 0, 0] == 9
