@@ -61,8 +61,13 @@ def _extensions():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Who leaves a test out of `make test` says which cheaper ones show the same."""
+    """Who leaves a test out of `make test` says which cheaper ones show the same.
+
+    Names of tests are the same in each process: else pytest can't share them between processes.
+    """
     for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"{item.nodeid}: give its parameters names without addresses")
         for mark in item.iter_markers("long"):
             if len(mark.args) != 1 or mark.kwargs:
                 raise pytest.UsageError(f"{item.nodeid}: write pytest.mark.long('the reason')")

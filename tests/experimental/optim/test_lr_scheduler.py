@@ -50,7 +50,7 @@ def beside(name, steps, **options):
     ("CosineAnnealingWarmRestarts", {"T_0": 2, "T_mult": 3, "eta_min": 0.125}),
     ("LambdaLR", {"lr_lambda": [lambda e: 0.5 ** e, lambda e: 1 / (1 + e)]}),
     ("MultiplicativeLR", {"lr_lambda": [lambda e: 0.5, lambda e: 1 + 1 / e]}),
-], ids=str)
+])
 def test_beyond_the_end(name, options):
     beside(name, 15, **options)
 
