@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, ops
@@ -196,3 +197,16 @@ def test_the_norm_over_stages_of_which_there_is_one(order):
 def test_stages_have_no_norm_of_an_order_of_0_or_less(order):
     with pytest.raises(ValueError, match="must be above 0"):
         NORMS._norm_over_stages([Tensor([1.0])._raw], order)
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1])
+def test_empty_tensors_add_nothing_to_norms_that_are_sums(order):
+    raws = [Tensor(values)._raw.float() for values in ([], [3.0, 3.0], [2.0])]
+    wanted = torch.nn.utils.get_total_norm(raws, order)
+    assert float(NORMS._total_norm(raws, order)) == pytest.approx(float(wanted))
+
+
+@pytest.mark.parametrize("order", [-1, float("inf"), -float("inf")])
+def test_empty_tensors_have_no_least_or_largest_magnitude(order):
+    with pytest.raises(ValueError, match="each Tensor must have elements"):
+        NORMS._total_norm([Tensor([3.0])._raw, Tensor([])._raw.float()], order)

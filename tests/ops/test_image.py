@@ -127,3 +127,13 @@ def test_values_at_points(corners, mode, padding):
     want = torch.nn.functional.grid_sample(torch.from_numpy(images), torch.from_numpy(grid), mode,
                                            padding, bool(corners))
     np.testing.assert_allclose(found.asnumpy(), want, atol=1e-6)
+
+
+def test_noise_of_each_kind_around_a_small_image():
+    """Two pixels, 2 and 4: their deviation is 1, the square root of the mean square."""
+    ms.set_seed(4)
+    image, far = Tensor([[[[2.0], [4.0]]]]), Tensor([[1000.0, 1000.0]])
+    even = extract_glimpse(image, (60, 60), far, False, False, "uniform").asnumpy()
+    assert -1 <= even.min() < -0.99 and 0.99 < even.max() <= 1 and abs(even.mean()) < 0.05
+    bell = extract_glimpse(image, (60, 60), far, False, False, "gaussian").asnumpy()
+    assert abs(bell.mean() - 3) < 0.1 and abs(bell.std() - 1) < 0.08
