@@ -10,7 +10,7 @@ import lamella as ms
 from lamella.parallel import shard, transform_checkpoints
 from lamella.parallel.auto_parallel import AutoParallel
 
-from ..worlds import asked_for, run_world
+from ..worlds import asked_for, run_world_here
 from . import sharding_worker as worker
 
 SCRIPT = Path(__file__).with_name("sharding_worker.py")
@@ -29,7 +29,8 @@ CASES = [pytest.param(name, marks=LONG.get(name, ())) for name in worker.CASES]
 def found(request, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("sharding"))
     asked = json.dumps(sorted(asked_for(request, "case") & {*worker.CASES}))
-    answers = run_world(SCRIPT, 4, folder, asked)
+    answers = run_world_here(
+        lambda: worker.main(folder, json.loads(asked)), SCRIPT, 4, folder, asked)
     return [{**json.loads(out.splitlines()[-1]), "folder": folder} for out in answers]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ..worlds import asked_for, run_world
+from ..worlds import asked_for, run_world_here
 from . import stage_sharding_worker as worker
 from .trainings import check_same
 
@@ -23,7 +23,8 @@ CASES = [pytest.param(name, marks=LONG.get(name, ())) for name in (
 def answers(request):
     """The results of four processes, two of each of two stages."""
     asked = json.dumps(sorted(asked_for(request, "case")))
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, asked)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 4, asked, here=3)]
 
 
 @pytest.fixture(scope="module")
