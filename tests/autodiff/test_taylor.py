@@ -86,3 +86,26 @@ def test_series_by_the_chain_rule():
 def test_errors_of_jet_and_derivative(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("order", [1, 2, 12])
+def test_orders_up_to_the_highest(order):
+    """Of exp(x) at 0 each derivative is 1."""
+    point = Tensor(np.zeros(2))
+    value, found = ops.derivative(ops.exp, point, order)
+    assert value.tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(found.asnumpy(), [1.0, 1.0])
+    path = np.zeros((order, 2))
+    path[0] = 1
+    np.testing.assert_allclose(ms.jet(ops.exp, point, Tensor(path))[1].asnumpy(), 1 + 0 * path)
+
+
+def test_an_order_above_the_highest():
+    point = Tensor(np.zeros(2))
+    with pytest.raises(ValueError, match="'order' must be from 1 to 12, but got 13"):
+        ops.derivative(ops.exp, point, 13)
+    with pytest.raises(ValueError, match="the order must be at most 12, but got 13"):
+        ms.jet(ops.exp, point, Tensor(np.zeros((13, 2))))
+    for shape in ((2,), (3, 3), (3, 2, 1), (0, 2), ()):
+        with pytest.raises(ValueError, match="For 'jet'"):
+            ms.jet(ops.exp, point, Tensor(np.zeros(shape)))

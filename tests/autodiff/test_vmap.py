@@ -424,3 +424,33 @@ def test_linspace_between_numbers_of_each_example() -> None:
     x = ms.Tensor([[0.0, 1.0], [2.0, 6.0]])
     out = ms.vmap(lambda a: ops.linspace(a[0], a[1], 3))(x)
     assert np.allclose(out.asnumpy(), [[0, 0.5, 1], [2, 4, 6]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_axes_of_inputs_and_outputs_from_either_end(axis):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    rows = [np.take(x, i, axis) ** 2 for i in range(x.shape[axis])]
+    for out in (0, 1, 2, -1, -2, -3):
+        found = ms.vmap(lambda t: t * t, axis, out)(Tensor(x))
+        np.testing.assert_array_equal(found.asnumpy(), np.stack(rows, out))
+
+
+@pytest.mark.parametrize("axis", [3, -4])
+def test_axes_one_beyond_either_end(axis):
+    x = Tensor(np.arange(24.0).reshape(2, 3, 4))
+    with pytest.raises(RuntimeError, match=f"the axis {axis} in 'in_axes' is out of range"):
+        ms.vmap(lambda t: t * t, axis)(x)
+    with pytest.raises(RuntimeError, match=f"the axis {axis} in 'out_axes' is out of range"):
+        ms.vmap(lambda t: t * t, 0, axis)(x)
+
+
+@pytest.mark.parametrize("size, fits", [
+    (1, True), (2, True), (3, True), (9, True), (None, True), (0, False), (-1, False),
+    (True, False), (1.0, False), ("2", False)])
+def test_examples_at_once(size, fits):
+    x = Tensor(np.arange(6.0).reshape(3, 2))
+    if fits:
+        assert ms.vmap(lambda t: t.sum(), chunk_size=size)(x).tolist() == [1.0, 5.0, 9.0]
+    else:
+        with pytest.raises(ValueError, match="'chunk_size' must be an int of 1 or more or None"):
+            ms.vmap(lambda t: t.sum(), chunk_size=size)
