@@ -8,6 +8,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.ops.primitives.gradients import ReluGrad
+from lamella.train import exporting
 
 from ..zygote import run as python
 
@@ -212,3 +213,11 @@ def test_gradients_by_integers_are_not_exported(tmp_path):
     with pytest.raises(RuntimeError, match="Gradients can't be recorded"):
         ms.export(Gradients(lambda x, i: ops.exp(x * i)), random(2), Tensor([1, 2]),
                   file_name=str(tmp_path / "a.mindir"), file_format="MINDIR")
+
+
+@pytest.mark.parametrize("text, wanted", [
+    ("\n first\nsecond", "first"), ("", "ValueError"), (" \n", "ValueError"),
+    ("target=torch.ops.aten.add", "target=torch.ops.aten.add")])
+def test_an_error_of_the_exporter_that_names_no_operator(text, wanted):
+    error = exporting._not_in_onnx(ValueError(text), None, None)
+    assert str(error) == f"For 'export', the network can't be written as ONNX: {wanted}"

@@ -14,6 +14,7 @@ import torch
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.train import network_file
 from lamella.train.exporting import export, load
 from lamella.train.safetensors_format import read_safetensors, write_safetensors
 
@@ -204,3 +205,38 @@ def test_checkpoints_are_no_networks(tmp_path: Path) -> None:
     write_safetensors(str(path), {"p0": torch.ones(1)})
     with pytest.raises(ValueError, match="holds tensors, but no network"):
         load(str(path))
+
+
+STRUCTURES: list[tuple[Any, Any]] = [
+    (0, 0), (None, None), ((0, 1), {"tuple": [0, 1]}), ([1, (0,)], {"list": [1, {"tuple": [0]}]}),
+    ({"a": 1, 3: [0, None]}, {"dict": [["a", 1], [3, {"list": [0, None]}]]}), ((), {"tuple": []})]
+
+
+@pytest.mark.parametrize(("value", "written"), STRUCTURES)
+def test_structures_are_written_and_filled(value: Any, written: Any) -> None:
+    assert network_file._structure(value) == written
+    built = network_file._built(written, ["first", "second"])
+    assert type(built) is (type(value) if value != 0 else str)
+    flat = ["", ""]
+    network_file._flatten(written, built, flat)
+    count = str(written).count("0") + str(written).count("1")
+    assert flat == ["first", "second"][:count] + [""] * (2 - count)
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    ({1.5: 0}, "neither texts nor ints"), ({"a": 0, (1,): 1}, "neither texts nor ints"),
+    ({True: 0}, "neither texts nor ints"), (True, "a structure of bool"),
+    ([0, "x"], "a structure of str"), (torch.Size([1]), "a structure of Size")])
+def test_structures_that_have_no_form(value: Any, words: str) -> None:
+    with pytest.raises(network_file.Unwritable, match=words):
+        network_file._structure(value)
+
+
+@pytest.mark.parametrize(("written", "value", "words"), [
+    ({"tuple": [0, 1]}, ["a"], "more or fewer"), ({"tuple": [0]}, ("a", "b"), "more or fewer"),
+    ({"list": [0]}, "a", "more or fewer"), ({"dict": [["a", 0]]}, ["a"], "other keys"),
+    ({"dict": [["a", 0], ["b", 1]]}, {"b": 1, "a": 0}, "other keys"),
+    ({"dict": [["a", 0]]}, {"a": 0, "b": 1}, "other keys")])
+def test_inputs_of_another_structure(written: Any, value: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        network_file._flatten(written, value, ["", ""])
