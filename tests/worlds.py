@@ -61,12 +61,12 @@ def run_world_here(main: Callable[[], Any], script: Any, size: int, *arguments: 
     mine = environments.pop(here)
     others = [Started(script, *arguments, env=environment) for environment in environments]
     before, argv, threads = dict(os.environ), sys.argv, torch.get_num_threads()
-    os.environ.update({**mine, "HCCL_EXEC_TIMEOUT": "60"})
+    os.environ.update({**mine, "HCCL_EXEC_TIMEOUT": "300"})
     sys.argv = [str(script), *arguments]
     torch.set_num_threads(1)  # as in the others
     answers = []
     try:
-        with (contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings()):
+        with contextlib.redirect_stdout(io.StringIO()) as said, warnings.catch_warnings():
             main()
         answers = [other.communicate() for other in others]
     finally:

@@ -91,7 +91,8 @@ def _drop() -> None:
     if _meshes:
         from torch.distributed.tensor import debug
 
-        debug._clear_sharding_prop_cache()  # else a later world's results have an ended mesh
+        # else results of a later world have an ended mesh; some versions of PyTorch lack it
+        getattr(debug, "_clear_sharding_prop_cache", lambda: None)()
     for each in _meshes:
         # a name that PyTorch has changed: before, meshes knew the names of their groups alone
         getattr(each(), "_pg_registry", {}).clear()
