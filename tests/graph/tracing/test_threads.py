@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -32,6 +33,7 @@ def beside(name, work=None, starts=True):
     def start():
         thread.start()
         assert done.wait(60)
+        resting(thread)
 
     try:
         if starts:
@@ -44,13 +46,16 @@ def beside(name, work=None, starts=True):
             thread.join(60)
 
 
-def waits(thread_of):
-    """A `Beside` made when a thread has come to rest."""
-    for _ in range(1000):
-        made = thread_of()
-        if made.ran() is None:
-            return made
-    raise AssertionError("the thread doesn't come to rest")
+def resting(thread):
+    """Wait until a thread has not run for a while, however busy the machine is."""
+    if sys.platform != "linux":
+        return
+    clock = time.pthread_getcpuclockid(thread.ident)
+    still, last = 0, -1
+    while still < 20:
+        now = time.clock_gettime_ns(clock)
+        still, last = (still + 1 if now == last else 0), now
+        time.sleep(0.005)
 
 
 onlinux = pytest.mark.skipif(sys.platform != "linux", reason="a thread's time isn't known there")
@@ -60,7 +65,7 @@ onlinux = pytest.mark.skipif(sys.platform != "linux", reason="a thread's time is
 def test_a_thread_that_waits_has_not_run():
     with beside("waits"):
         assert other_thread() == "waits"
-        made = waits(Beside)
+        made = Beside()
         assert made.ran() is None
         with alone() as is_so:
             assert not is_so
@@ -69,7 +74,7 @@ def test_a_thread_that_waits_has_not_run():
 @onlinux
 def test_a_thread_that_has_worked_has_run():
     with beside("works", lambda: sum(range(20000))) as ask:
-        made = waits(Beside)
+        made = Beside()
         ask()
         assert made.ran() == "works"
 
@@ -77,7 +82,7 @@ def test_a_thread_that_has_worked_has_run():
 @onlinux
 def test_a_thread_that_has_begun_since_then():
     with beside("waits"), beside("new", starts=False) as start:
-        made = waits(Beside)
+        made = Beside()
         start()
         assert made.ran() == "new"
 
@@ -86,7 +91,7 @@ def test_a_thread_that_has_begun_since_then():
 def test_a_thread_that_has_ended_since_then():
     with beside("stays"):
         with beside("ends"):
-            made = waits(Beside)
+            made = Beside()
         assert made.ran() == "ends"
         assert other_thread() == "stays"
 
