@@ -8,6 +8,8 @@ import pytest
 import lamella as ms
 from lamella import nn
 
+from ..limits import check_limits
+
 STEPS = np.arange(13)
 EPOCHS = STEPS // 2  # of two steps each
 
@@ -84,10 +86,4 @@ LIMITS = {
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits(name):
-    call, inside, outside = LIMITS[name]
-    for value in inside:
-        call(value)
-    for value in outside:
-        with pytest.raises((ValueError, TypeError)):
-            call(value)
-            pytest.fail(f"{value} isn't refused")
+    check_limits(*LIMITS[name])
