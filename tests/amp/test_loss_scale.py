@@ -62,13 +62,19 @@ def test_all_finite(bad):
     assert amp.all_finite((ms.Tensor([1.0]),)).dtype == ms.bool_
 
 
-def test_dynamic_manager():
-    manager = amp.DynamicLossScaleManager(8, 2, 3)
+def scales_after(manager, overflows):
+    """The scale after each step, of which it is told whether it had an overflow."""
     found = []
-    for overflow in (False, False, False, True, False, False, False, False):
+    for overflow in overflows:
         manager.update_loss_scale(overflow)
         found.append(manager.get_loss_scale())
-    assert found == [8, 8, 16, 8, 8, 8, 16, 16]
+    return found
+
+
+def test_dynamic_manager():
+    manager = amp.DynamicLossScaleManager(8, 2, 3)
+    overflows = (False, False, False, True, False, False, False, False)
+    assert scales_after(manager, overflows) == [8, 8, 16, 8, 8, 8, 16, 16]
     assert manager.get_drop_overflow_update() is True
     update = manager.get_update_cell()
     assert isinstance(update, ms.nn.DynamicLossScaleUpdateCell) and update.get_loss_scale() == 16
@@ -136,11 +142,8 @@ def test_a_scaler_by_another_factor():
 
 def test_a_manager_by_another_factor():
     manager = amp.DynamicLossScaleManager(9.0, 4, 2)
-    found = []
-    for overflow in (True, True, False, False, False, True, False, False):
-        manager.update_loss_scale(overflow)
-        found.append(manager.get_loss_scale())
-    assert found == [2.25, 1, 1, 4, 4, 1, 1, 4]
+    overflows = (True, True, False, False, False, True, False, False)
+    assert scales_after(manager, overflows) == [2.25, 1, 1, 4, 4, 1, 1, 4]
     update = manager.get_update_cell()
     assert (update.scale_factor, update.scale_window) == (4, 2)
 

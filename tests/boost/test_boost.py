@@ -11,6 +11,7 @@ from lamella.boost.less_batch_normalization import CommonHeadLastFN
 
 from ..worlds import run_world_here
 from . import adasum_worker
+from .group_scales import scaled_by_groups
 
 
 @pytest.fixture(autouse=True)
@@ -142,23 +143,7 @@ def test_fewer_normalizations():
 
 
 def test_loss_scales_of_groups_change_no_gradient():
-    class Scaled(nn.Cell):
-        def __init__(self, scale):
-            super().__init__()
-            self.one, self.two = nn.Dense(2, 3), nn.Dense(3, 1)
-            self.scale = scale
-
-        def construct(self, x):
-            x = self.one(self.scale(x, 0, 1))
-            return self.scale(self.two(self.scale(x, 1, 2)), 2, 3).sum()
-
-    boost.AutoBoost("O0", {"boost": {"mode": "manual", "loss_scale_group": True}})
-    manager = boost.GroupLossScaleManager(64.0, [])
-    net = Scaled(manager)
-    manager.loss_scale_groups = [net.one.trainable_params(), net.two.trainable_params()]
-    optimizer = nn.SGD(net.one.trainable_params() + net.two.trainable_params(), 0.1)
-    step = boost.BoostTrainOneStepWithLossScaleCell(net, optimizer, manager)
-    manager.dynamic_loss_scale[1].set_data(Tensor(16.0))
+    net, manager, step = scaled_by_groups(64.0, (16.0, 64.0))
     x = ops.ones((4, 2))
     want = net.one.weight.asnumpy() - 0.1 * 4 * np.repeat(net.two.weight.asnumpy().T, 2, 1)
     _, overflow, scale = step(x)

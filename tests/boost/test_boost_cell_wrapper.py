@@ -6,6 +6,8 @@ import pytest
 import lamella as ms
 from lamella import Tensor, boost, nn
 
+from .group_scales import scaled_by_groups
+
 
 @pytest.fixture(autouse=True)
 def no_boost():
@@ -73,28 +75,6 @@ def test_scales_are_of_one_number(shape):
     else:
         with pytest.raises(ValueError, match=r"must be \(\) or \(1,\)"):
             boost.BoostTrainOneStepWithLossScaleCell(net, optimizer, scale)
-
-
-def scaled_by_groups(rates=(16.0, 64.0)):
-    """Two layers whose scales differ, and the step that trains them."""
-    class Scaled(nn.Cell):
-        def __init__(self, scale):
-            super().__init__()
-            self.one, self.two, self.scale = nn.Dense(2, 3), nn.Dense(3, 1), scale
-
-        def construct(self, x):
-            x = self.one(self.scale(x, 0, 1))
-            return self.scale(self.two(self.scale(x, 1, 2)), 2, 3).sum()
-
-    boost.AutoBoost("O0", {"boost": {"mode": "manual", "loss_scale_group": True}})
-    manager = boost.GroupLossScaleManager(32.0, [])
-    net = Scaled(manager)
-    manager.loss_scale_groups = [net.one.trainable_params(), net.two.trainable_params()]
-    optimizer = nn.SGD(net.trainable_params(), 0.1)
-    step = boost.BoostTrainOneStepWithLossScaleCell(net, optimizer, manager)
-    for scale, value in zip(manager.dynamic_loss_scale[1:-1], rates, strict=True):
-        scale.set_data(Tensor(value))
-    return net, manager, step
 
 
 def test_each_group_has_its_own_scale():

@@ -493,23 +493,3 @@ def test_a_parameter_takes_a_tensor_of_another_shape_in_a_gradient():
             value, (gradient,) = step(x)
             assert value.asnumpy() == 10.0 * rows and gradient.asnumpy().tolist() == [rows, rows]
             assert net.seen.asnumpy().tolist() == [[2.0, 3.0]] * rows
-
-
-def test_extra_state_of_inner_cells_is_missed_by_its_path():
-    class Extra(Layer):
-        seen = None
-
-        def get_extra_state(self):
-            return 4
-
-        def set_extra_state(self, state):
-            self.seen = state
-
-    net = nn.SequentialCell(Layer(), Extra())
-    state = net.state_dict()
-    assert state.pop("1._extra_state") == 4
-    assert net.load_state_dict(state, strict=False) == (["1._extra_state"], [])
-    with pytest.raises(RuntimeError, match=r"missing: 1\._extra_state\."):
-        net.load_state_dict(state)
-    assert net[1].seen is None
-    assert net.load_state_dict({**state, "1._extra_state": 5}) == ([], []) and net[1].seen == 5
