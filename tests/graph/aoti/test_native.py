@@ -104,7 +104,8 @@ def test_a_step_becomes_machine_code_and_agrees_with_eager_calls(kept):
     _, again, _ = make_step()
     again(x, y)
     again(x, y)
-    assert again.report()["backends"] == compiled.report()["backends"]
+    known = compiled.report()["backends"] if noted else ["replay"]  # nothing, if it was unclear
+    assert again.report()["backends"] == known
     settle(again, x, y)
 
 
