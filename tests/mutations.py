@@ -2,41 +2,34 @@
 
 Each mutation changes one operator, comparison, constant or `not` in a copy of the package. First
 all tests run once, and note which of them run these lines (`--runs FOLDER` keeps that for further
-calls). Then, for each mutation, the tests that run its line do so with it, until one fails. Of
-lines that run on import, or that few tests run in their own process, it is the file's own examples,
-the tests that bear its name and those that name what the line belongs to, too, themselves or in
-their scripts for other processes. What no test notices is printed: either a test is missing, or the
-line says nothing.
+calls). Then, for each mutation, the tests that run its line do so with it, until one fails
+(`tests.mutating`). Of lines that run on import, or that few tests run in their own process, it is
+the file's own examples, the tests that bear its name and those that name what the line belongs to,
+too, themselves or in their scripts for other processes. What no test notices is printed:
+either a test is missing, or the line says nothing.
+
+While tests for a file are written, `--room ops/loss.py --count 999 --tests tests/ops/test_loss.py`
+runs these tests for all changes of that file, in some seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import gc
-import importlib
-import importlib.util
-import inspect
 import json
 import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple, TypeGuard
-
-import pytest
-
-from .probes import lines_tests
 
 ROOT = Path(__file__).parents[1]
 OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
@@ -47,7 +40,7 @@ OPERATORS = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast
 NO_END = "the tests didn't end"
 NEAR = 8  # files of tests that name what has changed
 FEW = 4
-SECONDS, TESTS = 60, 600  # of the tests that run a line, at most
+TESTS = 600  # that run a line, at most
 NOT_RUN = (ast.AnnAssign, ast.arguments, ast.Raise, ast.JoinedStr)  # types, texts, defaults apart
 CHECKED = ("strict",)  # keywords that only say what holds in any case
 
@@ -117,7 +110,7 @@ def _places(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, st
         for left, right in pairwise(node.values):
             yield from _between(left, node.op, right, lines)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield node.lineno, node.col_offset, node.operand.col_offset, ""
+        yield node.lineno, node.col_offset, node.col_offset + len("not "), ""
     elif _is_negative(node):
         yield node.lineno, node.col_offset, node.operand.end_col_offset, str(1 - node.operand.value)
     elif isinstance(node, ast.Constant) and node.lineno == node.end_lineno:
@@ -160,15 +153,15 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     """
     inner = change.path.relative_to("lamella")
     room = root / "tests" / inner.parts[0]
-    texts = {path: path.read_text("utf-8") for path in sorted((root / "tests").rglob("*.py"))}
+    texts = texts_of(root, "*.py")
     named = [path for path in texts if path.name == f"test_{inner.name}" and room in path.parents]
     of = _names((root / change.path).read_text("utf-8"), change.line) - {"main"} or {inner.stem}
     words = re.compile(rf"\b({'|'.join(of)})\b")
     hits = {path: len(words.findall(text)) for path, text in texts.items()}
     scripts = dict.fromkeys(texts, 0)
-    records = sorted((root / "tests").rglob("*.json"))
+    records = texts_of(root, "*.json")
     for other in [*records, *(path for path in texts if not path.name.startswith("test_"))]:
-        count = len(words.findall(other.read_text("utf-8"))) if other in records else hits[other]
+        count = len(words.findall(records[other])) if other in records else hits[other]
         its = hits if other in records else scripts
         use = re.compile(rf"\b{re.escape(other.name)}\b")
         for path in texts if count else ():
@@ -181,6 +174,12 @@ def runs_for(change: Mutation, root: Path) -> list[list[str]]:
     near = [test for test in near if test not in first]
     by_scripts = [test for test in by_scripts if test not in (*first, *near)]
     return [run for run in (first, near, by_scripts, folder) if run]
+
+
+@cache
+def texts_of(root: Path, pattern: str) -> dict[Path, str]:
+    """The texts of all files of tests that have such names."""
+    return {path: path.read_text("utf-8") for path in sorted((root / "tests").rglob(pattern))}
 
 
 def _nearest(hits: dict[Path, int], room: Path) -> list[str]:
@@ -241,7 +240,7 @@ def runs_on_import(source: str, line: int) -> bool:
                    for node in ast.walk(ast.parse(source)))
 
 
-def those_that_run(change: Mutation, tests: list[tuple[float, str]]) -> list[str]:
+def those_that_run(change: Mutation, tests: list[tuple[float, str]], limit: float) -> list[str]:
     """Tests that run a line until they take too long: one of each file in turn, its room first."""
     room, stem = change.path.parts[1], change.path.stem
     homes = f"lamella/{room}", f"tests/{room.removesuffix('.py')}", f"tests/test_{room}"
@@ -253,7 +252,7 @@ def those_that_run(change: Mutation, tests: list[tuple[float, str]]) -> list[str
                    for file, its in files.items() for turn, test in enumerate(its))
     seconds, chosen = 0.0, []
     for *_, (length, name) in order:
-        if seconds + length < SECONDS and len(chosen) < TESTS:
+        if seconds + length < limit and len(chosen) < TESTS:
             seconds += length
             chosen.append(name)
     return chosen
@@ -271,176 +270,27 @@ def run_all(changes: list[Mutation], folder: Path) -> None:
                    env=os.environ | {"PROBES": str(folder), "PYTHONPATH": str(ROOT)})
 
 
-def changed_code(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """The code that differs between two versions of a file, outer code first.
-
-    Examples:
-        >>> one, two = (compile(f"def f(): return {n}\\ndef g(): pass", "", "exec") for n in (1, 2))
-        >>> [(old.co_name, new.co_consts[-1]) for old, new in changed_code(one, two)][1:]
-        [('f', 2)]
-    """
-    if before != after:
-        yield before, after
-        inner = ([part for part in code.co_consts if isinstance(part, CodeType)]
-                 for code in (before, after))
-        for one, other in zip(*inner, strict=True):
-            yield from changed_code(one, other)
-
-
-def put_in_place(file: Path, before: str, after: str, imported: set[tuple[str, int, str]]) -> bool:
-    """Give the functions of an imported file their changed code; False if that isn't enough.
-
-    It isn't where the change runs on import, or functions with other code were made of it.
-
-    Args:
-        file: the file, of which `before` is the text.
-        imported: the functions that ran on import: their file, line and name.
-    """
-    name = str(file)
-    if not any(getattr(module, "__file__", None) == name for module in list(sys.modules.values())):
-        return True  # it will be imported with the change
-    codes = dict(changed_code(*(compile(text, name, "exec", dont_inherit=True)
-                                for text in (before, after))))
-    places = {(name, code.co_firstlineno, code.co_name) for code in codes
-              if code.co_flags & inspect.CO_OPTIMIZED}  # a module's and a class's isn't
-    its = [each for each in gc.get_objects() if type(each) is FunctionType and (
-        each.__code__.co_filename, each.__code__.co_firstlineno, each.__code__.co_name) in places]
-    if not its or places & imported or any(each.__code__ not in codes for each in its):
-        return False
-    for each in its:
-        each.__code__ = codes[each.__code__]
-    return True
-
-
-class Copy:
-    """A copy of the project, in which files are changed and tests run."""
-
-    def __init__(self, folder: Path, limit: float, runs: Path):
-        self.root, self.limit = folder / "copy", limit
-        self.imported: set[tuple[str, int, str]] = set()  # functions that ran on import
-        self.by_line = lines_tests(runs)
-        self.sound: set[str] = set()  # tests that pass without a change
-        self.broken: set[str] = set()
-        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-        for name in listed.stdout.splitlines():
-            target = self.root / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target)
-        subprocess.run(["git", "init", "--quiet"], cwd=self.root, check=True)
-        self._import()
-
-    def _import(self) -> None:
-        """Import the package from the copy, once for all runs."""
-        for name in ("numpy", "scipy.special", "torch._dynamo.source",
-                     "torch.fx.experimental.symbolic_shapes"):
-            importlib.import_module(name)
-        os.environ |= {"PYTHONPATH": str(self.root), "OMP_NUM_THREADS": "1"}
-        sys.path[:] = [str(self.root), *(path for path in sys.path if Path(path or ".") != ROOT)]
-        _forget()
-        sys.setprofile(self._ran)
-        try:
-            importlib.import_module("tests.conftest")
-        finally:
-            sys.setprofile(None)
-
-    def _ran(self, frame: FrameType, event: str, argument: object) -> None:
-        if event == "call":
-            code = frame.f_code
-            self.imported.add((code.co_filename, code.co_firstlineno, code.co_name))
-
-    def noticed(self, change: Mutation) -> str:
-        """The first test that fails with a change and passes without it, or '' if none does."""
-        source = (self.root / change.path).read_text("utf-8")
-        tests = [] if runs_on_import(source, change.line) else self.by_line.get(
-            (str(change.path), change.line), [])
-        runs = [those_that_run(change, tests)] if tests else []
-        if len(tests) < FEW:  # the first that imports the file, maybe
-            runs += runs_for(change, self.root)
-        for chosen in runs:
-            while failed := self._failed(chosen, change):
-                if failed == NO_END:
-                    if self._failed(chosen) == NO_END:  # these tests take longer in any case
-                        break
-                    return failed
-                if failed in self.sound | self.broken or not self._failed([failed]):
-                    self.sound.add(failed)
-                    return failed
-                self.broken.add(failed)
-        return ""
-
-    def _failed(self, chosen: list[str], change: Mutation | None = None) -> str:
-        """The first of some tests that fails, or ''; with a change of a file."""
-        file = self.root / (change.path if change else "README.md")
-        source = file.read_text(encoding="utf-8")
-        if change:
-            file.write_text(change.of(source), encoding="utf-8")
-        compiled = Path(importlib.util.cache_from_source(str(file)))
-        compiled.unlink(missing_ok=True)  # Python compares times in seconds only
-        try:
-            status, said = self._run(chosen, change, source)
-        finally:
-            file.write_text(source, encoding="utf-8")
-            compiled.unlink(missing_ok=True)
-        if status == -signal.SIGKILL:
-            return NO_END
-        if status in (0, 5):  # 5: no test is there
-            return ""
-        told = [line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines()
-                if line.startswith(("FAILED ", "ERROR "))]
-        if not told and not change:
-            raise RuntimeError(f"{chosen} can't be run:\n{said}")
-        return told[0] if told else chosen[0]
-
-    def _run(self, chosen: list[str], change: Mutation | None, source: str) -> tuple[int, str]:
-        """The status of a run of tests, and what it said; it ends after the limit.
-
-        The process is forked from this one, which has imported the package without the change.
-        """
-        with tempfile.TemporaryFile("w+") as output:
-            pid = os.fork()
-            if pid == 0:
-                status = 1
-                try:
-                    os.setsid()
-                    for number in (1, 2):
-                        os.dup2(output.fileno(), number)
-                    if change and not put_in_place(self.root / change.path, source,
-                                                   change.of(source), self.imported):
-                        _forget()
-                    status = self._tests(chosen)
-                except BaseException:
-                    traceback.print_exc()
-                finally:
-                    os._exit(status)
-            end = time.monotonic() + self.limit
-            while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
-                if time.monotonic() > end:
-                    os.killpg(pid, signal.SIGKILL)
-                time.sleep(0.05)
-            output.seek(0)
-            return os.waitstatus_to_exitcode(ended[1]), output.read()
-
-    def _tests(self, chosen: list[str]) -> int:
-        """Run tests in this process, from the copy."""
-        os.chdir(self.root)
-        status = pytest.main(["-x", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header",
-                              "-rfE", *chosen, *(f"--deselect={name}" for name in self.broken)])
-        sys.stdout.flush()
-        return int(status)
-
-
-def _forget() -> None:
-    """Have the package and its tests imported anew."""
-    for name in [name for name in sys.modules if name.split(".")[0] in ("tests", "lamella")]:
-        del sys.modules[name]
-
-
 def drawn(count: int, seed: int, room: str) -> list[Mutation]:
-    """Mutations of the package, each as likely as any other."""
-    paths = sorted((ROOT / "lamella" / room).rglob("*.py"))
+    """Mutations of the package, or of a folder, file or some lines of it, each as likely."""
+    place, _, lines = room.partition(":")
+    first, _, last = lines.partition("-")
+    inside = ROOT / "lamella" / place
+    paths = sorted(inside.rglob("*.py")) if inside.is_dir() else [inside]
     every = [change for path in paths
-             for change in mutations(path.relative_to(ROOT), path.read_text(encoding="utf-8"))]
+             for change in mutations(path.relative_to(ROOT), path.read_text(encoding="utf-8"))
+             if not lines or int(first) <= change.line <= int(last or first)]
     return random.Random(seed).sample(every, min(count, len(every)))
+
+
+def prepared(folder: Path) -> None:
+    """A copy of the project in a folder."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+                            cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.stdout.splitlines()):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -448,30 +298,67 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--begin", type=int, default=0, help="the first of the drawn to be run")
-    parser.add_argument("--end", type=int, help="where those to be run end")
-    parser.add_argument("--room", default="", help="a folder of lamella, such as ops or graph/ir")
+    parser.add_argument("--room", default="",
+                        help="a folder or file of lamella, such as ops or graph/ir/node.py:50-90")
+    parser.add_argument("--tests", nargs="*", default=[],
+                        help="files of tests that are run for all changes; without them it is"
+                        " found out first which tests run which lines")
     parser.add_argument("--runs", type=Path, help="where it is kept which tests run which lines")
-    parser.add_argument("--limit", type=float, default=900, help="seconds for one run of tests")
+    parser.add_argument("--limit", type=float, default=200, help="seconds for one run of tests")
+    parser.add_argument("--seconds", type=float, default=60,
+                        help="how long the tests for a line take together, at most")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--least", type=float, default=0.9, help="the share that has to be noticed")
     chosen = parser.parse_args(arguments)
-    seen = 0
     changes = drawn(chosen.count, chosen.seed, chosen.room)
+    return run(changes, chosen)
+
+
+def run(changes: list[Mutation], chosen: argparse.Namespace) -> int:
+    """Run some mutations; 1 if too few of them are noticed."""
+    from .mutating import Task
+
     with tempfile.TemporaryDirectory() as name:
-        runs = chosen.runs or Path(name, "runs")
-        if not runs.is_dir():
+        folder = Path(name)
+        runs = chosen.runs.resolve() if chosen.runs else folder / "runs"
+        if not runs.is_dir() and not chosen.tests:
             run_all(changes, runs)
-        copy = Copy(Path(name), chosen.limit, runs)
-        changes = changes[chosen.begin:chosen.end]
-        for number, change in enumerate(changes, chosen.begin):
-            began = time.monotonic()
-            by = copy.noticed(change)
-            seen += bool(by)
-            source = (ROOT / change.path).read_text(encoding="utf-8")
-            print(f"{number} {change.told(source)}\n  {by or 'NOT NOTICED'} "
-                  f"({time.monotonic() - began:.0f} s)", flush=True)
+        processes = []
+        for number in range(chosen.processes):
+            task, copy = folder / f"{number}.json", folder / str(number)
+            Task(changes[number::chosen.processes], "" if chosen.tests else str(runs),
+                 chosen.limit, chosen.seconds).to_file(task)
+            prepared(copy)
+            processes.append(subprocess.Popen(
+                [sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "tests.mutating",
+                 "-p", "no:cacheprovider", "-p", "no:xdist", *chosen.tests],
+                cwd=copy, stdout=subprocess.DEVNULL,
+                env=os.environ | {"MUTATING": str(task), "PYTHONPATH": str(copy),
+                                  "OMP_NUM_THREADS": "1"}))
+        seen = told(folder, processes)
     print(f"{seen} of {len(changes)} mutations noticed")
     return int(seen < chosen.least * len(changes))
+
+
+def told(folder: Path, processes: list[subprocess.Popen[bytes]]) -> int:
+    """Print what processes write, until they end; how many changes were noticed."""
+    read: dict[Path, int] = {}
+    seen = 0
+    running = True
+    while running:
+        running = any(process.poll() is None for process in processes)
+        for path in folder.glob("*.results"):
+            rows = path.read_text("utf-8").split("\n")[:-1]
+            for row in rows[read.get(path, 0):]:
+                file, *place, by, count, seconds = json.loads(row)
+                change = Mutation(Path(file), *place)
+                seen += bool(by)
+                print(f"{change.told((ROOT / file).read_text('utf-8'))}\n"
+                      f"  {by or 'NOT NOTICED'} ({count} tests before, {seconds:.0f} s)",
+                      flush=True)
+            read[path] = len(rows)
+        time.sleep(0.5)
+    return seen
 
 
 if __name__ == "__main__":

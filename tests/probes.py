@@ -1,8 +1,9 @@
 """Which tests run which lines? A plugin of pytest's: `PROBES=folder pytest -p tests.probes`.
 
 `folder/lines.json` names the lines, {file: [numbers]}. Before the statement of each, a call is put
-in when the file is imported; what a test has run is noted at its end (`folder/hits-PROCESS.txt`).
-`tests.mutations` chooses by them which tests to run.
+in when the file is imported; what a test has run is noted at its end (`folder/hits-PROCESS.txt`),
+of each file of tests for the first few that run a line. `tests.mutations` chooses by them which
+tests to run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ast
 import builtins
 import json
 import os
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -19,6 +22,7 @@ from types import CodeType
 import pytest
 
 ROOT = Path(__file__).parents[1]
+KEPT = 10  # tests of one file that are noted for a line
 _PROBE = "__line_probe__"  # a built-in name while this plugin is loaded
 
 
@@ -33,21 +37,21 @@ def with_probes(source: str, file: str, lines: set[int]) -> ast.Module:
                 return 1
     """
     tree = ast.parse(source)
-    for line in lines:
-        found = None
-        for node in ast.walk(tree):  # outer statements come before inner ones
-            for _, block in ast.iter_fields(node):
-                if isinstance(block, list):
-                    for at, child in enumerate(block):
-                        if isinstance(child, ast.stmt) and child.lineno <= line <= (
-                                child.end_lineno or 0):
-                            found = block, at
-        if found:
-            block, at = found
-            call = ast.parse(f"{_PROBE}(({file!r}, {line}))").body[0]
-            for node in ast.walk(call):
-                ast.copy_location(node, block[at])
-            block.insert(at, call)
+    watched = sorted(lines)
+    found: dict[int, tuple[list[ast.stmt], ast.stmt]] = {}
+    for node in ast.walk(tree):  # outer statements come before inner ones
+        for _, block in ast.iter_fields(node):
+            if isinstance(block, list):
+                for child in block:
+                    if isinstance(child, ast.stmt):
+                        first = bisect_left(watched, child.lineno)
+                        after = bisect_right(watched, child.end_lineno or 0)
+                        found |= dict.fromkeys(watched[first:after], (block, child))
+    for line, (block, child) in found.items():
+        call = ast.parse(f"{_PROBE}(({file!r}, {line}))").body[0]
+        for node in ast.walk(call):
+            ast.copy_location(node, child)
+        block.insert(next(at for at, each in enumerate(block) if each is child), call)
     return ast.fix_missing_locations(tree)
 
 
@@ -55,21 +59,37 @@ class Probes:
     """The lines that are watched, and those that ran since the test began."""
 
     def __init__(self, folder: Path):
-        self.lines = {str(ROOT / file): (file, set(lines)) for file, lines
-                      in json.loads((folder / "lines.json").read_text("utf-8")).items()}
+        self.numbers = numbers_of_lines(folder)
+        self.lines: dict[str, tuple[str, set[int]]] = {}
+        for file, line in self.numbers:
+            self.lines.setdefault(str(ROOT / file), (file, set()))[1].add(line)
         self.hits: set[tuple[str, int]] = set()
         self.test = ""
+        self.counts: defaultdict[tuple[str, int], int] = defaultdict(int)  # of a file of tests
         self.path = folder / f"hits-{os.getpid()}.txt"
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.nodeid.split("::")[0] != self.test.split("::")[0]:
+            self.counts.clear()
         self.test = item.nodeid
         self.hits.clear()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed and report.nodeid == self.test:
+            kept = []
+            for hit in sorted(self.hits):
+                self.counts[hit] += 1
+                if self.counts[hit] <= KEPT:
+                    kept.append(self.numbers[hit])
             with self.path.open("a", encoding="utf-8") as file:
-                for hit in sorted(self.hits):
-                    print(report.nodeid, f"{report.duration:.3f}", *hit, sep="\t", file=file)
+                print(report.nodeid, f"{report.duration:.3f}", *kept, sep="\t", file=file)
+
+
+def numbers_of_lines(folder: Path) -> dict[tuple[str, int], int]:
+    """The lines that are watched, each with the number by which it is noted."""
+    lines = json.loads((folder / "lines.json").read_text("utf-8"))
+    every = [(file, line) for file in sorted(lines) for line in sorted(set(lines[file]))]
+    return {line: number for number, line in enumerate(every)}
 
 
 def watch(probes: Probes) -> None:
@@ -95,11 +115,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     early_config.pluginmanager.register(probes)
 
 
-def lines_tests(folder: Path) -> dict[tuple[str, int], list[tuple[float, str]]]:
-    """The tests that passed and run each line, the fastest first, with their seconds."""
-    found: dict[tuple[str, int], list[tuple[float, str]]] = defaultdict(list)
-    for path in folder.glob("hits-*.txt"):
-        for row in path.read_text("utf-8").splitlines():
-            test, seconds, file, line = row.rsplit("\t", 3)
-            found[file, int(line)].append((float(seconds), test))
-    return {line: sorted(tests) for line, tests in found.items()}
+class Runs:
+    """Which tests ran which lines: of each file of tests, the first few that passed."""
+
+    def __init__(self, folder: Path):
+        self.numbers = numbers_of_lines(folder)
+        self.tests: list[tuple[float, str]] = []  # how many seconds it took, and its name
+        self.by_line: defaultdict[int, array[int]] = defaultdict(lambda: array("i"))
+        for path in sorted(folder.glob("hits-*.txt")):
+            for row in path.read_text("utf-8").splitlines():
+                test, seconds, *lines = row.split("\t")
+                for line in lines:
+                    self.by_line[int(line)].append(len(self.tests))
+                self.tests.append((float(seconds), test))
+
+    def of(self, file: str, line: int) -> list[tuple[float, str]]:
+        """The tests that ran a line, with their seconds."""
+        number = self.numbers.get((file, line), -1)
+        return [self.tests[test] for test in self.by_line.get(number, ())]
