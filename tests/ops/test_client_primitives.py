@@ -150,6 +150,17 @@ def test_fft_with_size():
             close(fft(n, True, True, norm, False)(Tensor(np.fft.fftn(x, axes=axes, norm=norm))), x)
 
 
+def test_fft_with_size_of_a_single_element():
+    one = np.array([[2.0], [3.0]]) + 0j
+    for inverse, real, onesided, sizes in (
+            (False, False, True, ()), (True, False, True, ()), (True, True, False, ()),
+            (True, True, True, (1,))):
+        close(ops.FFTWithSize(1, inverse, real, "backward", onesided, sizes)(Tensor(one)), one.real)
+    close(ops.FFTWithSize(1, False, True)(Tensor(one.real)), one)
+    with pytest.raises(ValueError, match="cannot be 1"):
+        ops.FFTWithSize(1, True, True)(Tensor(one))
+
+
 X, Y = rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
 
 

@@ -128,6 +128,14 @@ def test_elements_between_limits_that_others_follow():
     assert found == [[9, 13, -1, -1, -1, -1], [-1, -1, 9, 13, 7, -1], [-1, -1, -1, -1, -1, 9]]
 
 
+@pytest.mark.parametrize("name", ["Sum", "Mean", "SqrtN"])
+def test_no_rows_make_no_segments(name):
+    none = T(np.zeros(0, np.int32))
+    assert CLASSES[f"SparseSegment{name}"]()(R(3, 2), none, none).shape == (0, 2)
+    found = CLASSES[f"SparseSegment{name}WithNumSegments"]()(R(3, 2), none, none, T(2))
+    assert found.tolist() == [[0, 0], [0, 0]]
+
+
 def test_pulled_back_takes_a_loss_of_one_element():
     assert pulled_back(ops.ReduceSum(), T([2.0]), R(3))[0].asnumpy().tolist() == [2.0, 2.0, 2.0]
 
@@ -156,7 +164,7 @@ def test_layers_and_directions_take_their_own_weights_one_after_the_other():
     draw = np.random.default_rng(0)
     matrices = [draw.normal(size=6 * (width + 2)) for width in (3, 3, 4, 4)]
     biases = [draw.normal(size=12) for _ in matrices]
-    x, h = draw.normal(size=(5, 2, 3)), draw.normal(size=(4, 2, 2))
+    x, h = draw.normal(size=(5, 3, 3)), draw.normal(size=(4, 3, 2))
     whole = CLASSES["GRUV2"](3, 2, 2, True, True, 0.0)
     out, last, *_ = whole(*(T(a.astype("f4")) for a in (x, h, np.concatenate(matrices + biases))))
     for layer, width in enumerate((3, 4)):

@@ -76,6 +76,9 @@ def test_results_of_experts_added_up():
                   (None, None, None, Tensor(rows[:5]), None)):
         with pytest.raises(ValueError, match="MoeFinalizeRouting"):
             experts.MoeFinalizeRouting()(Tensor(parts), Tensor(x1), *given)
+    with pytest.raises(ValueError, match="each choice of 0 tokens"):
+        experts.MoeFinalizeRouting()(Tensor(parts), ops.zeros((0, 2), ms.float64),
+                                     expanded_row_idx=Tensor(rows))
 
 
 X, W, B = RNG.normal(size=(6, 3)), RNG.normal(size=(3, 3, 2)), RNG.normal(size=(3, 2))

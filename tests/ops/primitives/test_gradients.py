@@ -317,6 +317,16 @@ def test_gradients_of_gradients_of_extrema_choose_as_the_gradient_did(operator, 
     assert not of_x.asnumpy().any() and not of_y.asnumpy().any() and of_y.shape == (3,)
 
 
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_a_single_class_and_labels_that_are_ignored(reduction):
+    x, labels, weight = draw(3, 1).requires_grad_(), torch.tensor([0, -5, 0]), torch.tensor([0.7])
+    F.nll_loss(x, labels, weight.double(), ignore_index=-5, reduction=reduction).sum().backward()
+    found = g.NLLLossGrad(reduction, -5)(
+        Tensor(x.detach().numpy()), Tensor(np.ones(3) if reduction == "none" else 1.0),
+        Tensor(labels.numpy()), Tensor(weight.double().numpy()), Tensor(1.4))
+    np.testing.assert_allclose(found.asnumpy(), x.grad.numpy(), rtol=1e-6)
+
+
 def test_the_derivative_of_the_incomplete_gamma_function_by_its_exponent():
     """Beside complex steps of its series, from Abramowitz and Stegun, 6.5.29."""
     def series(a, x):  # gamma(a, x) / Gamma(a)

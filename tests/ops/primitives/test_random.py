@@ -76,6 +76,8 @@ def test_ends_of_integers():
     found = ops.NonDeterministicInts()(Tensor([2, 500])).asnumpy()
     assert found.min() < -2**61 and found.max() > 2**61
     assert len(set((found & 0xFFFFFFFF).ravel().tolist())) == 1000  # both halves are drawn
+    low = primitives.draw_int((500,))
+    assert low.min() < -2**30 and low.max() > 2**30 and (low == low.int()).all()
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])
