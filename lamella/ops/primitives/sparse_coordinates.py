@@ -40,12 +40,12 @@ def flat_places(name: str, indices: torch.Tensor, shape: Sequence[int],
     if indices.dim() != 2 or indices.shape[1] != len(shape):
         raise ValueError(f"For '{name}', 'indices' must have the shape (n, {len(shape)}), but got "
                          f"{tuple(indices.shape)}.")
-    lengths = torch.tensor(shape, device=indices.device)
+    lengths = torch.tensor(shape, dtype=torch.int64, device=indices.device)
     if bool(((indices < 0) | (indices >= lengths)).any()):
         raise outside(f"For '{name}', 'indices' must lie inside of the shape {tuple(shape)}, "
                       f"but got {indices.tolist()}.")
     strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
-    return (indices * torch.tensor(strides, device=indices.device)).sum(1)
+    return (indices * torch.tensor(strides, dtype=torch.int64, device=indices.device)).sum(1)
 
 
 def _coordinates(places: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
@@ -290,7 +290,7 @@ def _reshaped(indices: Tensor, shape: Any, new_shape: Any) -> tuple[Tensor, Tens
                          f"got {new}.")
     if -1 in new and known and total % known == 0:
         new[new.index(-1)] = total // known
-    if math.prod(new) != total:
+    if -1 in new or math.prod(new) != total:
         raise ValueError(f"For 'SparseReshape', the shapes {old} and {new} must have the same "
                          f"number of elements.")
     places = flat_places("SparseReshape", indices._raw, old)

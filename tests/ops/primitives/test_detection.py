@@ -171,3 +171,42 @@ def test_the_rest_of_a_size_in_unsigned_numbers():
     ((0.0, 0.6, 0.1, 1.0), 0.01, False)])
 def test_shares_of_a_box_that_a_part_covers(part, least, covered):
     assert _covers([0.25, 0.0, 0.75, 0.5], part, least) is covered
+
+
+@pytest.mark.parametrize("high, wide, ratios, shares", [
+    (1000, 800, (1.2, 1.5), (0.3, 0.4)), (300, 2000, (0.9, 1.1), (0.05, 0.1)),
+    (2000, 300, (0.5, 0.6), (0.1, 0.2))])
+def test_parts_are_drawn_from_their_ranges(high, wide, ratios, shares):
+    draw = Draw(3, aspect_ratio_range=ratios, area_range=shares)
+    drawn, corners = [], []
+    for _ in range(80):
+        begin, size, part = draw(Tensor([high, wide, 3]), Tensor([[[0.0, 0.0, 1.0, 1.0]]]),
+                                 Tensor([0.0]))
+        drawn.append([*begin.tolist()[:2], *size.tolist()[:2]])
+        corners.append(part.tolist()[0][0])
+    y, x, tall, across = np.array(drawn).T
+    wanted = np.stack([y / high, x / wide, (y + tall) / high, (x + across) / wide], 1)
+    np.testing.assert_allclose(corners, wanted, rtol=1e-5)
+    most = min(shares[1], high * ratios[1] / wide, wide / ratios[0] / high)
+    for found, (low, end) in ((across / tall, ratios), (tall * across / (high * wide),
+                                                        (shares[0], most)),
+                              (y / (high - tall + 1), (0, 1)), (x / (wide - across + 1), (0, 1))):
+        near = 0.1 * (end - low) + 0.01
+        assert low - 0.01 <= found.min() < low + near and end - near < found.max() <= end + 0.01
+
+
+def test_parts_that_fit_in_no_image_leave_the_whole_one():
+    for size, ratios in (([100, 1000, 3], (0.9, 1.1)), ([1000, 100, 3], (0.9, 1.1))):
+        begin, found, _ = Draw(5, aspect_ratio_range=ratios, area_range=(0.5, 1.0))(
+            Tensor(size), BOX, Tensor([0.0]))
+        assert begin.tolist() == [0, 0, 0] and found.tolist() == [*size[:2], -1]
+
+
+def test_one_box_of_several_has_to_be_covered():
+    """The second box is too large for any part, the first one isn't."""
+    boxes = Tensor([[[0.3, 0.3, 0.4, 0.4], [0.0, 0.0, 1.0, 1.0]]])
+    draw = Draw(2, area_range=(0.1, 0.3))
+    for _ in range(10):
+        y0, x0, y1, x1 = draw(Tensor([500, 500, 3]), boxes, Tensor([1.0]))[2].tolist()[0][0]
+        assert y0 <= 0.3 < 0.4 <= y1 + 1e-6 and x0 <= 0.3 < 0.4 <= x1 + 1e-6
+        assert (y1 - y0) * (x1 - x0) < 0.31

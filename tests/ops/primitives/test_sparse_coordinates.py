@@ -167,3 +167,90 @@ PLACES, VALUES = Tensor([[0, 1], [1, 2]]), Tensor([1.0, 2.0])
 def test_errors(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+@pytest.mark.parametrize("values, weights, options, counts, shape", [
+    ([], [], {}, [], [0]), ([], [], {"minlength": 3}, [], [3]),
+    ([2, 0, 2], [], {}, [1, 2], [3]), ([2, 0, 2], [], {"binary_output": True}, [1, 1], [3]),
+    ([2, -1, 2], [], {}, [2], [3]), ([2, 0, 2], [0.5, 3.0, 1.0], {}, [3.0, 1.5], [3]),
+    ([2, 0, 2], [], {"maxlength": 0}, [], [0]), ([2, 0, 2], [], {"maxlength": 1}, [1], [1]),
+    ([2, 0, 2], [], {"minlength": 2}, [1, 2], [3]), ([2, 0], [], {"minlength": 4}, [1, 1], [4]),
+    ([2, -1, 0], [0.5, 3.0, 1.0], {"maxlength": 2}, [1.0], [2])], ids=str)
+def test_counts_of_one_row(values, weights, options, counts, shape):
+    at = Tensor(np.arange(len(values), dtype=np.int64).reshape(-1, 1))
+    places, found, lengths = sparse.SparseCountSparseOutput(**options)(
+        at, Tensor(np.array(values, np.int64)), Tensor([5]), Tensor(np.array(weights, np.float32)))
+    assert found.tolist() == counts and lengths.tolist() == shape
+    assert places.shape == (len(counts), 1) and len({*map(tuple, places.tolist())}) == len(counts)
+
+
+@pytest.mark.parametrize("at, weights", [([[5]], []), ([[-1]], []), ([[0]], [1.0, 2.0])])
+def test_counts_that_do_not_fit(at, weights):
+    with pytest.raises(RuntimeError, match="inside of the shape|as many 'weights'"):
+        sparse.SparseCountSparseOutput()(Tensor(at), Tensor([1]), Tensor([5]),
+                                         Tensor(np.array(weights, np.float32)))
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 2), (5, 2, 3)])
+def test_empty_rows_of_any_rank_are_filled_at_their_begin(shape):
+    at = np.zeros((2, len(shape)), np.int64)
+    at[:, 0], at[:, 1:] = (3, 1), 1
+    found, filled, empty, back = sparse.SparseFillEmptyRows()(
+        Tensor(at), Tensor([7.0, 8.0]), Tensor(np.array(shape)), Tensor([9.0]))
+    ones = [1] * (len(shape) - 1)
+    assert found.tolist() == [[0] * len(shape), [1, *ones], [2, *[0] * len(ones)], [3, *ones],
+                              [4, *[0] * len(ones)]]
+    assert filled.tolist() == [9, 8, 9, 7, 9] and back.tolist() == [3, 1]
+    assert empty.tolist() == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize("old, new, wanted", [
+    ((1, 1), (), []), ((), (1, 1), [1, 1]), ((2, 0), (0, 3), [0, 3]), ((2, 0), (-1, 4), [0, 4]),
+    ((2, 3), (6, -1), [6, 1]), ((2, 3), (-1, 1, 1), [6, 1, 1])], ids=str)
+def test_shapes_with_one_element_or_none(old, new, wanted):
+    count = 0 if 0 in old else 1
+    places = Tensor(np.zeros((count, len(old)), np.int64))
+    moved, shape = sparse.SparseReshape()(places, old, new)
+    assert shape.tolist() == wanted and moved.tolist() == [[0] * len(new)] * count
+    assert moved.shape == (count, len(new))
+
+
+@pytest.mark.parametrize("old, new", [((2, 0), (0, -1)), ((2, 3), (0, -1)), ((2, 3), (-1, 5)),
+                                      ((2, 3), (3, 3)), ((0,), (1,))], ids=str)
+def test_shapes_without_one_answer(old, new):
+    with pytest.raises(ValueError, match="same number of elements"):
+        sparse.SparseReshape()(Tensor(np.zeros((0, len(old)), np.int64)), old, new)
+
+
+def test_the_least_sum_that_stays_may_be_a_number():
+    given = PLACES, VALUES, (2, 3)
+    for least, kept in ((0, [2, 4]), (2, [2, 4]), (2.1, [4]), (4.1, [])):
+        assert sparse.SparseAdd()(*given, *given, least)[1].tolist() == kept
+    other = (Tensor([[0, 0], [1, 2]]), Tensor([-3.0, -2.0]), (2, 3))
+    at, values, _ = sparse.SparseAdd()(*given, *other, 1)
+    assert at.tolist() == [[0, 0], [0, 1]] and values.tolist() == [-3, 1]
+
+
+def test_repeats_are_only_refused_where_they_are_looked_for():
+    given = Tensor([[1], [0]]), (3,), Tensor([5.0, 6.0]), Tensor(-1.0)
+    assert sparse.SparseToDenseV2(False)(*given).tolist() == [6, 5, -1]
+    for at in ([[1], [0]], [[1], [1]]):
+        with pytest.raises(ValueError, match="row-major order without repeats"):
+            sparse.SparseToDenseV2()(Tensor(at), *given[1:])
+
+
+def test_the_gradient_of_a_slice_stands_where_its_elements_came_from():
+    at, start = Tensor([[0, 0], [1, 2], [2, 1], [2, 3]]), Tensor([1, 1])
+    new = Tensor([[0, 1], [1, 0], [1, 2]])  # of the elements within
+    found = sparse.SparseSliceGrad()(Tensor([3.0, 4.0, 5.0]), at, start, new)
+    assert found.tolist() == [0, 3, 4, 5]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float32, np.complex64])
+def test_quotients_of_integers_are_cut_off(kind):
+    values, other = np.array([7, -7]).astype(kind), np.array([[1, 2, 1], [1, 1, 2]]).astype(kind)
+    found = sparse.SparseDenseCwiseDiv()(PLACES, Tensor(values), (2, 3), Tensor(other)).asnumpy()
+    assert found.dtype == kind
+    assert found.tolist() == ([3, -3] if kind is np.int32 else [3.5, -3.5])
+    with pytest.raises(TypeError, match="must have one type"):
+        sparse.SparseDenseCwiseDiv()(PLACES, VALUES.double(), (2, 3), ms.ops.ones((2, 3)))
