@@ -315,7 +315,7 @@ def matrix_diag_part(x: Tensor, k: Any, padding_value: Any, align: str = "RIGHT_
     fill = getattr(padding_value, "_raw", padding_value)
     taken = raw[..., r.to(raw.device), c.to(raw.device)]
     out = torch.where(inside.to(raw.device), taken, torch.as_tensor(fill).to(raw))
-    return wrap(out.squeeze(-2) if band[0] == band[1] else out)
+    return wrap(out.squeeze(-2))  # where it is a single diagonal
 
 
 @op

@@ -36,7 +36,7 @@ def _log_likelihood(logs: torch.Tensor, blank: torch.Tensor, emit: torch.Tensor,
             alpha = torch.where(inside, torch.logaddexp(by_blank, by_label), alpha)
         ends = (rows - 1 + columns) == diagonal
         here = alpha.gather(1, columns[:, None])[:, 0]
-        last = blank[torch.arange(many), (rows - 1).clamp_min(0), columns]
+        last = blank[torch.arange(many), rows - 1, columns]
         found = torch.where(ends, here + last, found)
     return found
 

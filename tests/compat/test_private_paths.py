@@ -206,6 +206,10 @@ def test_environments_and_loops_of_the_compiler():
     w = ms.Parameter(ms.Tensor([1.0]), name="w")
     env = ms.ops.environ_set(ms.ops.environ_create(), ms.ops.embed(w), ms.Tensor([2.0]))
     assert ms.ops.env_get(ms.ops.environ_add(env, env), w).tolist() == [4.0]
+    assert ms.ops.env_get({}, w).tolist() == [0.0]
+    for xs in ([1, 2], (1, 2), "ab", ms.Tensor([1.0, 2.0])):
+        assert ms.ops.iter_converter(xs) is xs
+    assert ms.ops.iter_converter(range(2)) == (0, 1)
 
     def total(xs):
         left, found = ms.ops.iter_converter(xs), ms.Tensor(0.0)

@@ -102,6 +102,13 @@ def test_gates_halve_an_axis(axis, kind):
         assert found.asnumpy().dtype == kind
 
 
+def test_a_narrow_gate_is_rounded_before_the_product():
+    for kind in (ms.float16, ms.bfloat16):
+        x = Tensor(np.random.default_rng(9).standard_normal((50, 8)), kind)
+        a, b = x[:, :4], x[:, 4:]
+        assert (ops.glu(x) == a * ops.sigmoid(b)).all()
+
+
 @pytest.mark.parametrize("call", [ops.glu, ops.swiglu])
 def test_an_odd_length_has_no_halves(call):
     for length in (1, 3):

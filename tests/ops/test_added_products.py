@@ -58,6 +58,8 @@ def test_factors_that_are_no_integers():
         assert found.is_floating_point() and found.tolist() == [[want] * 2] * 2
         with pytest.raises(TypeError, match="'beta' and 'alpha' must be integers"):
             ops.baddbmm(x[None], a[None], b[None], **factors)
+    assert ops.baddbmm(x[None] * 1.0, a[None] * 1.0, b[None] * 1.0, beta=0.5).tolist() == [
+        [[3.5] * 2] * 2]
 
 
 def test_batches_of_other_ranks():

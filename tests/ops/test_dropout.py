@@ -62,3 +62,17 @@ def test_limits(name):
     for training in (1, None):
         with pytest.raises(TypeError, match="'training' must be a bool"):
             call(x, 0.5, training)
+
+
+def test_a_seed_has_a_stream_of_its_own():
+    x = ops.ones((40, 50))
+
+    def drawn(first):
+        ms.set_seed(5)
+        if first:
+            ops.dropout(x, 0.5)
+        return ops.dropout(x, 0.5, seed=3).asnumpy(), ops.dropout(x, 0.5).asnumpy()
+
+    (own, common), (again, later) = drawn(False), drawn(True)
+    np.testing.assert_array_equal(own, again)
+    assert (own != common).any() and (common != later).any()

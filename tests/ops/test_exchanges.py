@@ -93,6 +93,10 @@ def test_wrong_calls():
         ops.moe_distribute_dispatch(x, ids, 1, 0, 6, quant_mode=2)
     with pytest.raises(ValueError, match="'world_size'"):
         ops.all_gather_matmul(x, x.T, "hccl_world_group", 2)
+    for option in ({"bias": x}, {"trans_input": True}, {"bias": x, "trans_input": True}):
+        for call in (ops.all_gather_matmul, ops.matmul_reduce_scatter):
+            with pytest.raises(ValueError, match="'bias' must be None and 'trans_input' False"):
+                call(x, x.T, "hccl_world_group", 1, **option)
     with pytest.raises(ValueError, match="'send_lens' must be 4 ints"):
         ops.NeighborExchangeV2([-1] * 8, [0], [-1] * 8, [0] * 4, "NCHW")
     with pytest.raises(ValueError, match="'group' must be a list of ranks"):

@@ -138,3 +138,11 @@ def test_no_rows_and_narrow_ones_have_distances():
     i, j = np.triu_indices(4, 1)
     close(half, np.linalg.norm(A[0, 0, i] - A[0, 0, j], axis=1), rtol=1e-2)
     close(ops.dist(Tensor(A), 0.5, 3), (abs(A - 0.5) ** 3).sum() ** (1 / 3))
+
+
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_operands_of_an_equation_may_be_one_list(kind):
+    for equation, given in (("ij,kj->ik", (A[0, 0], B[0, :, 0, :5])), ("ij->j", (A[0, 0],))):
+        operands = kind(map(Tensor, given))
+        close(ops.einsum(equation, operands), np.einsum(equation, *given))
+        close(ops.einsum(equation, *operands), np.einsum(equation, *given))

@@ -256,3 +256,18 @@ def test_types_that_only_numpy_promotes():
         ops.Lcm()(ms.Tensor([7], ms.uint64), ms.Tensor([6], ms.int64))
     found = ops.searchsorted(ms.Tensor([1, 3], ms.uint64), ms.Tensor([2], ms.int64))
     assert found.tolist() == [1]
+
+
+@pytest.mark.parametrize("call", [ops.sum, ops.mean, Tensor.sum, Tensor.mean])
+def test_all_axes_may_stay(call):
+    found = call(Tensor(X), None, True)
+    assert found.shape == (1,) * X.ndim and call(Tensor(X), None, False).shape == ()
+    np.testing.assert_allclose(found.asnumpy().item(), float(call(Tensor(X))), rtol=1e-6)
+
+
+@pytest.mark.parametrize("axes", [(0, 3), (-4, 0), (3, 1)])
+def test_products_along_axes_that_there_are_not(axes):
+    x = ops.ones((2, 3, 4))
+    with pytest.raises(ValueError, match=r"'axis' must be in \[-3, 3\)"):
+        ops.prod(x, axes)
+    assert ops.prod(x, (-3, 2)).shape == (3,) and ops.prod(x, (0, -1), True).shape == (1, 3, 1)

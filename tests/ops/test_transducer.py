@@ -167,3 +167,20 @@ def test_groups_count_by_the_sum_of_their_best(number, k, inner):
 def test_numbers_of_groups_that_there_are_not(number, k, inner):
     with pytest.raises(ValueError, match=f"'group_num' must divide the 8 .* {number}, {k} and "):
         ops.GroupTopk()(Tensor(np.ones((3, 8), np.float32)), ops.arange(8), number, k, inner)
+
+
+def test_the_least_label_and_the_last_are_labels():
+    acts = RNG.standard_normal((1, 3, 3, 4)).astype(np.float32)
+    for blank, labels in ((3, [0, 2]), (0, [3, 1]), (1, [3, 0])):
+        cost, _ = ops.RNNTLoss(blank)(Tensor(acts), *(Tensor(a, ms.int32) for a in (
+            [labels], [3], [2])))
+        want = _by_alignments(torch.tensor(acts[0]), labels, 3, 2, blank)
+        np.testing.assert_allclose(cost.asnumpy(), [want], rtol=1e-5)
+    for many in (0, 1, 2):
+        cost, _ = ops.RNNTLoss(1)(Tensor(acts), *(Tensor(a, ms.int32) for a in (
+            [[3, 0]], [1], [many])))
+        want = _by_alignments(torch.tensor(acts[0]), [3, 0], 1, many, 1)
+        np.testing.assert_allclose(cost.asnumpy(), [want], rtol=1e-5)
+    for labels in ([[-1, 0]], [[0, 4]]):
+        with pytest.raises(ValueError, match=r"'labels' must be in \[0, 4\)"):
+            ops.RNNTLoss(1)(Tensor(acts), *(Tensor(a, ms.int32) for a in (labels, [3], [2])))

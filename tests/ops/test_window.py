@@ -104,6 +104,8 @@ def test_how_a_signal_is_padded(mode):
     found = ops.stft(Tensor(signal), 8, 1, pad_mode=mode)
     frames = np.lib.stride_tricks.sliding_window_view(padded, 8)
     np.testing.assert_allclose(parts(found), np.fft.rfft(frames).T, rtol=1e-4, atol=1e-5)
+    both = ops.stft(Tensor(np.stack([signal, signal[::-1] * 2])), 8, 1, pad_mode=mode)
+    np.testing.assert_array_equal(both[0].asnumpy(), found.asnumpy())
     with pytest.raises(ValueError, match=f"at least {least} elements"):
         ops.stft(Tensor(signal[:-1]), 8, 1, pad_mode=mode)
 
