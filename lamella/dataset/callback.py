@@ -80,7 +80,7 @@ def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,
     """The rows of an epoch of `size` without the first `skip`, the callbacks called around them."""
     epoch, before = run.epoch + 1, run.epoch * size
 
-    def call(method: str, step: int) -> None:
+    def call(method: str, step: int, epoch: int = epoch) -> None:
         param = CallbackParam(epoch, step, before + step)
         for callback in callbacks:
             if "step" in method and (step - 1) % callback.step_size:
@@ -88,7 +88,7 @@ def notified(callbacks: list[Any], rows: Iterator[Row], run: Run, size: int,
             getattr(callback, method)(param)
 
     if epoch == 1:
-        call("ds_begin", 0)
+        call("ds_begin", 0, 0)
     call("ds_epoch_begin", 0)
     for step in range(skip + 1, size + 1):
         call("ds_step_begin", step)

@@ -119,6 +119,17 @@ def test_a_change_that_loses_is_undone(monkeypatch):
     assert steps(made, work, [(400, 0.5)]) == (2, 4)  # as many as there are processors
 
 
+def test_the_speed_is_that_of_rows_in_a_second(monkeypatch):
+    work = Work()
+    made = tuner(work, monkeypatch)
+    assert steps(made, work, [(100, 0.5)]) == (4, 1)
+    made._step(60, 0.5)
+    assert (work.ahead, made.changes) == (4, 1)
+    assert steps(made, work, [(130, 0.5)]) == (8, 1)
+    made._step(200, 2.0)
+    assert (work.ahead, made.changes) == (4, 1)
+
+
 def test_random_operations_keep_their_workers(monkeypatch):
     work = Work(random=(1,))
     made = tuner(work, monkeypatch)

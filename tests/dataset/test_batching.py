@@ -43,10 +43,15 @@ def test_per_batch_map_gets_the_numbers_of_batch_and_epoch():
 
 
 def test_per_batch_map_in_processes():
-    data = numbers(7).batch(2, per_batch_map=lambda n, info: ([v + 100 for v in n],),
-                            input_columns=["n"], num_parallel_workers=2,
+    def added(column, info):
+        return ([v + 100 * info.get_batch_num() + 1000 * info.get_epoch_num() for v in column],)
+
+    data = numbers(7).batch(2, per_batch_map=added, input_columns=["n"], num_parallel_workers=2,
                             python_multiprocessing=True)
-    assert rows(data) == [[[100, 101]], [[102, 103]], [[104, 105]], [[106]]]
+    epochs = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    for epoch in range(2):
+        assert [(row[0] - 1000 * epoch).tolist() for row in epochs] == [
+            [0, 1], [102, 103], [204, 205], [306]]
 
 
 def test_sizes_that_vary():

@@ -8,19 +8,23 @@ import lamella.dataset as ds
 from lamella import nn
 
 
+def numbers(context):
+    return context.cur_epoch_num, context.cur_step_num_in_epoch, context.cur_step_num
+
+
 class Recorder(ds.DSCallback):
     def __init__(self, step_size):
         super().__init__(step_size)
         self.calls = []
 
     def ds_begin(self, context):
-        self.calls.append("begin")
+        self.calls.append(("begin", *numbers(context)))
 
     def ds_epoch_begin(self, context):
-        self.calls.append(f"epoch {context.cur_epoch_num}")
+        self.calls.append(("epoch", *numbers(context)))
 
     def ds_epoch_end(self, context):
-        self.calls.append(f"end {context.cur_epoch_num} after {context.cur_step_num}")
+        self.calls.append(("end", *numbers(context)))
 
     def ds_step_begin(self, context):
         self.calls.append(f"step {context.cur_step_num_in_epoch} of {context.cur_step_num}")
@@ -36,12 +40,12 @@ def test_calls(step_size, steps):
     data = data.map(lambda x: x, callbacks=recorder)
     iterator = data.create_tuple_iterator(num_epochs=2)
     assert [len(list(iterator)) for _ in range(2)] == [5, 5]
-    expected = ["begin"]
+    expected = [("begin", 0, 0, 0)]
     for epoch in range(2):
-        expected.append(f"epoch {epoch + 1}")
+        expected.append(("epoch", epoch + 1, 0, 5 * epoch))
         for step in steps:
             expected += [f"step {step + 1} of {5 * epoch + step + 1}", "over"]
-        expected.append(f"end {epoch + 1} after {5 * epoch + 5}")
+        expected.append(("end", epoch + 1, 5, 5 * epoch + 5))
     assert recorder.calls == expected
 
 

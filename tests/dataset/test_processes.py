@@ -29,9 +29,10 @@ def test_random_numbers_begin_at_the_seed(seed):
     assert np.random.rand() == np.random.RandomState(seed % 2**32).rand()
 
 
-@pytest.mark.parametrize("draw", [lambda: None, lambda: random.random(), lambda: np.random.rand(),
-                                  lambda: np.random.rand(700)])
-def test_a_state_comes_back_where_numbers_were_drawn(draw):
+@pytest.mark.parametrize("draw, drawn", [
+    (lambda: None, False), (lambda: random.random(), True), (lambda: np.random.rand(), True),
+    (lambda: np.random.rand(700), True)])
+def test_a_state_comes_back_where_numbers_were_drawn(draw, drawn):
     def make(item, streams):
         draw()
         return (np.array(item),)
@@ -40,6 +41,7 @@ def test_a_state_comes_back_where_numbers_were_drawn(draw):
     worker.start(5, None)
     rows, state = worker[[1, 2]]
     assert [int(row[0]) for row in rows] == [1, 2]
+    assert (state is not None) == drawn
     first = (random.random(), np.random.rand())
     if state is None:
         plain = work()
