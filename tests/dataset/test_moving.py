@@ -81,6 +81,19 @@ def test_shuffled_rows_from_any_row_on(source, size):
         assert [int(row[0]) for row in data._rows(Run(data, 3), skip)] == whole[skip:]
 
 
+@pytest.mark.parametrize("move", [lambda d: d, lambda d: d.take(2), lambda d: d.skip(3),
+                                  lambda d: d.take(2).repeat(2), lambda d: d.take(3) + d])
+def test_the_next_pass_is_the_same_whatever_is_left_out_of_this_one(move):
+    data = move(numbers(6).shuffle(6))
+    run = Run(data, 3)
+    first, second = ([int(row[0]) for row in data._rows(run)] for _ in range(2))
+    assert first != second
+    for skip in range(len(first) + 1):
+        run = Run(data, 3)
+        assert [int(row[0]) for row in data._rows(run, skip)] == first[skip:]
+        assert [int(row[0]) for row in data._rows(run)] == second
+
+
 @pytest.mark.parametrize("first, second", [(numbers, numbers), (drawn, numbers), (drawn, drawn)])
 def test_zipped_rows_from_any_row_on(first, second):
     data = ds.zip((first(5), second(3, "m"), second(4, "k")))
@@ -157,6 +170,7 @@ def test_chosen_columns(columns, mapped):
     (lambda: two().project({"a": 1}), TypeError, "columns"),
     (lambda: dicts(two() + numbers(2)), RuntimeError, "must have the columns"),
     (lambda: dicts(drawn(2) + drawn(2).map(lambda n: n * 0.5)), RuntimeError, "the same types"),
+    (lambda: dicts(drawn(1) + drawn(1).map(lambda n: n * 0.5)), RuntimeError, "the same types"),
     (lambda: two() + [two(), 3], TypeError, r"dataset\[1\]"),
     (lambda: two().zip(3), TypeError, "zip"),
     (lambda: ds.zip((two(),)), ValueError, "just one"), (lambda: ds.zip([two()]), TypeError, "zip"),
@@ -194,6 +208,9 @@ def test_joined_datasets_in_the_order_of_a_sampler(source):
 def test_samplers_of_joined_datasets(sampler, error, words):
     with pytest.raises(error, match=words):
         (numbers(3) + numbers(3)).use_sampler(sampler)
+    some = ds.NumpySlicesDataset({"n": np.arange(3)}, num_samples=2)
+    with pytest.raises(ValueError, match="parameter NumSamples of"):
+        (numbers(3) + some).use_sampler(ds.DistributedSampler(2, 0, False))
     with pytest.raises(TypeError, match="must not be BatchDataset"):
         (numbers(3) + numbers(3).batch(2)).use_sampler(ds.SequentialSampler())
 

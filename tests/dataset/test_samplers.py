@@ -23,9 +23,10 @@ def dealt(size, parts, part, first):
             if owner == part)
 
 
-@pytest.mark.parametrize("size, parts", [(1, 1), (7, 1), (7, 2), (6, 3), (7, 3), (2, 4), (9, 4)])
+@pytest.mark.parametrize("size, parts", [(1, 1), (1, 3), (7, 1), (7, 2), (6, 3), (7, 3), (2, 4),
+                                         (9, 4)])
 def test_parts_are_dealt_row_by_row(size, parts):
-    for part, offset in itertools.product(range(parts), range(-1, parts)):
+    for part, offset in itertools.product(range(parts), range(-1, parts + 1)):
         found = read(ds.DistributedSampler(parts, part, False, offset=offset), size)
         assert found == list(itertools.islice(dealt(size, parts, part, max(0, offset)),
                                               len(found)))
@@ -34,6 +35,42 @@ def test_parts_are_dealt_row_by_row(size, parts):
         else:
             own = sum((row + offset) % parts == part for row in range(size))
             assert len(found) == max(1, own)
+
+
+def test_the_first_row_is_of_one_of_the_parts():
+    with pytest.raises(RuntimeError, match="offset must be no more than num_shards.2., got: 3"):
+        read(ds.DistributedSampler(2, 0, False, offset=3))
+
+
+@pytest.mark.parametrize("sampler, sharded", [
+    (ds.SequentialSampler(), False), (ds.DistributedSampler(1, 0), False),
+    (ds.DistributedSampler(2, 0), True), (ds.DistributedSampler(3, 2), True)])
+def test_more_parts_than_one_are_a_shard(sampler, sharded):
+    assert sampler.is_sharded() is sharded
+    around = ds.SequentialSampler()
+    around.add_child(sampler)
+    assert around.is_sharded() is sharded
+
+
+@pytest.mark.parametrize("most", [None, 1, 3, 4, 5])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_some_rows_of_each_class(most, shuffle):
+    sampler = ds.PKSampler(2, shuffle=shuffle, num_samples=most, class_column="kind")
+    with pytest.raises(RuntimeError, match="doesn't know the classes"):
+        sampler.count(7)
+    labels = np.array([3, 1, 3, 1, 3, 1, 2])
+    sampler.know({"kind": labels}.get)
+    classes = [[1, 3], [6], [0, 2]]
+    assert sampler.count(7) == min(most or 5, 5) and sampler.is_shuffled() is shuffle
+    orders = [sum(order, [])[:most] for order in itertools.permutations(classes)]
+    for _, found in zip(range(3), sampler.epochs(7, 1), strict=False):
+        assert found.tolist() in (orders if shuffle else [sum(classes, [])[:most]])
+
+
+@pytest.mark.parametrize("start", [6, 7, 8])
+def test_no_rows_are_left_behind_the_last(start):
+    sampler = ds.SequentialSampler(start)
+    assert sampler.count(7) == max(0, 7 - start) == len(next(sampler.epochs(7, 0)))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -106,6 +143,12 @@ def test_rows_come_as_often_as_their_weights(replacement):
     (lambda: ds.DistributedSampler(2, 2), ValueError, r"in \[0, 2\), but got 2"),
     (lambda: ds.DistributedSampler(2, -1), ValueError, r"in \[0, 2\), but got -1"),
     (lambda: ds.DistributedSampler(2, 1, 1), TypeError, "shuffle must be a boolean"),
+    (lambda: ds.DistributedSampler(True, 0), TypeError, "num_shards must be integer but was: True"),
+    (lambda: ds.DistributedSampler(2, 1.0), TypeError, "shard_id must be integer but was: 1.0"),
+    (lambda: ds.PKSampler(2, 1), NotImplementedError, "num_class"),
+    (lambda: ds.PKSampler(2, shuffle=1), TypeError, "shuffle must be a boolean value but was: 1"),
+    (lambda: ds.PKSampler(2, class_column=1), TypeError, "class_column must be a str"),
+    (lambda: ds.RandomSampler(1), TypeError, "replacement must be a boolean value but was: 1"),
     (lambda: ds.SequentialSampler(-1), ValueError, "'start_index' must be 0 or more, but got -1"),
     (lambda: ds.SequentialSampler(0, -1), ValueError, "num_samples"),
     (lambda: ds.SubsetSampler([1, True]), TypeError, r"got list\[1\]: True"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lamella.dataset as ds
+from lamella.dataset.user_samplers import IterSampler
 
 
 def rows(data):
@@ -38,6 +39,21 @@ def test_a_sampler_with_fewer_rows_than_it_says():
     assert data.get_dataset_size() == 4
     with pytest.raises(RuntimeError, match="read from generator 3 is different from"):
         rows(data)
+
+
+@pytest.mark.parametrize("most, wanted", [(None, 4), (1, 1), (2, 2), (4, 4)])
+def test_a_number_that_is_given_comes_before_the_length(most, wanted):
+    class Known(ds.Sampler):
+        def __iter__(self):
+            return iter(range(self.dataset_size))
+
+        def __len__(self):
+            return 4
+
+    assert Known().dataset_size == 0
+    assert Known(most).num_samples == IterSampler([0, 1, 2, 3], most).num_samples == wanted
+    for sampler in (Known(most), IterSampler([0, 1, 2, 3], most)):
+        assert rows(ds.NumpySlicesDataset(np.arange(9), sampler=sampler)) == [0, 1, 2, 3][:wanted]
 
 
 def test_rows_without_numbers_in_the_order_of_a_sampler():

@@ -144,13 +144,23 @@ def test_reductions_of_rows() -> None:
          7.31058598e-01], rtol=1e-6)
 
 
+def test_softmax_of_tall_matrices_and_of_large_numbers() -> None:
+    a = np.array([[200, 201.0], [-300, 0], [0, 0], [150, 0], [3, 300]], np.float32)
+    powers = np.where(a != 0, np.exp(a.astype(np.float64)), 0)
+    want = powers / np.maximum(powers.sum(1, keepdims=True), 1e-200)
+    same(ops.csr_softmax(csr(a), ms.float32), want)
+
+
 def test_more_than_two_dimensions() -> None:
     values = RNG.standard_normal((3, 2)).astype("float32")
     x = CSRTensor(Tensor([0, 1, 3]), Tensor([2, 0, 1]), Tensor(values), (2, 3, 2))
     dense = np.zeros((2, 3, 2), "float32")
     dense[0, 2], dense[1, 0], dense[1, 1] = values
     same(x, dense)
-    same(x.sum(1), dense.sum(1, keepdims=True))
+    for axis in (0, 1, 2, -1, -3):
+        same(x.sum(axis), dense.sum(axis, keepdims=True))
+    same(x + x, dense * 2)
+    same(x.add(x, Tensor(3.0), Tensor(-1.0)), dense * 2)
     same(x * Tensor(np.full((2, 3, 2), 2, "float32")), dense * 2)
     same(x * Tensor(np.array([2.0, 3.0], "float32")), dense * np.array([2, 3]))
 

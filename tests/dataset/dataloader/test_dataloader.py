@@ -1,5 +1,6 @@
 """The loader: batches, orders and workers, with orders recorded from MindSpore 2.10."""
 
+import os
 import random
 from collections import namedtuple
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
+from lamella.core import context
 from lamella.dataset.dataloader import (
     BatchSampler,
     DataLoader,
@@ -19,7 +21,9 @@ from lamella.dataset.dataloader import (
     default_collate,
     default_convert,
     get_worker_info,
+    worker,
 )
+from lamella.dataset.dataloader.fetching import Fetcher
 
 
 class Numbers(Dataset):
@@ -169,6 +173,52 @@ def test_distributed(options, want):
     assert sorted(DistributedSampler(range(2), 5, 4, False)) == [0]
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 6, 9])
+@pytest.mark.parametrize("parts", [1, 2, 3, 6])
+@pytest.mark.parametrize("drop", [False, True])
+def test_parts_have_one_length_and_all_rows_unless_some_are_dropped(size, parts, drop):
+    found = [list(DistributedSampler(range(size), parts, part, False, drop_last=drop))
+             for part in range(parts)]
+    length = size // parts if drop else -(-size // parts)
+    assert [len(part) for part in found] == [length] * parts
+    together = [row for rows in zip(*found, strict=True) for row in rows]
+    assert together == [row % size for row in range(length * parts)]
+    first = DistributedSampler(range(size), parts, 0, seed=5)
+    assert list(first) == np.resize(np.random.default_rng(5).permutation(size),
+                                    -(-size // parts) * parts)[::parts].tolist()
+
+
+def test_without_a_group_one_part_is_all():
+    sampler = DistributedSampler(range(4), shuffle=False)
+    assert (sampler.num_replicas, sampler.rank, list(sampler)) == (1, 0, [0, 1, 2, 3])
+    assert list(DistributedSampler(range(4), 2, shuffle=False)) == [0, 2]
+
+
+@pytest.mark.parametrize("options, words", [
+    ((0, 0), "num_replicas must be greater than 0"), ((2, 2), r"in the interval \[0, 1\]"),
+    ((2, -1), r"in the interval \[0, 1\]")])
+def test_parts_that_there_are_not(options, words):
+    with pytest.raises(ValueError, match=words):
+        DistributedSampler(range(4), *options)
+
+
+@pytest.mark.parametrize("size", range(8))
+@pytest.mark.parametrize("drop", [False, True])
+def test_the_length_of_batches_of_numbers(size, drop):
+    batches = BatchSampler(SequentialSampler(range(size)), 3, drop)
+    assert len(batches) == len(list(batches)) == (size // 3 if drop else -(-size // 3))
+    loader = DataLoader(Numbers(size), 3, drop_last=drop)
+    assert len(loader) == len(list(loader)) == len(batches)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+@pytest.mark.parametrize("count", [None, 1, 2, 3, 5])
+def test_rows_of_few_come_equally_often(size, count):
+    found = list(RandomSampler(range(size), num_samples=count)) if size or not count else []
+    often = np.bincount(found, minlength=1)
+    assert len(found) == (count or size if size else 0) and often.max() - often.min() <= 1
+
+
 Pair = namedtuple("Pair", "a b")
 
 
@@ -207,6 +257,11 @@ def test_tensors():
     for wrong in ((), (ms.Tensor(1),), (ms.Tensor([1]), ms.Tensor([1, 2]))):
         with pytest.raises(ValueError):
             TensorDataset(*wrong)
+
+
+def test_a_single_tensor_is_a_dataset():
+    data = TensorDataset(ms.Tensor([4, 5, 6]))
+    assert len(data) == 3 and [part.tolist() for part in data[1]] == [5]
 
 
 @pytest.mark.parametrize("error, options", [
@@ -261,3 +316,45 @@ def test_the_length_over_an_iterable_dataset_that_knows_its_own(rows, size, drop
 
     loader = DataLoader(Rows(), batch_size=size, drop_last=drop)
     assert len(loader) == wanted == len(list(loader))
+
+
+@pytest.mark.parametrize("options, wanted", [
+    ({}, None), ({"num_workers": 1}, 2), ({"num_workers": 1, "prefetch_factor": 5}, 5)])
+def test_how_many_batches_a_worker_reads_ahead(options, wanted):
+    assert DataLoader(Numbers(3), **options).prefetch_factor == wanted
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_pinned_memory_is_of_accelerators(pinned, capsys):
+    if context.current_device().type != "cpu":
+        pytest.skip("there is an accelerator")
+    assert lists(DataLoader(Numbers(3), 2, pin_memory=pinned)) == [[0, 1], [2]]
+    assert ("pin_memory as True on CPU" in capsys.readouterr().err) is pinned
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # PyTorch's words for it
+@pytest.mark.parametrize("processors, warned", [(1, True), (2, False), (3, False)])
+def test_more_workers_than_processors_are_told(processors, warned, monkeypatch, capsys):
+    monkeypatch.setattr(os, "sched_getaffinity", {0: range(processors)}.get, raising=False)
+    fetcher = Fetcher(Numbers(3), True, None, False)
+    DataLoader(Numbers(3), num_workers=2)._workers(fetcher)
+    assert (f"only {processors} processors" in capsys.readouterr().err) is warned
+
+
+class Endless(IterableDataset):
+    def __iter__(self):
+        raise KeyError("no rows")
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_an_error_names_the_worker(number, monkeypatch):
+    info = None if number is None else worker.WorkerInfo(number, 4, 0, None)
+    monkeypatch.setattr(worker, "_info", info)
+    told = f"DataLoader worker {number or 0} "
+    work = worker.NumberedWork(Fetcher(Broken(3), True, None, False))
+    assert work[[1]].text.startswith(told) and work[[2]].tolist() == [1]
+    ended = worker.NumberedWork(Fetcher(Stream(0), True, None, False))
+    ended.fetcher.start()
+    assert ended[[0]].text.startswith(told) and "StopIteration" in ended[[0]].text
+    (failed,) = worker.StreamedWork(Fetcher(Endless(), True, None, False), [[0]])
+    assert failed.text.startswith(told) and "no rows" in failed.text
