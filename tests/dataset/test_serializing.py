@@ -122,6 +122,17 @@ def with_argument(value: Any) -> dict[str, Any]:
     return written
 
 
+@pytest.mark.parametrize("array", [np.array(["a", "bcd"]), np.int16([1, -2]), np.float64([1.5]),
+                                   np.array([True, False]), np.uint8([3])],
+                         ids=lambda array: str(array.dtype))
+def test_arrays_keep_their_type(array: np.ndarray) -> None:
+    data = ds.MnistDataset("mn").map(transforms.Concatenate(0, array), "image")
+    written = json.dumps(ds.serialize(data))
+    for text_of in (written, written.replace("<U3", "<U1")):  # as wide as its words
+        found = ds.deserialize(json.loads(text_of)).operations[0].prepend
+        assert found.dtype == array.dtype and found.tolist() == array.tolist()
+
+
 CODE = "x=open('ran', 'w')"
 ATTACKS: list[Any] = [
     {"operation": ["graph.tracing.symbolic", "_function"],

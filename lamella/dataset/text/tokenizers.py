@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import string
 import unicodedata
 from typing import Any
 
@@ -130,9 +131,7 @@ def _is_chinese(character: str) -> bool:
 
 
 def _is_punctuation(character: str) -> bool:
-    code = ord(character)
-    return (33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
-            or unicodedata.category(character).startswith("P"))
+    return character in string.punctuation or unicodedata.category(character).startswith("P")
 
 
 class BasicTokenizer(Tokenizer):

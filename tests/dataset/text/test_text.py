@@ -136,6 +136,13 @@ def test_words_added_to_jieba(tmp_path):
         assert cut("今天真好好真").tolist() == ["今天", "真", "好", "好", "真"]
         cut.add_dict(given)
         assert cut("今天真好好真").tolist() == ["今天", "真好", "好真"]
+    cut = T.JiebaTokenizer(str(path), str(path), T.JiebaMode.MP)
+    for freq, wanted in ((1, ["好", "真"]), (None, ["好真"]), (2, ["好", "真"]), (0, ["好真"])):
+        cut.add_word("好真", freq)  # how often it comes, or as often as it needs to be found
+        assert cut("好真").tolist() == wanted
+    (tmp_path / "words.txt").write_text("今天好\n", encoding="utf-8")
+    cut.add_dict(str(tmp_path / "words.txt"))
+    assert cut("今天好").tolist() == ["今天好"]
     with pytest.raises(TypeError, match="'user_dict' must be a dict or a path"):
         cut.add_dict(3)
     for word, freq in (("", 1), (3, 1), ("好", -1), ("好", True), ("好", 1.0)):
