@@ -38,7 +38,8 @@ class Task(NamedTuple):
     """What a process is to do: the fields of `folder/tasks-NUMBER.json`."""
 
     changes: list[Mutation]
-    runs: str  # the folder that says which tests run which lines; without, all tests are run
+    runs: str  # the folder that says which tests run which lines, or ""
+    chosen: bool  # whether tests were chosen: those that it doesn't know are run for all lines
     limit: float
     seconds: float
 
@@ -196,6 +197,10 @@ class Mutating:
         """The tests that should notice a change, the likeliest first."""
         if not self.runs:
             yield list(self.items)
+            return
+        if self.task.chosen:
+            ran = {name for _, name in self.runs.of(str(change.path), change.line)}
+            yield [name for name in self.items if name in ran or name not in self.seconds]
             return
         tests = [] if runs_on_import(source, change.line) else self.runs.of(
             str(change.path), change.line)

@@ -301,8 +301,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--room", default="",
                         help="a folder or file of lamella, such as ops or graph/ir/node.py:50-90")
     parser.add_argument("--tests", nargs="*", default=[],
-                        help="files of tests that are run for all changes; without them it is"
-                        " found out first which tests run which lines")
+                        help="files of tests that are run for all changes (with --runs: of those"
+                        " known there only the ones that run the line); without them it is found"
+                        " out first which tests run which lines")
     parser.add_argument("--runs", type=Path, help="where it is kept which tests run which lines")
     parser.add_argument("--limit", type=float, default=200, help="seconds for one run of tests")
     parser.add_argument("--seconds", type=float, default=60,
@@ -326,8 +327,8 @@ def run(changes: list[Mutation], chosen: argparse.Namespace) -> int:
         processes = []
         for number in range(chosen.processes):
             task, copy = folder / f"{number}.json", folder / str(number)
-            Task(changes[number::chosen.processes], "" if chosen.tests else str(runs),
-                 chosen.limit, chosen.seconds).to_file(task)
+            Task(changes[number::chosen.processes], str(runs) if runs.is_dir() else "",
+                 bool(chosen.tests), chosen.limit, chosen.seconds).to_file(task)
             prepared(copy)
             processes.append(subprocess.Popen(
                 [sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "tests.mutating",
