@@ -16,15 +16,18 @@ from .resampling import Resample
 from .spectra import InverseSpectrogram, Spectrogram, melscale_fbanks
 
 
-def vocoded(spectrum: torch.Tensor, rate: float, advance: torch.Tensor) -> torch.Tensor:
-    """A complex spectrum (..., frequency, time) at another tempo (Flanagan and Golden 1966)."""
+def vocoded(spectrum: torch.Tensor, rate: float) -> torch.Tensor:
+    """A complex spectrum (..., frequency, time) at another tempo (Flanagan and Golden 1966).
+
+    From frame to frame the phase grows by what it grew by in the input, up to whole turns: which
+    advance is expected makes no difference.
+    """
     count = spectrum.shape[-1]
     steps = torch.arange(0, count, rate, dtype=spectrum.real.dtype)
     share, place = steps % 1.0, steps.long()
     more = torch.nn.functional.pad(spectrum, (0, 2))
     now, following = more[..., place], more[..., place + 1]
-    phase = following.angle() - now.angle() - advance
-    phase = phase - 2 * math.pi * torch.round(phase / (2 * math.pi)) + advance
+    phase = following.angle() - now.angle()
     phase = torch.cat([spectrum[..., :1].angle(), phase[..., :-1]], -1).cumsum(-1)
     return torch.polar(share * following.abs() + (1 - share) * now.abs(), phase)
 
@@ -34,17 +37,16 @@ class _Stretched(AudioOperation):
 
     _rank = 3
 
-    def _in_tempo(self, signal: np.ndarray, rate: float, advance: np.ndarray) -> np.ndarray:
+    def _in_tempo(self, signal: np.ndarray, rate: float, frequencies: int) -> np.ndarray:
         name = type(self).__name__
         if signal.shape[-1] != 2:
             raise RuntimeError(f"{name}: the input must have the shape <..., freq, time, 2>, but "
                                f"has {list(signal.shape)}.")
-        if signal.shape[-3] != len(advance):
-            raise RuntimeError(f"{name}: the input must have {len(advance)} frequencies, but has "
+        if signal.shape[-3] != frequencies:
+            raise RuntimeError(f"{name}: the input must have {frequencies} frequencies, but has "
                                f"{signal.shape[-3]}.")
         raw = torch.view_as_complex(torch.from_numpy(np.ascontiguousarray(signal)))
-        out = vocoded(raw, rate, torch.from_numpy(advance.astype(signal.dtype)))
-        return torch.view_as_real(out).numpy()
+        return torch.view_as_real(vocoded(raw, rate)).numpy()
 
 
 class PhaseVocoder(_Stretched):
@@ -66,7 +68,7 @@ class PhaseVocoder(_Stretched):
         self.phase_advance = phase_advance
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
-        return self._in_tempo(signal, self.rate, self.phase_advance)
+        return self._in_tempo(signal, self.rate, len(self.phase_advance))
 
 
 class TimeStretch(_Stretched):
@@ -85,10 +87,9 @@ class TimeStretch(_Stretched):
         self.fixed_rate = 1 if fixed_rate is None else fixed_rate
 
     def _changed(self, signal: np.ndarray) -> np.ndarray:
-        if self.fixed_rate == 1 and signal.ndim > 2:  # MindSpore joins all dimensions before these
+        if self.fixed_rate == 1:  # MindSpore joins all dimensions before these
             return signal.reshape(-1, *signal.shape[-3:])
-        advance = np.linspace(0, math.pi * self.hop_length, self.n_freq)[:, None]
-        return self._in_tempo(signal, self.fixed_rate, advance)
+        return self._in_tempo(signal, self.fixed_rate, self.n_freq)
 
 
 class PitchShift(AudioOperation):
@@ -117,8 +118,7 @@ class PitchShift(AudioOperation):
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         of, length = self._spectrum, signal.shape[-1]
         rate = 2.0 ** (-self.n_steps / self.bins_per_octave)
-        advance = torch.linspace(0, math.pi * of.hop_length, of.n_fft // 2 + 1)[:, None]
-        spectrum = vocoded(of.complex(signal), rate, advance.to(torch.from_numpy(signal).dtype))
+        spectrum = vocoded(of.complex(signal), rate)
         back = InverseSpectrogram(round(length / rate), of.n_fft, of.win_length, of.hop_length,
                                   window=of.window)
         stretched = back._changed(torch.view_as_real(spectrum).numpy())

@@ -85,7 +85,7 @@ class KITTIDataset(FilesDataset):
         occluded = values[:, 1:2].astype(np.int64).astype(np.uint32)  # -1, unknown, is 2**32 - 1
         reals = values.astype(np.float32)
         return (image, labels, reals[:, 0:1], occluded, reals[:, 2:3], reals[:, 3:7],
-                reals[:, 7:10], reals[:, 10:13], reals[:, 13:14])
+                reals[:, 7:10], reals[:, 10:13], reals[:, 13:])
 
 
 __all__ = ["KITTIDataset"]

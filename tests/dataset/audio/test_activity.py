@@ -63,6 +63,11 @@ def test_without_speech_the_end_is_left(level):
     assert beginning(noise(5000, level)) == 0
 
 
+def test_silence_is_speech_where_the_level_is_0():
+    """A level that is just reached is enough; then all that was searched is kept."""
+    assert beginning(np.zeros((1, 16000)), trigger_level=0.0) == 0
+
+
 def test_float32_stays():
     sound = with_voice(9600, 19200).astype(np.float32)
     assert audio.Vad(RATE)(sound).dtype == np.float32

@@ -36,6 +36,16 @@ def test_coefficients_of_the_linear_scale(kind, norm, is_logarithm, top):
                                rtol=1e-4)
 
 
+@pytest.mark.parametrize("make", [
+    lambda: A.MFCC(8000, 3, 2, A.NormMode.ORTHO, True, {"n_fft": 32, "n_mels": 4}),
+    lambda: A.LFCC(8000, 4, 3, 0.0, None, 2, A.NormMode.ORTHO, True, {"n_fft": 32})])
+def test_logarithms_of_silence_are_those_of_a_millionth(make):
+    """Four bands of one value: the first coefficient is twice that value, the others are 0."""
+    found = make()(np.zeros((1, 64)))
+    wanted = np.array([2 * np.log(1e-6), 0, 0])[:, None]
+    np.testing.assert_allclose(found[0], np.broadcast_to(wanted, found[0].shape), atol=1e-4)
+
+
 def test_as_many_coefficients_as_filters():
     settings = {**SPECTRUM, "n_mels": 6}
     assert A.MFCC(8000, 6, melkwargs=settings)(SOUND).shape[:3] == (3, 2, 6)

@@ -30,11 +30,11 @@ def test_a_shifted_sound_stays_within_one(shift):
 
 @pytest.mark.parametrize("shift, limiter", [
     (0.5, 0.2), (0.5, 0.02), (-0.5, 0.2), (-0.9, 0.05), (0.0, 0.02), (0.3, 0.3), (-0.3, 0.3),
-    (0.5, -0.2), (-0.5, -0.2)])
+    (0.5, -0.2), (-0.5, -0.2), (0.5, 0.25), (-0.5, 0.25)])
 def test_peaks_of_a_shifted_sound_are_limited(shift, limiter):
     """As MindSpore: what is behind the limit is shrunk, and ends there; also with a negative shift
     the limit is added."""
-    sound = np.linspace(-3, 3, 61)
+    sound = np.linspace(-3, 3, 49)  # whose steps are exact: some values are the limit itself
     limit, wanted = 1 - (abs(shift) - limiter), []
     for value in sound:
         if limiter != shift and shift > 0 and value > limit:

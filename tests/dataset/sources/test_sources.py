@@ -111,11 +111,11 @@ def test_folders_of_images(tmp_path):
 def test_celeba_and_manifest(tmp_path):
     for i in range(3):
         image(tmp_path / f"{i}.jpg", i)
-    lines = [f"{i}.jpg " + " ".join(["1", "-1"] * 20) for i in range(3)]
+    lines = [f"{i}.jpg " + " ".join(["1", "-1", "0"] * 13) for i in range(3)]
     (tmp_path / "list_attr_celeba.txt").write_text("\n".join(["3", "names", *lines]) + "\n")
     (tmp_path / "list_eval_partition.txt").write_text("0.jpg 0\n1.jpg 1\n2.jpg 0\n")
     found = rows(ds.CelebADataset(str(tmp_path), shuffle=False, usage="train", decode=True))
-    assert len(found) == 2 and found[0]["attr"].tolist() == [1, 0] * 20
+    assert len(found) == 2 and found[0]["attr"].tolist() == [1, 0, 0] * 13
     manifest = [{"source": str(tmp_path / f"{i}.jpg"), "usage": "train",
                  "annotation": [{"name": "cat" if i else "dog"}]} for i in range(3)]
     (tmp_path / "m.json").write_text("\n".join(map(json.dumps, manifest)))

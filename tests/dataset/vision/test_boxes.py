@@ -106,13 +106,13 @@ def test_the_inside_of_boxes_is_changed(shares, ratio, chosen):
             assert (low, high) == (0, 1)
             return self.left.pop(0)
 
-    boxes = np.array([(1, 2, 5, 3), (8, 4, 6, 10), (20, 15, 10, 5)], np.float32)
+    boxes = np.array([(1, 2, 5, 3, 7), (8, 4, 6, 10, 8), (20, 15, 10, 5, 9)], np.float32)
     for change, inside in ((vision.Invert(), lambda part: 255 - part),
                            (vision.Resize((2, 2), vision.Inter.NEAREST), None)):
         operation = vision.BoundingBoxAugment(change, ratio)
         found, same = operation.run((IMAGE, boxes), Streams())
         wanted = IMAGE.copy()
-        for x, y, w, h in boxes[chosen].astype(int).tolist():
+        for x, y, w, h in boxes[chosen, :4].astype(int).tolist():
             part = IMAGE[y:y + h, x:x + w]
             wanted[y:y + h, x:x + w] = inside(part) if inside else vision.Resize((h, w))(
                 change(part))
