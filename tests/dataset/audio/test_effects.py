@@ -116,6 +116,15 @@ def test_the_mu_law_and_back(levels, kind):
                                atol=1e-5)
 
 
+@pytest.mark.parametrize("place", [1, 40, 127, 200, 255])
+def test_doubles_are_encoded_with_all_their_digits(place):
+    """A step between two codes lies where the bent sound is halfway between them."""
+    bent = (2 * place - 1) / 255 - 1
+    step = np.sign(bent) * (256 ** abs(bent) - 1) / 255
+    codes = A.MuLawEncoding()(np.array([step - 1e-9, step + 1e-9]))
+    assert codes.tolist() == [place - 1, place]
+
+
 PADDING = {A.BorderType.EDGE: "edge", A.BorderType.CONSTANT: "constant",
            A.BorderType.REFLECT: "reflect", A.BorderType.SYMMETRIC: "symmetric"}
 
@@ -146,6 +155,13 @@ def test_a_window_ends_with_its_frame(window, least, varies):
         if varies:
             wanted = wanted / part.std(1) if end - start > 1 else 0
         np.testing.assert_allclose(found[:, frame], np.broadcast_to(wanted, (2, 3)), atol=1e-9)
+
+
+def test_a_window_of_one_frame_leaves_nothing():
+    features = np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0]])
+    assert A.SlidingWindowCmn(1, 1, True, True)(features).tolist() == [[0, 0]] * 3
+    plain = A.SlidingWindowCmn(1, 1, True)(features)
+    np.testing.assert_array_equal(plain, np.where(np.isnan(features), np.nan, 0))
 
 
 SPECTRA = np.random.default_rng(1).random((2, 5, 7))

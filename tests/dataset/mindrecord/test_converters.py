@@ -28,15 +28,22 @@ def test_features_of_a_tfrecord_keep_their_types(tmp_path):
         return field(1, field(1, name.encode()) + field(2, field(kind, field(1, data))))
 
     example = field(1, feature("word", 1, b"four") + feature("raw", 1, b"\xff\x00")
-                    + feature("one", 3, b"\x07") + feature("several", 3, b"\x01\x02\x03"))
+                    + feature("one", 3, b"\x07") + feature("two", 3, b"\x05\x06")
+                    + feature("several", 3, b"\x01\x02\x03"))
     length = struct.pack("<Q", len(example))
     source, target = tmp_path / "a.tfrecord", str(tmp_path / "a.mindrecord")
     source.write_bytes(b"".join(part + struct.pack("<I", tfrecord._masked(part))
                                 for part in (length, example)))
-    kinds = {"word": "string", "raw": "bytes", "one": "int64", "several": "int64"}
+    kinds = {"word": "string", "raw": "bytes", "one": "int64", "two": "int64",
+             "several": "int64"}
     assert TFRecordToMR(str(source), target, kinds, ["raw"]).run() == "SUCCESS"
     row, = FileReader(target).get_next()
     assert (row["word"], row["raw"], row["one"]) == ("four", b"\xff\x00", 7)
+    assert row["two"].tolist() == [5, 6]
+    list_of = {"type": "int64", "shape": [-1]}
+    assert FileReader(target).schema() == {
+        "word": {"type": "string"}, "raw": {"type": "bytes"}, "one": {"type": "int64"},
+        "two": list_of, "several": list_of}
     assert row["several"].tolist() == [1, 2, 3] and row["several"].dtype == np.int64
 
 
@@ -116,6 +123,12 @@ def test_columns_of_a_csv_file_have_the_narrowest_type(tmp_path, columns):
     assert rows(target) == [{name: row[name] for name in columns or row} for row in whole]
     kinds = {"count": "int64", "share": "float64", "word": "string", "mixed": "string"}
     assert FileReader(target).schema() == {n: {"type": kinds[n]} for n in columns or kinds}
+
+
+def test_a_csv_file_of_one_row(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,x\n", encoding="utf-8")
+    assert CsvToMR(str(tmp_path / "a.csv"), str(tmp_path / "made")).run() == "SUCCESS"
+    assert rows(tmp_path / "made") == [{"a": 1, "b": "x"}]
 
 
 def test_folders_of_imagenet(tmp_path):

@@ -88,6 +88,27 @@ def test_decrypted_copies_are_removed(tmp_path):
     assert set(os.listdir(encryption._own_folder())) == before
 
 
+def test_only_the_owner_may_read_what_was_encrypted(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"hello world")
+    assert encryption.encrypt(str(path), KEY, "AES-GCM") is True
+    assert path.stat().st_mode & 0o777 == 0o600 and os.listdir(tmp_path) == ["a"]
+    with open(encryption.decrypt(str(path), KEY, "AES-GCM"), "rb") as copy:
+        assert copy.read() == b"hello world"
+
+
+def test_a_mark_alone_says_that_a_file_is_encrypted(tmp_path):
+    path = tmp_path / "a"
+    for content, key, words in ((b"ENCRYPT", None, "file is encrypted"),
+                                (b"", KEY, "is not encrypted"), (b"NCRYPT", KEY, "is not encry"),
+                                (b"ENCRYPT", KEY, "Failed to decrypt data")):
+        path.write_bytes(content)
+        with pytest.raises(RuntimeError, match=words):
+            encryption.decrypt(str(path), key, "AES-GCM")
+    path.write_bytes(b"NCRYPT")
+    assert encryption.decrypt(str(path), None, "AES-GCM") == str(path)
+
+
 def test_functions_of_the_programs(tmp_path):
     def turned(source, size, target, key):
         target.write(bytes(byte ^ ord(key[0]) for byte in source.read(size)))
