@@ -62,7 +62,7 @@ def _scaled(boxes: np.ndarray, across: float, down: float) -> np.ndarray:
 
 
 def _none_left(boxes: np.ndarray) -> np.ndarray:
-    return boxes if len(boxes) else np.zeros((1, max(4, boxes.shape[1])), np.float32)
+    return boxes if len(boxes) else np.zeros((1, boxes.shape[1]), np.float32)
 
 
 class RandomHorizontalFlipWithBBox(RandomHorizontalFlip):
@@ -172,7 +172,5 @@ class BoundingBoxAugment(RandomImageOperation):
             x, y, width, height = (int(v) for v in box)
             part = np.asarray(self.inside.run((out[y:y + height, x:x + width].copy(),),
                                               streams)[0])
-            if part.shape[:2] != (height, width):
-                part = kernels.resized(part, height, width, Inter.LINEAR)
-            out[y:y + height, x:x + width] = part
+            out[y:y + height, x:x + width] = kernels.resized(part, height, width, Inter.LINEAR)
         return out, boxes

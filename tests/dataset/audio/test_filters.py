@@ -89,6 +89,17 @@ def test_de_emphasis_of_compact_discs(rate):
     assert np.abs(20 * np.log10(found / wanted)).max() < 0.07
 
 
+@pytest.mark.parametrize("rate, frequency, slope, gain", [
+    (44100, 5283, 0.4845, -9.477), (48000, 5356, 0.479, -9.62)])
+def test_de_emphasis_is_a_shelf(rate, frequency, slope, gain):
+    """Of the frequency, slope and gain that SoX gives for each rate."""
+    level = 10 ** (gain / 40)
+    s = 1j * np.tan(np.pi * HERTZ / rate) / np.tan(np.pi * frequency / rate)
+    middle = np.sqrt(level * ((level + 1 / level) * (1 / slope - 1) + 2)) * s
+    wanted = level * (level * s * s + middle + 1) / (s * s + middle + level)
+    np.testing.assert_allclose(response(A.DeemphBiquad(rate), rate), wanted)
+
+
 def by_samples(sound, a, b):
     out = np.zeros_like(sound)
     for time in range(sound.shape[-1]):

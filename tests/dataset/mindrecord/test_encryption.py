@@ -95,6 +95,34 @@ def test_only_the_owner_may_read_what_was_encrypted(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600 and os.listdir(tmp_path) == ["a"]
     with open(encryption.decrypt(str(path), KEY, "AES-GCM"), "rb") as copy:
         assert copy.read() == b"hello world"
+    sizes = []
+    with pytest.raises(RuntimeError, match="Failed to decrypt"):
+        encryption.decrypt(str(path), KEY, lambda *given: sizes.append(given[1]))
+    encryption.encrypt(str(path), KEY, lambda source, size, target, key: target.write(b"abc"))
+    encryption.decrypt(str(path), KEY, lambda *given: sizes.append(given[1]))
+    assert sizes == [3 + 4 + 7]  # without the mark
+
+
+@pytest.mark.parametrize("more, words", [
+    (0, "Failed to decrypt"), (1, "Invalid encrypted block length"), (-15, "Failed to decrypt")])
+def test_a_block_ends_with_the_file_at_the_latest(tmp_path, more, words):
+    path = tmp_path / "a"
+    path.write_bytes(struct.pack(">i", 30 + 14 + more) + bytes(30) + b"AES-GCMENCRYPT")
+    with pytest.raises(RuntimeError, match=words):
+        encryption.decrypt(str(path), KEY, "AES-GCM")
+
+
+def test_only_copies_are_forgotten(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"hello world")
+    encryption.encrypt(str(path), KEY, "AES-GCM")
+    copy = encryption.plain(str(path))
+    encryption.forget(copy, copy)
+    encryption.forget("another", str(path))
+    assert path.exists() and os.path.exists(copy)
+    encryption.forget(str(path), copy)
+    assert path.exists() and not os.path.exists(copy)
+    encryption.forget(str(path), copy)
 
 
 def test_a_mark_alone_says_that_a_file_is_encrypted(tmp_path):

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import zipfile
 
@@ -172,6 +173,7 @@ def test_damage_is_found(tmp_path):
     (lambda w: w.write_raw_data([1]), mr.ParamTypeError, "'raw_data item' expect dict type"),
     (lambda w: mr.FileWriter("x").commit(), RuntimeError, "schema is not found in header"),
     (lambda w: mr.FileWriter(""), mr.ParamValueError, "not allowed None or empty"),
+    (lambda w: mr.FileWriter(None), mr.ParamValueError, "not allowed None or empty"),
     (lambda w: mr.FileWriter(1), mr.ParamValueError, "File path: 1 is not string"),
     (lambda w: mr.FileReader("x", -1), mr.ParamValueError, "num_consumer: -1 should between 1 an"),
     (lambda w: mr.FileReader("x", 1, 1), mr.ParamTypeError, "'columns' expect list type"),
@@ -298,8 +300,10 @@ def test_shuffled_files_keep_the_order_of_their_rows(tmp_path):
         ds.MindDataset(files, shuffle=ds.Shuffle.FILES, num_samples=3)
 
 
-def test_threads_open_a_file_once(written_by_mindspore):
-    path = str(written_by_mindspore / "fx.mindrecord")
+def test_threads_open_a_file_once(written_by_mindspore, tmp_path):
+    for end in ("", ".db"):  # of its own: nothing else has it open
+        shutil.copy(written_by_mindspore / f"fx.mindrecord{end}", tmp_path)
+    path = str(tmp_path / "fx.mindrecord")
     opened = pathlib.Path("/proc/self/fd")
     for _ in range(20):
         file = File(path)

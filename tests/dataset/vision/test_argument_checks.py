@@ -62,5 +62,6 @@ def test_files(tmp_path):
 
 def test_numbers_of_numpy_are_in_intervals():
     check_value(np.float32(0.5), (0, 1))
+    check_value(np.float32(0.5), [0, 1, "what comes after the ends"])
     with pytest.raises(ValueError, match="^Input is not within the required interval"):
         check_value(np.float32(1.5), (0, 1))

@@ -124,6 +124,7 @@ def strength_of(name, magnitude):
 @pytest.mark.parametrize("signs", [(0, 1), (1, 0)])
 @pytest.mark.parametrize("policy, place, pair", [
     ("IMAGENET", 0, [("Posterize", 0.4, 8), ("Rotate", 0.6, 9)]),
+    ("IMAGENET", 3, [("Posterize", 0.6, 7), ("Posterize", 0.6, 6)]),
     ("IMAGENET", 24, [("Equalize", 0.8, None), ("Equalize", 0.6, None)]),
     ("IMAGENET", 8, [("Rotate", 0.2, 3), ("Solarize", 0.6, 8)]),
     ("CIFAR10", 1, [("Rotate", 0.7, 2), ("TranslateX", 0.3, 9)]),
@@ -184,6 +185,25 @@ def test_a_subpolicy_runs_operations_up_to_their_chances():
                                     ((0, 0.1, 0.51), image * 2), ((1, 0.0), image + 3),
                                     ((1, 0.1), image), ((2, 1.0), image * 2)):
         np.testing.assert_array_equal(operation.run((IMAGE,), streams)[0], wanted)
+
+
+@pytest.mark.parametrize("make, error, words", [
+    (lambda: vision.UniformAugment((vision.Invert(),), 1), TypeError, "transforms"),
+    (lambda: vision.UniformAugment([vision.Invert(), 3], 1), TypeError, "operation|transforms"),
+    (lambda: vision.RandomSelectSubpolicy([[[vision.Invert(), 0.5]]]), ValueError,
+     r"policy\[0\]\[0\] needs to be a 2-tuple"),
+    *[(lambda item=item: vision.RandomSelectSubpolicy([[(vision.Invert(), 1)], [item]]),
+       ValueError, r"policy\[1\]\[0\] needs to be a 2-tuple")
+      for item in ((vision.Invert(),), (vision.Invert(), 0.5, 1), (), 3)],
+    (lambda: vision.RandomSelectSubpolicy([[(3, 0.5)]]), TypeError, "policy|operation"),
+    *[(lambda chance=chance: vision.RandomSelectSubpolicy([[(vision.Invert(), chance)]]),
+       ValueError, "chance|policy|probability") for chance in (-0.01, 1.01)],
+    (lambda: vision.RandomSelectSubpolicy([[]]), ValueError, r"policy\[0\] can not be empty"),
+    (lambda: vision.RandomSelectSubpolicy([]), ValueError, "policy can not be empty"),
+    (lambda: vision.RandomSelectSubpolicy([((vision.Invert(), 1),)]), TypeError, "policy")])
+def test_lists_of_operations_that_are_none(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
 
 
 def test_pictures_take_operations_by_chances_that_are_drawn():

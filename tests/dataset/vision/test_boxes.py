@@ -69,6 +69,20 @@ def test_boxes_begin_in_a_part_of_the_image(place, corner):
     np.testing.assert_array_equal(left, _cut(BOXES, x, y, 20, 8))
 
 
+@pytest.mark.parametrize("rest", [[], [7], [7, 8]])
+def test_where_no_box_is_left_there_is_one_of_zeros(rest):
+    class Streams:
+        def of(self, operation):
+            return self
+
+        def integer(self, low, high):
+            return low
+
+    boxes = np.array([[25, 15, 2, 2, *rest], [3, 9, 4, 4, *rest]], np.float32)
+    _, left = vision.RandomCropWithBBox((8, 20)).run((IMAGE, boxes), Streams())
+    assert left.tolist() == [[0.0] * len(boxes[0])] and left.dtype == np.float32
+
+
 @pytest.mark.parametrize("box, words", [
     ((0, 0, 30, 20), ""), ((29, 19, 1, 1), ""), ((30, 20, 0, 0), ""), ((-1, 0, 3, 3), "negative"),
     ((0, -1, 3, 3), "negative"), ((0, 0, -1, 3), "negative"), ((0, 0, 3, -1), "negative"),
@@ -121,6 +135,6 @@ def test_the_inside_of_boxes_is_changed(shares, ratio, chosen):
 
 
 def test_what_is_applied_to_boxes_is_an_operation():
-    for wrong in ("", 3, lambda image: image):
-        with pytest.raises(TypeError, match="Argument transform with value"):
+    for wrong, shown in (("", '""'), ("x", "x"), (3, "3"), (None, "None"), ([], r"\[\]")):
+        with pytest.raises(TypeError, match=f"Argument transform with value {shown} is not"):
             vision.BoundingBoxAugment(wrong)

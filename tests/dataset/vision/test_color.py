@@ -57,6 +57,23 @@ def test_gamma_of_numbers_from_0_to_1(kind, gamma, gain):
     np.testing.assert_allclose(found, np.clip((image * gain)**gamma, 0, 1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("gamma, gain", [(1.0, 0.5), (2.2, 1.0), (0.4, 2.0), (1.0, 0.0)])
+def test_gamma_of_bytes(gamma, gain):
+    """256 steps from 0 to 255; other numbers are taken as the nearest of these."""
+    byte = np.arange(256).reshape(4, 64)
+    wanted = np.clip(np.floor((byte / 255)**gamma * gain * 255.999), 0, 255)
+    change = vision.AdjustGamma(gamma, gain)
+    for kind in (np.uint8, np.int16, np.uint16, np.int32):
+        found = change(byte.astype(kind))
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(change(byte.astype(np.uint8).view(np.int8)).view(np.uint8),
+                                  wanted)
+    assert change(np.array([[-3, 0, 1, 255, 300]], np.int16)).tolist() == [
+        wanted.ravel()[[0, 0, 1, 255, 255]].tolist()]
+    np.testing.assert_array_equal(change(Image.fromarray(byte.astype(np.uint8))), wanted)
+
+
 @pytest.mark.parametrize("factor", [0.0, 0.4, 1.0, 1.9])
 def test_pictures_are_changed_by_pillow(factor):
     picture = Image.fromarray(IMAGE)

@@ -95,6 +95,13 @@ def test_what_is_no_picture(shape, words):
         vision.ToPIL()(np.zeros(shape, np.uint8))
 
 
+@pytest.mark.parametrize("shape, shown", [((4, 6), r"\[H, W\] or \[H, W, 1\]"),
+                                          ((4, 6, 3), r"\[H, W, 2\], .* or \[H, W, 4\]")])
+def test_types_that_no_picture_has(shape, shown):
+    with pytest.raises(TypeError, match=f"type complex128 is not .* image shape is {shown}"):
+        vision.ToPIL()(np.zeros(shape, complex))
+
+
 @pytest.mark.parametrize("shape", [(4, 6), (4, 6, 3), (2, 4, 6, 3)])
 def test_channels_move_before_rows_and_columns(shape):
     image = RNG.integers(0, 256, shape).astype(np.uint8)
