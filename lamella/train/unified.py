@@ -152,8 +152,9 @@ def load_unified(network: Cell | None, folder: str, strategy: Any, dst_dir: str 
     if dst_dir is None:
         raise ValueError(f"For '{function}', 'dst_safetensors_dir' must be given where 'network' "
                          f"is None.")
-    stages = {stage for layout in (layouts or {}).values() for stage in layout.stages} or {0}
-    for rank in range(stage_size(layouts) * len(stages)) if rank_id is None else [rank_id]:
+    stages = {stage for layout in (layouts or {}).values() for stage in layout.stages}
+    count = stage_size(layouts) * (len(stages) or 1)
+    for rank in range(count) if rank_id is None else [rank_id]:
         where = os.path.join(dst_dir, f"rank_{rank}")
         os.makedirs(where, exist_ok=True)
         found = _slices_of(folder, layouts, rank, name_map or {})

@@ -133,6 +133,38 @@ def test_an_error_of_a_read_only_disk_names_the_target(tmp_path: Path) -> None:
     assert "Read-only" in last and f"'{tmp_path}/a.ckpt'" in last
 
 
+@pytest.mark.parametrize("error, said", [
+    (OSError(errno.ENOSPC, "No space left"), "{path}' can't be written: No space left."),
+    (OSError(errno.ENOENT, "No such file", "other.txt"), "other.txt"),
+    (OSError("broken"), "broken"), (ValueError("not a number"), "not a number")],
+    ids=["full", "of another", "plain", "value"])
+def test_an_error_while_a_pipe_is_written(tmp_path: Path, error: Exception, said: str) -> None:
+    """One that names no file gets the pipe's name; all others come as they are."""
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    with pytest.raises(type(error)) as caught, replacing(path):
+        raise error
+    assert said.format(path=path) in str(caught.value)
+    assert (caught.value is error) == ("{path}" not in said)
+    assert getattr(caught.value, "errno", None) == getattr(error, "errno", None)
+
+
+@pytest.mark.parametrize("error, said", [
+    (OSError(errno.ENOSPC, "No space left"), "{path}' can't be written, and is as it was: No"),
+    (OSError(errno.ENOENT, "No such file", "other.txt"), "other.txt"),
+    (OSError("broken"), "broken"), (ValueError("not a number"), "not a number")],
+    ids=["full", "of another", "plain", "value"])
+def test_an_error_while_a_file_is_written(tmp_path: Path, error: Exception, said: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(type(error)) as caught, replacing(str(path)) as new:
+        Path(new).write_text("new")
+        raise error
+    assert said.format(path=path) in str(caught.value)
+    assert (caught.value is error) == ("{path}" not in said)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
+
+
 def test_whether_a_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     child = subprocess.Popen(["true"])
     child.wait()

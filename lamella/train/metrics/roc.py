@@ -74,7 +74,7 @@ class ROC(Metric):
             raise no_samples(self)
         if self.class_num == 1:
             return _curve(np.squeeze(self.y_pred), self.y == self.pos_label)
-        curves = [_curve(self.y_pred[:, c], self.y == c) for c in range(self.class_num or 0)]
+        curves = [_curve(self.y_pred[:, c], self.y == c) for c in range(self.y_pred.shape[1])]
         return tuple(list(parts) for parts in zip(*curves, strict=True))  # type: ignore
 
 

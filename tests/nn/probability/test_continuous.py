@@ -107,6 +107,11 @@ def test_modes(family, given, want):
     close(one.mode(*more), want)
 
 
+def test_the_mode_of_gamma_needs_a_shape_above_one():
+    found = D.Gamma(Tensor([0.5, 1.0, 1.5, 2.0, 3.0]), Tensor([2.0] * 5)).mode()
+    close(found, [math.nan, math.nan, 0.25, 0.5, 1.0])
+
+
 def test_the_mode_of_beta_needs_both_above_one():
     found = D.Beta(Tensor([2.0, 2.0, 0.5, 2.0]), Tensor([1.0, 0.5, 2.0, 4.0])).mode()
     close(found, [math.nan, math.nan, math.nan, 0.25])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,13 +86,32 @@ def test_categories_are_drawn_by_their_probabilities() -> None:
         np.testing.assert_allclose(share, chances[row], atol=0.04)
 
 
-def test_a_seed_makes_the_same_numbers_again() -> None:
-    first, again = D.Normal(0.0, 1.0, seed=5), D.Normal(0.0, 1.0)
-    ms.set_seed(1)
-    a = again.sample((3,)).asnumpy()
-    ms.set_seed(1)
-    assert (again.sample((3,)).asnumpy() == a).all()
-    assert first.seed == 5 and again.seed == 0
+SEEDED: dict[str, Callable[[int | None], Any]] = {
+    "Bernoulli": lambda seed: D.Bernoulli(0.5, seed),
+    "Beta": lambda seed: D.Beta([2.0, 3.0], [1.0, 2.0], seed),
+    "Categorical": lambda seed: D.Categorical([0.25, 0.25, 0.5], seed),
+    "Cauchy": lambda seed: D.Cauchy(0.0, 1.0, seed),
+    "Exponential": lambda seed: D.Exponential(2.0, seed),
+    "Gamma": lambda seed: D.Gamma([2.0], [1.0], seed),
+    "Geometric": lambda seed: D.Geometric(0.25, seed),
+    "Gumbel": lambda seed: D.Gumbel(0.0, 1.0, seed),
+    "Logistic": lambda seed: D.Logistic(0.0, 1.0, seed),
+    "LogNormal": lambda seed: D.LogNormal(0.0, 1.0, seed),
+    "Normal": lambda seed: D.Normal(0.0, 1.0, seed),
+    "Poisson": lambda seed: D.Poisson([3.0], seed),
+    "Uniform": lambda seed: D.Uniform(0.0, 1.0, seed)}
+
+
+@pytest.mark.parametrize("family", SEEDED)
+def test_a_seed_makes_the_same_numbers_again(family: str) -> None:
+    """Together with the seed of all; 0 is that of a distribution without one."""
+    def drawn(seed: int | None, of_all: int = 1) -> list[Any]:
+        ms.set_seed(of_all)
+        return SEEDED[family](seed).sample((30,)).asnumpy().tolist()
+
+    assert drawn(7) == drawn(7) and drawn(None) == drawn(None) == drawn(0)
+    assert drawn(7) != drawn(8) != drawn(None) != drawn(7) != drawn(7, 2)
+    assert (SEEDED[family](5).seed, SEEDED[family](None).seed) == (5, 0)
 
 
 DIVERGENCES: dict[str, tuple[Any, Any, Any]] = {
