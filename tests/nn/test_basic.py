@@ -182,6 +182,15 @@ def test_similarity_by_its_formula():
     np.testing.assert_allclose(got.asnumpy(), [want], rtol=1e-5)
 
 
+def test_similarity_of_each_image_is_the_mean_of_its_channels():
+    x, y = np.abs(numbers(2, 3, 5, 4)), np.abs(numbers(2, 3, 5, 4))
+    layer = nn.SSIM(filter_size=3)
+    of_each = [[layer(ms.Tensor(x[n:n + 1, c:c + 1]), ms.Tensor(y[n:n + 1, c:c + 1])).item()
+                for c in range(3)] for n in range(2)]
+    np.testing.assert_allclose(layer(ms.Tensor(x), ms.Tensor(y)).asnumpy(),
+                               np.mean(of_each, 1), rtol=1e-4)
+
+
 def test_similarity_at_several_sizes_by_its_formula():
     """Each size gives its part without the luminance to its power, the last one the whole."""
     x = np.abs(numbers(2, 3, 16, 24)).astype(float)

@@ -66,6 +66,25 @@ def test_divergences():
     close(D.Categorical(Tensor(TABLE[0])).kl_loss("Categorical", Tensor(TABLE[1])), wanted)
     close(D.Categorical(Tensor(TABLE[0])).cross_entropy("Categorical", Tensor(TABLE[1])),
           wanted + scipy.stats.entropy(TABLE[0]))
+    close(D.Categorical(Tensor(TABLE)).kl_loss("Categorical", Tensor(TABLE[::-1].copy())),
+          scipy.stats.entropy(TABLE, TABLE[::-1], axis=-1))
+
+
+def test_batches_of_categories():
+    one, several = D.Categorical([0.25, 0.75]), D.Categorical(Tensor(TABLE))
+    assert one.is_scalar_batch and one.broadcast_shape == ()
+    assert not several.is_scalar_batch and several.broadcast_shape == (2,)
+    assert several.extend_repr() == "batch_shape = (2,)"
+
+
+def test_values_broadcast_with_chances():
+    """A column of numbers and a row of trials; numbers for each row of a table."""
+    numbers = np.float32([[-1], [0], [0.5], [1], [np.inf]])
+    close(D.Bernoulli(Tensor(CHANCES)).cdf(Tensor(numbers)),
+          scipy.stats.bernoulli(CHANCES.astype(float)).cdf(numbers))
+    one = D.Categorical(Tensor([[0.5, 0.5], [0.25, 0.75]]))
+    close(one.prob(Tensor([[0.0], [1.0], [0.0]])), [[0.5, 0.25], [0.5, 0.75], [0.5, 0.25]])
+    close(one.cdf(Tensor(1.0)), [1, 1])
 
 
 @pytest.mark.parametrize("given", [False, True])

@@ -111,6 +111,18 @@ def test_what_is_no_zeros_and_ones_of_one_shape(predicted, true):
         train.ConfusionMatrixMetric().update(predicted, true)
 
 
+@pytest.mark.parametrize("true, want", [([1, 1], 0.5), ([0, 0], None)])
+def test_one_value_suffices(true, want):
+    """Without positives there is no recall."""
+    metric = train.ConfusionMatrixMetric(True, "recall", True)
+    metric.update(np.array([[[1, 0]]]), np.array([[true]]))
+    if want is None:
+        with pytest.raises(RuntimeError, match="'ConfusionMatrixMetric'"):
+            metric.eval()
+    else:
+        assert metric.eval() == want
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_sums_of_any_size_divide(count):
     metric = train.ConfusionMatrix(2, "target")

@@ -74,6 +74,7 @@ def test_areas_by_trapezoids(x, y, reorder, want, column):
     (np.ones(1), np.ones(1), ValueError, "length of 2 or more"),
     (np.ones(2), np.ones(3), ValueError, "the same length"),
     (np.array([0.0, 2.0, 1.0]), np.ones(3), ValueError, "must rise or fall"),
+    (np.array([0.0, 0.5, 0.25]), np.ones(3), ValueError, "must rise or fall"),
     ([0, 1], np.ones(2), TypeError, "must be arrays"), (np.ones(2), [0, 1], TypeError, "arrays")])
 def test_what_is_no_curve(x, y, error, words):
     with pytest.raises(error, match=words):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .... import ops
 from ....core.dtype import Type, float32, int32
 from ....tensors.tensor import Tensor
@@ -91,9 +93,8 @@ class Bernoulli(_OfTrials):
 
     def _cdf(self, value: Tensor, probs1: Any = None) -> Tensor:
         value, p = self._given(value, "value"), self._check_param_type(probs1)
-        below = 1.0 - p + 0 * value
-        return ops.where(value < 0, ops.zeros_like(below),
-                         ops.where(value < 1, below, ops.ones_like(below)))
+        below = ops.where(value < 1, 1.0 - p, ops.ones_like(p))
+        return ops.where(value < 0, ops.zeros_like(below), below)
 
     def _kl_loss(self, dist: str, probs1_b: Any, probs1: Any = None) -> Tensor:
         require_same_family(dist, "Bernoulli")
@@ -254,7 +255,7 @@ class Categorical(Distribution):
         require_categories(self._probs)
         if self._probs is not None:
             self._broadcast_shape = self._probs.shape[:-1]
-            self._is_scalar_batch = self._is_scalar_batch or not self._broadcast_shape
+            self._is_scalar_batch = not self._broadcast_shape
 
     @property
     def probs(self) -> Tensor | None:
@@ -292,10 +293,9 @@ class Categorical(Distribution):
     def _picked(self, value: Any, table: Tensor) -> tuple[Tensor, Tensor]:
         """The entries of a table at categories, and the categories; what is > -1 counts as 0."""
         value = self._given(value, "value")
-        value = ops.where(ops.logical_and(value < 0, value > -1), ops.zeros_like(value),
-                          ops.floor(value))
+        value = ops.where(ops.abs(value) < 1, ops.zeros_like(value), ops.floor(value))
         count = table.shape[-1]
-        batch = ops.broadcast_to(value, (value + 0 * table[..., 0]).shape)
+        batch = ops.broadcast_to(value, np.broadcast_shapes(value.shape, table.shape[:-1]))
         rows = ops.broadcast_to(table, (*batch.shape, count))
         known = ops.where(ops.isnan(batch), ops.zeros_like(batch), batch)
         positions = ops.clamp(known, 0, count - 1).astype(int32)
