@@ -267,11 +267,14 @@ def test_in_place(call, train):
     assert not np.array_equal(x.asnumpy(), ARRAYS["v"])
 
 
-@pytest.mark.parametrize("name", ["elu", "hardtanh", "relu6", "silu", "dropout"])
+@pytest.mark.parametrize("name", ["elu", "hardtanh", "relu6", "silu", "dropout", "dropout2d"])
 def test_not_in_place(name):
-    x = ms.Tensor(ARRAYS["v"])
+    x = ms.Tensor(ARRAYS["x2"])
     getattr(mint.nn.functional, name)(x)
-    np.testing.assert_array_equal(x.asnumpy(), ARRAYS["v"])
+    np.testing.assert_array_equal(x.asnumpy(), ARRAYS["x2"])
+    if name.startswith("dropout"):
+        assert (getattr(mint.nn.functional, name)(x, 0.5, True, True) == x).all()
+        assert (x.asnumpy() != ARRAYS["x2"]).any()
 
 
 def test_dropout_outside_training():

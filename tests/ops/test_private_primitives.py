@@ -162,13 +162,13 @@ def test_networks_with_packed_weights(found):
 
 def test_layers_and_directions_take_their_own_weights_one_after_the_other():
     draw = np.random.default_rng(0)
-    matrices = [draw.normal(size=6 * (width + 2)) for width in (3, 3, 4, 4)]
-    biases = [draw.normal(size=12) for _ in matrices]
-    x, h = draw.normal(size=(5, 3, 3)), draw.normal(size=(4, 3, 2))
-    whole = CLASSES["GRUV2"](3, 2, 2, True, True, 0.0)
+    matrices = [draw.normal(size=9 * (width + 3)) for width in (4, 4, 6, 6)]
+    biases = [draw.normal(size=18) for _ in matrices]
+    x, h = draw.normal(size=(5, 2, 4)), draw.normal(size=(4, 2, 3))
+    whole = CLASSES["GRUV2"](4, 3, 2, True, True, 0.0)
     out, last, *_ = whole(*(T(a.astype("f4")) for a in (x, h, np.concatenate(matrices + biases))))
-    for layer, width in enumerate((3, 4)):
-        one, sides = CLASSES["GRUV2"](width, 2, 1, True, False, 0.0), []
+    for layer, width in enumerate((4, 6)):
+        one, sides = CLASSES["GRUV2"](width, 3, 1, True, False, 0.0), []
         for side in range(2):
             number = 2 * layer + side
             w = np.concatenate([matrices[number], biases[number]])
