@@ -229,7 +229,7 @@ LIMITS = {
     "channels": (lambda n: mint.nn.Conv2d(n, 1, 1), (1,), (0,)),
     "groups of channels": (lambda n: mint.nn.Conv2d(4, 6, 1, groups=n), (1, 2), (0, 3, 4)),
     "padding of Conv2d": (lambda p: mint.nn.Conv2d(1, 1, 1, padding=p), (0, (1, 0), "same"),
-                          (-1, (1, 1, 1), (0, -1), "full")),
+                          (-1, (1, 1, 1), (0, -1), 0.5, (0, 1.5), "full")),
     "same of Conv2d": (lambda s: mint.nn.Conv2d(1, 1, 1, s, "same"), (1, (1, 1)), (2, (1, 2))),
     "padding of ConvTranspose2d": (lambda p: mint.nn.ConvTranspose2d(1, 1, 1, padding=p), (0,),
                                    ("same",)),
