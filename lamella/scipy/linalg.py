@@ -386,9 +386,6 @@ def block_diag(*arrs: Tensor) -> Tensor:
     """
     if not arrs:
         return lnp.zeros((1, 0))
-    if any(a.ndim > 2 for a in arrs):
-        raise ValueError(f"For 'block_diag', the arguments must have at most 2 dimensions, but got "
-                         f"shapes {[a.shape for a in arrs]}.")
     return ops.block_diag(*arrs)
 
 
