@@ -319,8 +319,8 @@ def leaves(node: ast.AST, inner: bool = False) -> bool:
         return not inner
     if isinstance(node, _NESTED):
         return False
-    is_loop = isinstance(node, (ast.While, ast.For))
-    return any(leaves(part, inner or is_loop) for part in ast.iter_child_nodes(node))
+    own = node.body if isinstance(node, (ast.While, ast.For)) else ()  # not its `else`
+    return any(leaves(part, inner or part in own) for part in ast.iter_child_nodes(node))
 
 
 def _is_private(node: ast.AST) -> bool:
