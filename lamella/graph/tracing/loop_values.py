@@ -231,7 +231,7 @@ def _joined(parts: Sequence[Callable[[], Any]], function: Any, ends: bool) -> An
         held = truth_of(value) if is_dry() else None
         if held is not None:
             found = held if found is None else function(found, held)
-        elif bool(value) is ends or found is None and number == len(parts) - 1:
+        elif found is None and number == len(parts) - 1 or bool(value) is ends:
             return value
     return value if found is None else Truth(found)
 

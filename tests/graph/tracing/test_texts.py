@@ -1,7 +1,11 @@
 """Text with values of tensors, compiled: what is only printed is made by each replay."""
 
 import contextlib
+import functools
 import io
+import logging
+import sys
+import types
 import warnings
 
 import numpy as np
@@ -9,6 +13,9 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit
+from lamella.core import log
+from lamella.graph.tracing import texts
+from tests.graph.random_loops import compile_source
 
 CALLS = [(Tensor([k + 0.5, 2.0, -1.0]), k) for k in range(6)]
 
@@ -265,3 +272,109 @@ def test_a_text_that_the_program_computes_with_is_right(make):
     for i in range(14):
         x = ms.Tensor([1.5 * i, 2.0, 4.0 * i])
         assert str(compiled(x)) == str(eager(x))
+
+
+class Place:
+    """A value that notes where its text is made."""
+
+    def __init__(self):
+        self.found = None
+
+    def __format__(self, spec):
+        frame = sys._getframe(1)
+        into = texts.appended_to(frame)
+        self.found = "".join(letter for letter, holds in (
+            ("p", texts.is_only_printed(frame)), ("l", texts.is_only_logged(frame)),
+            ("r", texts.is_only_returned(frame)), ("a", isinstance(into, list))) if holds)
+        return "text"
+
+
+def place_of(lines, outside=()):
+    """Where a text is made in the last of some lines of a function, by the first letters."""
+    text = "\n".join([*outside, "def program(x, table, log, keep):",
+                      *["    " + line for line in lines.split("\n")]]) + "\n"
+    holder = types.SimpleNamespace(table=table, log=logging.getLogger("of.places"), n=5)
+    fn = compile_source(text, f"place_{abs(hash(text))}", {
+        "logging": logging, "holder": holder, "own": Own(), "contextlib": contextlib, "say": print,
+        "lamella_log": log, "names": names})
+    place = Place()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(AttributeError):
+        fn(place, [], logging.getLogger("of.places"), [])
+    return place.found
+
+
+class Own:
+    """Has the methods of a logger, and of a list."""
+
+    def info(self, *texts):
+        pass
+
+    append = info
+
+
+class Names(str):
+    pass
+
+
+table: list = []
+names = Names("n")
+
+
+@pytest.mark.parametrize("lines, found", [
+    ('print(f"{x}")', "p"), ('print("a", f"{x:>{9}}")', ""), ('print(f"{x:>9}", end="")', "p"),
+    ('print("a",\n      f"{x}",\n      "b")', "p"), ('say(f"{x}")', ""), ('x = f"{x}"', ""),
+    ('print(len(f"{x}"))', ""), ('print("n", end=f"{x}")', ""), ('print(format(x))', ""),
+    ('print("{:>9}".format(x))', "p"), ('print("{:>{}}".format(x, 9))', ""),
+    ('print("{}".format(x), "{}".format(3))', "p"), ('print(names.format(x), f"{x}")', ""),
+    ('print(f"{x}", (lambda: 3)())', ""), ('print(f"{x}"); n = 3', ""),
+    ('if x: print(f"{x}")', ""), ('if x:\n    print(f"{x}")', "p"), ('y = print(f"{x}")', "p"),
+    ('print(f"{x}").text', ""), ('[print(f"{x}")]', ""), ('print(*[f"{x}"])', ""),
+    ('with contextlib.suppress(len(f"{x}"),\n                         ValueError):\n    pass', ""),
+    ('print = len\nprint(f"{x}")', ""), ('print(f"{x}", "{}".format_map)', ""),
+    ('log.info(f"{x}")', "l"), ('log.exception(f"{x}")', ""), ('logging.warning(f"{x}")', "l"),
+    ('log.log(20, f"{x}")', "l"), ('own.info(f"{x}")', ""), ('holder.log.error(f"{x}")', "l"),
+    ('lamella_log.error(f"{x}")', "l"), ('logging.getLogger("a").error(f"{x}")', ""),
+    ('logging.root.error(f"{x}")', "l"),
+    ('keep.append(f"{x}")', "a"), ('table.append(f"{x:.2f}")', "a"), ('own.append(f"{x}")', ""),
+    ('holder.table.append("{}".format(x))', "a"), ('keep.append([f"{x}"])', ""),
+    ('keep.insert(0, f"{x}")', ""), ('keep.append(f"{x}".upper())', ""),
+    ('return f"{x}"', "r"), ('return 3, [f"{x}", {"a": (f"{x}",)}]', "r"),
+    ('return {f"{x}": 1}', ""), ('return f"{x}".upper()', ""), ('return {f"{x}"}', ""),
+    ('return f"{x}" + "a"', ""), ('return "{:.2f}".format(x)', "r"),
+    ('return lambda: f"{x}"', None), ('return f"{x}", format(3)', ""), ('if x: return f"{x}"', ""),
+    ('return (3,\n        f"{x}")', "r"),
+    ('return print(f"{x}")', "p"), ('return table.append(f"{x}")', "a"),
+    ('def inner():\n    yield 1\n    return f"{x}"\nlist(inner())', ""),
+    ('def inner():\n    return f"{x}"\ninner()', "r"),
+    ('def inner():\n    print(f"{x}")\ninner()', "p"),
+    ('def inner(print):\n    print(f"{x}")\ninner(len)', ""),
+    ('def print(a):\n    return a\ndef inner():\n    print(f"{x}")\ninner()', "")])
+def test_what_is_made_of_a_text_where_it_is_made(lines, found):
+    assert place_of(lines) == found
+
+
+def test_a_text_for_a_print_of_a_module():
+    assert place_of('print(f"{x}")', ["print = len"]) == ""
+
+
+def test_a_text_in_code_without_lines():
+    place = Place()
+    eval("print(f'{x}')", {"x": place})
+    assert place.found == ""
+
+
+def test_the_pieces_of_a_text_with_marks():
+    first, second = texts.marked(2.5, ".2f"), texts.marked(7, "")
+    text = f"a{first}b\0{10**9}\0{second}"
+    pieces = ["a", 2.5, ".2f", f"b\0{10**9}\0", 7, "", ""]
+    assert texts.parts_of_text(text, keep=True) == pieces == texts.parts_of_text(text)
+    assert texts.joined(pieces) == f"a2.50b\0{10**9}\x007"
+    assert texts.parts_of_text(text) is None  # taken apart before
+    for other in ("plain", "a\0b", 3, None, first.encode()):
+        assert texts.parts_of_text(other) is None
+    third = texts.marked(1, "")
+    texts.forget()
+    assert texts.parts_of_text(third) is None
+    call = functools.partial(texts.printing, print, frozenset({1}))
+    assert texts.texts_of(call) == {1} and texts.texts_of(print) == frozenset()
+    assert texts.texts_of(functools.partial(print, print, frozenset({1}))) == frozenset()
