@@ -216,6 +216,19 @@ def test_types_of_integer_sounds():
     assert A.MaskAlongAxisIID(0, 1.0, 2)(sound).dtype == np.float32
 
 
+@pytest.mark.parametrize("make, good, bad", [
+    (lambda: A.LowpassBiquad(4000, 1500), WAVE, WAVE.astype(np.int32)),
+    (lambda: A.LowpassBiquad(4000, 1500), WAVE, WAVE.astype(bool)),
+    (A.Angle, PAIRS, PAIRS[..., :1]), (A.AmplitudeToDB, WAVE, WAVE[0])])
+def test_each_sound_is_looked_at_after_one_that_fits(make, good, bad):
+    operation = make()
+    for _ in range(2):
+        operation(good)
+        with pytest.raises(RuntimeError, match=type(operation).__name__ + ": (the|input)"):
+            operation(bad)
+        operation(good[:1])
+
+
 def test_sounds_that_are_none():
     for call, error, words in (
             (lambda: A.Gain()(np.ones(3, np.complex64)), TypeError, "cannot be converted into ten"),

@@ -90,6 +90,7 @@ def test_flanger(modulation, lines, rate, delay, depth, regen, width, phase):
 
 def test_the_shortest_sound_and_the_most_channels():
     assert A.Flanger(8000)(np.full((4, 1), 0.5)).shape == (4, 1)
+    assert A.Flanger(8000)(np.array([[9.0], [-9.0]])).tolist() == [[1], [-1]]
     with pytest.raises(RuntimeError, match="But got channel: 5"):
         A.Flanger(8000)(np.full((5, 1), 0.5))
 
@@ -112,7 +113,7 @@ def quantized(scaled):
     (A.DensityFunction.TPDF, lambda level: [0, 2 / 5, 4 / 5, 4 / 5, 2 / 5]),
     (A.DensityFunction.RPDF, lambda level: [level - 0.5] * 5),
     (A.DensityFunction.GPDF, lambda level: [7 * level] * 5)])
-@pytest.mark.parametrize("level", [0.7, -0.3])
+@pytest.mark.parametrize("level", [0.7, -0.3, 1e-6, -1e-6])
 def test_noise_is_added_before_rounding(density, noise, level, shaped):
     """That of the last two is made of samples, which are all alike here."""
     sound = np.full((1, 5), level)
@@ -120,6 +121,28 @@ def test_noise_is_added_before_rounding(density, noise, level, shaped):
     if shaped:
         wanted[:, 1:] += (wanted - sound)[:, :-1]
     np.testing.assert_allclose(A.Dither(density, shaped)(sound), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape, drawn", [
+    ((1, 1), []), ((1, 5), [(0, 4)]), ((3, 1), [(0, 2)]), ((3, 5), [(0, 2), (0, 4)]),
+    ((2, 1, 3), [(0, 1), (0, 2)]), ((2,), [(0, 1)])])
+def test_only_what_has_a_choice_is_drawn(shape, drawn):
+    class Streams:
+        def __init__(self):
+            self.drawn = []
+
+        def of(self, operation):
+            return self
+
+        def integer(self, low, high):
+            self.drawn.append((low, high))
+            return high
+
+    for density, count in ((A.DensityFunction.RPDF, 1), (A.DensityFunction.GPDF, 7),
+                           (A.DensityFunction.TPDF, 0)):
+        streams = Streams()
+        A.Dither(density).run((np.ones(shape),), streams)
+        assert streams.drawn == drawn * count
 
 
 def test_noise_comes_from_all_channels_and_times():

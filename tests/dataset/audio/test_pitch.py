@@ -248,6 +248,23 @@ def test_the_pitch_is_where_a_frame_is_most_like_itself(window, low, high, hertz
     np.testing.assert_allclose(pitch, rate / np.array(medians), rtol=1e-5)
 
 
+@pytest.mark.parametrize("size, window, hop", [(6, None, 1), (8, None, 2), (16, 5, 1), (16, 9, 2),
+                                               (16, None, 4)])
+def test_frames_are_a_quarter_of_the_window_apart(size, window, hop):
+    found, wanted = (A.PitchShift(8000, 3, 12, size, window, step)(TWO[:, :200])
+                     for step in (None, hop))
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("make", [lambda: A.PhaseVocoder(1.3, ADVANCE),
+                                  lambda: A.TimeStretch(16, 33, 1.3)])
+def test_the_last_dimension_has_two_numbers(make):
+    assert make()(np.ones((3, 33, 4, 2))).shape == (3, 33, 4, 2)
+    for shape in ((2, 33, 4, 3), (2, 33, 4, 1)):
+        with pytest.raises(RuntimeError, match="<..., freq, time, 2>"):
+            make()(np.ones(shape))
+
+
 @pytest.mark.parametrize("make", [lambda rate: A.PitchShift(rate, 1),
                                   lambda rate: A.SpectralCentroid(rate)])
 def test_a_rate_is_1_or_more(make):

@@ -147,6 +147,14 @@ def test_a_gray_image_has_one_channel(is_hwc):
             vision.Normalize([3.0] * count, [2.0] * count, is_hwc)(np.ones(shape, np.uint8))
 
 
+def test_blocks_of_fewer_dimensions_have_no_channels():
+    for shape in ((6,), (4, 6), (1, 1)):
+        with pytest.raises(RuntimeError, match="got channels: -1, size of mean: 1"):
+            vision.Normalize([1.0], [2.0]).block(np.ones(shape))
+    assert vision.Normalize([1.0], [2.0]).block(np.ones((2, 3, 0))).shape == (2, 3, 0)
+    assert vision.NormalizePad([1.0], [2.0])(np.ones((2, 3, 1))).shape == (2, 3, 2)
+
+
 NEEDED = {"COLOR_BGR2BGRA": 3, "COLOR_RGB2RGBA": 3, "COLOR_BGRA2BGR": 4, "COLOR_RGBA2RGB": 4,
           "COLOR_BGR2RGBA": 3, "COLOR_RGB2BGRA": 3, "COLOR_RGBA2BGR": 4, "COLOR_BGRA2RGB": 4,
           "COLOR_BGR2RGB": 3, "COLOR_RGB2BGR": 3, "COLOR_BGRA2RGBA": 4, "COLOR_RGBA2BGRA": 4,

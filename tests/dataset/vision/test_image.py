@@ -65,6 +65,17 @@ def test_each_image_of_a_stack_is_changed(shape):
     np.testing.assert_array_equal(found, part + min(len(shape), 3))
 
 
+@pytest.mark.parametrize("make", [lambda: vision.AdjustHue(0.1), lambda: vision.RandomColor()])
+def test_each_image_is_looked_at_after_one_that_fits(make):
+    operation, image = make(), np.ones((4, 6, 3), np.uint8)
+    for other in (image[0], image.astype(np.float64), image[None]):
+        assert operation(image).shape == image.shape
+        with pytest.raises(RuntimeError, match="AdjustHue|RandomColor"):
+            operation(other)
+        assert operation(image[1:]).shape == (3, 6, 3)
+        assert operation(image.astype(np.float32)).dtype == np.float32
+
+
 @pytest.mark.parametrize("given, wanted", [
     (3, (3, 3, 3, 3)), ((1, 2), (1, 2, 1, 2)), ([1, 2, 3, 4], (1, 2, 3, 4))])
 def test_paddings(given, wanted):
