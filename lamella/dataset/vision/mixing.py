@@ -157,7 +157,7 @@ class CutMixBatch(RandomImageOperation):
         if images.shape[3 if last else 1] not in (1, 3):
             raise RuntimeError(f"CutMixBatch: the images must have 1 or 3 channels, but the batch "
                                f"has the shape {list(images.shape)}.")
-        height, width = images.shape[1:3] if last else images.shape[2:4]
+        height, width = images.shape[1:3] if last else images.shape[2:]
         generator = streams.of(self)
         order = list(range(len(images)))
         generator.shuffle(order)
@@ -184,7 +184,7 @@ def _side(centre: int, length: int, size: int) -> tuple[int, int]:
     """Where a part begins and ends: its last pixel is never the image's, but it has a pixel."""
     begin = min(max(centre - length // 2, 0), size - 1)
     end = min(max(centre + length // 2, 0), size - 1)
-    return begin, begin + min(max(end - begin, 1), max(size - 1, 1))
+    return begin, max(end, begin + 1)
 
 
 class MixUpBatch(RandomImageOperation):

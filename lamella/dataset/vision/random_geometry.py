@@ -217,7 +217,7 @@ class RandomResizedCrop(RandomImageOperation):
             shape = math.exp(generator.float32(low, high))
             across = round_half_up(math.sqrt(height * width * scale * shape))
             down = round_half_up(across / shape)
-            if 0 < across <= width and 0 < down <= height:
+            if across <= width and 0 < down <= height:
                 x = generator.integer(0, width - across)
                 return x, generator.integer(0, height - down), across, down
         across, down = width, height
@@ -241,7 +241,7 @@ class RandomResizedCrop(RandomImageOperation):
             shape = math.exp(random.uniform(math.log(self.ratio[0]), math.log(self.ratio[1])))
             across = int(round(math.sqrt(part * shape)))
             down = int(round(across / shape))
-            if 0 < across <= width and 0 < down <= height:
+            if across <= width and 0 < down <= height:
                 top, left = random.randint(0, height - down), random.randint(0, width - across)
                 break
         else:

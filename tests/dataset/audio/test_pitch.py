@@ -155,6 +155,29 @@ def test_steps_end_at_a_tolerance(name, value, steps):
         ended, set_of(A.InverseMelScale(17, 5, 8000, max_iter=steps, **least), wanted))
 
 
+@pytest.mark.parametrize("share, is_end", [(1.02, True), (0.98, False)])
+def test_steps_end_where_the_loss_or_its_change_is_below(share, is_end):
+    wanted = np.random.default_rng(1).random((2, 5, 4)).astype(np.float32)
+    bank = A.melscale_fbanks(17, 0.0, 4000.0, 5, 8000)
+    least = {"tolerance_loss": 1e-30, "tolerance_change": 1e-30}
+
+    def run(steps, **options):
+        return set_of(A.InverseMelScale(17, 5, 8000, max_iter=steps, **least | options), wanted)
+
+    def loss(found):
+        error = wanted - np.einsum("bft,fm->bmt", found, bank)
+        return float((error**2).sum(1).mean())
+
+    first = loss(run(1, sgdargs={"sgd_lr": 0.0}))
+    second = loss(run(1))
+    assert abs(first - second) > 1e-3
+    for steps, options in ((1, {"tolerance_loss": first * share}),
+                           (2, {"tolerance_change": abs(first - second) * share})):
+        found = run(steps + 1, **options)
+        assert np.array_equal(found, run(steps)) == is_end
+        assert np.array_equal(found, run(steps + 1)) != is_end
+
+
 def test_filters_go_up_to_half_the_rate():
     wanted = np.random.default_rng(1).random((5, 4)).astype(np.float32)
     for rate in (8000, 8001):
@@ -196,22 +219,41 @@ def test_a_range_of_pitches_is_more_than_an_octave(high, is_enough):
             operation(ONE)
 
 
-@pytest.mark.parametrize("power, momentum, length", [(2.0, 0.99, None), (1.0, 0.0, 100),
-                                                     (3.0, 0.5, 90)])
-def test_phases_by_the_iteration_of_griffin_and_lim(power, momentum, length):
+@pytest.mark.parametrize("power, momentum, length, size, hop", [
+    (2.0, 0.99, None, None, None), (1.0, 0.0, 100, None, None), (3.0, 0.5, 90, None, None),
+    (2.0, 0.99, None, 12, 5), (1.0, 0.5, None, 12, None)])
+def test_phases_by_the_iteration_of_griffin_and_lim(power, momentum, length, size, hop):
     sound = torch.tensor(ONE[:96]).reshape(1, -1)
-    window = torch.hann_window(16)
-    magnitude = torch.stft(sound, 16, 8, 16, window, return_complex=True).abs()
+    width = size or 16
+    frames = 16, hop or width // 2, width, torch.hann_window(width)
+    magnitude = torch.stft(sound, *frames, return_complex=True).abs()
     turned, last = torch.ones_like(magnitude).to(torch.complex64), 0.0
     for _ in range(4):  # as in the paper with momentum: torch's own transforms
-        back = torch.istft(magnitude * turned, 16, 8, 16, window)
-        now = torch.stft(back, 16, 8, 16, window, return_complex=True)
+        back = torch.istft(magnitude * turned, *frames)
+        now = torch.stft(back, *frames, return_complex=True)
         turned = now + (now - last) * (momentum / (1 + momentum))
         turned, last = turned / (turned.abs() + 1e-16), now
-    wanted = torch.istft(magnitude * turned, 16, 8, 16, window, length=length)
-    found = A.GriffinLim(16, 4, power=power, momentum=momentum, length=length, rand_init=False)(
-        magnitude.pow(power).numpy())
+    wanted = torch.istft(magnitude * turned, *frames, length=length)
+    options = {"power": power, "momentum": momentum, "length": length}
+    powers = magnitude.pow(power).numpy()
+    found = A.GriffinLim(16, 4, size, hop, rand_init=False, **options)(powers)
     np.testing.assert_allclose(found, wanted.numpy(), atol=2e-4)
+
+    class Streams:
+        def __init__(self):
+            self.drawn = []
+
+        def of(self, operation):
+            return self
+
+        def float64(self, low, high):
+            self.drawn.append((low, high))
+            return low
+
+    streams = Streams()
+    again, = A.GriffinLim(16, 4, size, hop, **options).run((powers,), streams)
+    np.testing.assert_array_equal(again, found)
+    assert streams.drawn == [(0, 2 * np.pi)] * powers.size
 
 
 @pytest.mark.parametrize("momentum", [1.0, 1.5])

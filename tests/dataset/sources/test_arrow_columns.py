@@ -1,11 +1,15 @@
 """Columns of Arrow as arrays of NumPy: chunks, lists of one length, times, missing values."""
 
 import datetime
+import decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
+import lamella.dataset as ds
+from lamella.dataset.sources.addresses import paths_of
 from lamella.dataset.sources.arrow_columns import column
 
 PLACES = np.array([3, 0, 4, 4])
@@ -72,3 +76,33 @@ def test_texts_and_their_dictionaries():
         found = column("x", values)
         assert [str(found[place]) for place in range(5)] == words
         assert [str(each) for each in found.take(PLACES)] == [words[place] for place in PLACES]
+
+
+def test_lists_of_any_length_and_types_that_numpy_lacks():
+    found = column("x", pa.array([["a", "bc"], ["d"], []]))
+    assert [found[place].tolist() for place in range(3)] == [["a", "bc"], ["d"], []]
+    assert column("x", pa.array([{"n": 1}]))[0] == {"n": 1}
+    for values in (pa.array([decimal.Decimal("1.5")]), pa.array([[None, "a"]])):
+        with pytest.raises(RuntimeError, match="The column 'x' of Arrow's type .* has no NumPy"):
+            column("x", values)[0]
+
+
+def test_addresses_come_before_paths(tmp_path):
+    (tmp_path / "b").write_bytes(b"")
+    (tmp_path / "a").write_bytes(b"")
+    near = [str(tmp_path / name) for name in "ab"]
+    assert paths_of("X", [near[1], "s3://y", near[0], "s3://x"]) == ["s3://x", "s3://y", *near]
+    assert paths_of("X", "s3://x") == ["s3://x"]
+    assert paths_of("X", str(tmp_path / "*")) == paths_of("X", [tmp_path / "a", near[1]]) == near
+    for none in ([], str(tmp_path / "c"), ["s3://x", str(tmp_path / "c")]):
+        with pytest.raises(ValueError, match="X|file"):
+            paths_of("X", none)
+
+
+def test_the_file_of_a_row_is_named(tmp_path):
+    for number in range(2):
+        parquet.write_table(pa.table({"x": [5 * number, 5 * number + 1]}), tmp_path / f"{number}")
+    data = ds.ParquetDataset([str(tmp_path / "0"), str(tmp_path / "1")], shuffle=False)
+    with pytest.raises(RuntimeError) as error:
+        list(data.map(lambda x: 1 // (x - 5), "x").create_tuple_iterator(num_epochs=1))
+    assert str(tmp_path / "1") in str(error.value) and str(tmp_path / "0") not in str(error.value)

@@ -38,6 +38,24 @@ def test_wrong_arguments(root, options):
         ds.DIV2KDataset(root, **options)
 
 
+@pytest.mark.parametrize("downgrade, scales", [
+    ("bicubic", [2, 3, 4, 8]), ("unknown", [2, 3, 4]), ("mild", [4]), ("difficult", [4]),
+    ("wild", [4])])
+def test_scales_of_each_kind(root, downgrade, scales):
+    for scale in range(1, 10):
+        def found(scale=scale):
+            return rows(ds.DIV2KDataset(root, "valid", downgrade, scale, decode=True))
+        if scale not in scales:
+            with pytest.raises(ValueError, match="DIV2KDataset"):
+                found()
+        elif (downgrade, scale) in (("bicubic", 2), ("bicubic", 8), ("mild", 4)):
+            assert len(found()) == 1
+        else:  # one that isn't there
+            end = f"x4{downgrade[0]}" if scales == [4] else f".X{scale}.0003x{scale}"
+            with pytest.raises(RuntimeError, match=f"LR_{downgrade}(.0003)?{end}.png"):
+                found()
+
+
 def test_missing_images(root, tmp_path):
     with pytest.raises(RuntimeError, match="LR_unknown"):
         rows(ds.DIV2KDataset(root, downgrade="unknown"))

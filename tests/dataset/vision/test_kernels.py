@@ -1,5 +1,7 @@
 """What the array operations do at sizes, types and channels that the recorded pictures lack."""
 
+import colorsys
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -103,6 +105,24 @@ def test_brightness_of_integers_stays_in_their_range(kind):
         wanted = [min(max(round(int(v) * factor), low), high) for v in values[0]]
         found = kernels.brightened(values, factor)
         assert found.dtype == kind and found[0].tolist() == wanted
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_brightness_of_floats(kind, factor):
+    values = np.array([[-1.5, 0.0, 0.25, 300]], kind)
+    found = kernels.brightened(values, factor)
+    assert found.dtype == kind
+    np.testing.assert_array_equal(found, values * kind(factor))
+
+
+@pytest.mark.parametrize("factor", [-0.5, -0.2, 0.1, 0.25, 0.5])
+def test_the_hue_of_bytes_is_a_byte(factor):
+    """A turn is 255 steps, and what remains of one is left out."""
+    red = np.zeros((1, 1, 3), np.uint8)
+    red[..., 0] = 255
+    wanted = np.multiply(colorsys.hsv_to_rgb(int(factor * 255) % 256 / 255, 1, 1), 255)
+    np.testing.assert_allclose(kernels.hued(red, factor)[0, 0], wanted, atol=2)
 
 
 def test_values_of_int8_are_inverted_up_to_their_largest():

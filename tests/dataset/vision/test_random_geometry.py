@@ -41,7 +41,7 @@ def extremes(monkeypatch):
     return at
 
 
-@pytest.mark.parametrize("stack", [(), (2, 3)])
+@pytest.mark.parametrize("stack", [(), (2,), (2, 3)])
 def test_where_a_crop_may_lie(stack):
     image = np.zeros((*stack, 7, 9, 3), np.uint8)
     crop = vision.RandomCrop((4, 3), (1, 2, 3, 4))
@@ -63,14 +63,14 @@ def test_padding_is_at_most_three_times_the_image(padding, fits):
 
 def test_a_crop_is_at_most_the_padded_image():
     image = image_of(4, 6)
-    padded = np.full((10, 10, 3), [5, 6, 7], np.uint8)
-    padded[2:-4, 1:-3] = image
+    padded = np.full((11, 10, 3), [5, 6, 7], np.uint8)
+    padded[2:-5, 1:-3] = image
     for change in (lambda value: value, vision.ToPIL()):
-        crop = vision.RandomCrop((10, 10), (1, 2, 3, 4), fill_value=(5, 6, 7))
+        crop = vision.RandomCrop((11, 10), (1, 2, 3, 5), fill_value=(5, 6, 7))
         np.testing.assert_array_equal(np.asarray(crop(change(image))), padded)
-        for size in ((11, 10), (10, 11)):
+        for size in ((12, 10), (11, 11)):
             with pytest.raises((RuntimeError, ValueError), match="must not be larger"):
-                vision.RandomCrop(size, (1, 2, 3, 4))(change(image))
+                vision.RandomCrop(size, (1, 2, 3, 5))(change(image))
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -99,6 +99,7 @@ def test_flips_of_pillows_images(operation, turned, monkeypatch):
 @pytest.mark.parametrize("shape, scale, ratio, part", [
     ((10, 10), 0.01, 1.0, (1, 1)), ((10, 10), 1.0, 1.0, (10, 10)), ((10, 20), 1.0, 2.0, (20, 10)),
     ((10, 10), 0.002, 1.0, None),  # no pixel: the whole image after all draws
+    ((10, 10), 0.01, 5.0, None),  # as little
     ((10, 20), 0.5, 4.0, (20, 5)), ((20, 10), 0.5, 0.25, (5, 20)), ((10, 20), 0.6, 4.0, None),
     ((20, 10), 0.8, 0.25, None)])
 def test_which_parts_are_taken(shape, scale, ratio, part, extremes):
@@ -106,7 +107,7 @@ def test_which_parts_are_taken(shape, scale, ratio, part, extremes):
     height, width = shape
     middle = ((width, width / ratio) if width / height < ratio else (height * ratio, height))
     across, down = part or middle
-    for stack in ((), (2, 3)):
+    for stack in ((), (2,), (2, 3)):
         image = np.zeros((*stack, *shape, 3), np.uint8)
         for place in (0, 1):
             drawn = Limits(place)
