@@ -45,6 +45,36 @@ def test_numbers_none_and_single_values():
     assert dx.asnumpy().tolist() == [0.0, 0.0] and dy.asnumpy().tolist() == [1.0, 1.0]
 
 
+def test_a_rule_forward_of_a_wrong_number_of_inputs_is_named():
+    net_type = type("Made", (nn.Cell,), {"construct": lambda self, x, y: x * y,
+                                         "jvp": lambda self, x, y, out: x})
+    with pytest.raises(TypeError, match=r"jvp .*takes 3 .*\(x, y\), then 'out' and 'dinputs': 4"):
+        ms.jvp(net_type(), (X, Y), (X, Y))
+
+
+@pytest.mark.parametrize("construct, args, keywords", [
+    (lambda self, x, tree: x * tree["a"], (), {"tree": {"a": Y}, "x": X}),
+    (lambda self, x, tree: x * tree["a"], (X,), {"tree": {"a": Y}}),
+    (lambda self, *both: both[0] * both[1]["a"], (X, {"a": Y}), {})])
+def test_a_dict_for_a_last_input_that_is_one(construct, args, keywords):
+    net = make_cell(construct, lambda self, x, tree, out, dout: (dout * 3, {"a": dout * 5}))
+    value, pull = ms.vjp(lambda x, y: net(*[x if arg is X else {"a": y} for arg in args], **{
+        name: x if arg is X else {"a": y} for name, arg in keywords.items()}), X, Y)
+    dx, dy = pull(ops.ones(2))
+    assert value.asnumpy().tolist() == [3.0, 8.0]
+    assert dx.asnumpy().tolist() == [3.0, 3.0] and dy.asnumpy().tolist() == [5.0, 5.0]
+
+
+def test_one_more_gradient_than_inputs_is_left_out():
+    """Also where there are as many as Tensors among the inputs, or only one of these."""
+    one = make_cell(lambda self, x: x * 2, lambda self, x, out, dout: (dout * 3, out))
+    assert ms.grad(one)(X).asnumpy().tolist() == [3.0, 3.0]
+    two = make_cell(lambda self, pair, y: pair[0] * pair[1] * y,
+                    lambda self, pair, y, out, dout: ((dout * 3, dout * 5), dout * 7, out))
+    (da, db), dy = ms.grad(two, (0, 1))((X, Y), X)
+    assert [float(d[0]) for d in (da, db, dy)] == [3.0, 5.0, 7.0]
+
+
 def test_gradients_beyond_those_of_the_inputs_are_left_out():
     net = make_cell(lambda self, x, y: x * y,
                     lambda self, x, y, out, dout: (dout * 2, dout * 3, out, dout))
@@ -55,6 +85,7 @@ def test_gradients_beyond_those_of_the_inputs_are_left_out():
 
 @pytest.mark.parametrize("bprop, error, message", [
     (lambda self, x, out: x, TypeError, r"bprop .*test_custom.py:\d+.* of Made takes 2 arg.*x, y"),
+    (lambda self, x, y, out: x, TypeError, r"\(x, y\), then 'out' and 'dout': 4"),
     (lambda self, x, y, out, dout: x, ValueError, "of Made must return a gradient for input 'y'"),
     (lambda self, x, y, out, dout: (Tensor([[[1.0, 2.0, 3.0]]]), y), ValueError,
      r"of Made must return a gradient of shape \(2,\).*\(1, 1, 3\)"),

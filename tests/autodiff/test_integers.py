@@ -117,7 +117,8 @@ def test_integers_changed_in_place():
         i[0] = 7
         return (i * i).sum()
 
-    assert ms.grad(f)(I).asnumpy().tolist() == [0, 8, 10]
+    value, gradient = ms.value_and_grad(f)(I)
+    assert int(value) == 49 + 16 + 25 and gradient.asnumpy().tolist() == [0, 8, 10]
 
     def g(i):
         y = X * 1
@@ -126,6 +127,15 @@ def test_integers_changed_in_place():
         return (y * y).sum()
 
     assert ms.grad(g)(I).asnumpy().tolist() == [0, 8, 12 + 24]
+
+    def places(i):
+        k = i - 1
+        y = X * 1
+        y[k] = 5.0
+        return y * k
+
+    value, gradient = ms.value_and_grad(places)(I)
+    assert value.asnumpy().tolist() == [0, 5, 10] and gradient.asnumpy().tolist() == [5, 5, 5]
 
 
 def test_booleans():

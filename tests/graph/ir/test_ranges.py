@@ -21,6 +21,12 @@ KNOWN = {
     "remainder of 1": (lambda x: (x * 100).long() % 1, (0, 0)),
     "quotient": (lambda x: x.view(-1).topk(9)[1] // 7, (0, 4)),
     "quotient of negatives": (lambda x: (x * 100).long().clamp(-3, 4) // 2, (-2, 2)),
+    "quotient by a mode": (lambda x: torch.div(
+        (x * 100).long().clamp(-3, 4), 2, rounding_mode="floor"), (-2, 2)),
+    "one number": (lambda x: (x * 100).long().clamp(3, 3), (3, 3)),
+    "the greatest of both types": (lambda x: (x * 100).long().clamp(
+        1 - 2**31, 2**31 - 1), (1 - 2**31, 2**31 - 1)),
+    "search in rows": (lambda x: torch.searchsorted(x.sort()[0], x[:, :2].contiguous()), (0, 7)),
     "search": (lambda x: torch.searchsorted(x.view(-1).sort()[0], x).view(7, 5), (0, 35)),
     "read": (lambda x: x.argmax(1)[x.min(1)[1].clamp(0, 4)], (0, 6))}
 
@@ -53,10 +59,20 @@ def test_values_lie_within_their_bounds(name):
 @pytest.mark.parametrize("fn", [
     lambda x: (x * 100).long(), lambda x: (x * 100).long().clamp(0), lambda x: x.topk(2)[0].long(),
     lambda x: x.argmax(1).add_(9), lambda x: x.argmax(1) * 2, lambda x: (x * 100).long() // 7,
-    lambda x: x.clamp(0, 3).long(), lambda x: (x * 9).long() % -4])
+    lambda x: x.clamp(0, 3).long(), lambda x: (x * 9).long() % -4,
+    lambda x: torch.div((x * 9).long().clamp(-3, 4), 2, rounding_mode="trunc"),
+    lambda x: (x * 9).long().clamp(5, 2), lambda x: (x * 9).long().clamp(-5, 2**31),
+    lambda x: (x * 9).long().clamp(-2**31, 5), lambda x: torch.cat([x.argmax(1), x.argmin(1)]),
+    lambda x: x[:0].argmax(1)])
 def test_bounds_that_are_not_known(fn):
     graph = recorded(fn, X)
     assert graph.graph.output_node().args[0][0] not in ranges_in(graph)
+
+
+def test_bounds_of_what_is_written_are_not_known():
+    graph = recorded(lambda x: [x.argmax(1), x.argmin(1).add_(9)], X)
+    found = {str(node.target) for node in ranges_in(graph)}
+    assert "aten.argmax.default" in found and "aten.argmin.default" not in found
 
 
 @pytest.mark.parametrize("fn, is_checked", [

@@ -1,13 +1,16 @@
 """Loops over values that grow: caches by ``cat``, by lists, and slices that end later each step."""
 
 import pytest
+import torch
 
 import lamella as ms
 from lamella import ops
+from lamella.graph.xla.lowering.boxes import PUT
 from lamella.graph.xla.lowering.growing import with_equal_sizes
 from lamella.graph.xla.lowering.growing_rules import Length, through_view
 from tests.graph.random_growing import check
 
+from . import evaluated
 from .test_rolling import agrees, loops, tensor  # noqa: F401  (a fixture)
 
 F32 = "float32"
@@ -116,11 +119,67 @@ def test_the_numbers_of_results_are_those_of_the_parts_that_count():
     assert avals[results[1]] == [[3], F32]
 
 
+def chain(op, shapes, dim, kinds=(F32,) * 9):
+    """Steps that join the first three, four, ... of some inputs."""
+    steps = []
+    for count in range(3, len(shapes) + 1):
+        shape = [*shapes[0]]
+        if op == "cat.default":
+            shape[dim] = sum(own[dim] for own in shapes[:count])
+        else:
+            shape.insert(dim % (len(shape) + 1), count)
+        steps.append({"op": op, "to": len(shapes) + count, "aval": [shape, kinds[count]],
+                      "args": [[{"n": n} for n in range(count)], dim]})
+    return steps
+
+
+@pytest.mark.parametrize("op, shapes, dim, pieces", [
+    ("cat.default", [[2, 3]] * 7, 0, [2] * 7), ("cat.default", [[2, 3]] * 7, -1, [3] * 7),
+    ("cat.default", [[size, 3] for size in (1, 2, 1, 3, 1, 2, 4)], 0, [1, 2, 1, 3, 1, 2, 4]),
+    ("stack.default", [[2, 3]] * 7, 0, [1] * 7), ("stack.default", [[2, 3]] * 7, 1, [1] * 7),
+    ("stack.default", [[2, 3]] * 7, -1, [1] * 7), ("stack.default", [[]] * 7, 0, [1] * 7)])
+def test_lists_that_are_joined_in_each_step_are_written_piece_by_piece(op, shapes, dim, pieces):
+    steps, made = chain(op, shapes, dim), torch.Generator().manual_seed(0)
+    inputs = [torch.randn(shape, generator=made) for shape in shapes]
+    ends = [step["to"] for step in steps]
+    found, results = with_equal_sizes(steps, [[shape, F32] for shape in shapes], ends)
+    wanted = evaluated.run(steps, dict(enumerate(inputs)))
+    values = evaluated.run(found, dict(enumerate(inputs)))
+    for end, result in zip(ends, results, strict=True):
+        assert torch.equal(values[result], wanted[end])
+    writes = [step for step in found if step["op"] == PUT]
+    axis, first = dim % len(steps[0]["aval"][0]), 1 if op == "cat.default" else 3
+    assert [step["args"][3][axis] for step in writes] == pieces[first:]
+    assert [step["args"][2][axis] for step in writes] == [
+        sum(pieces[:count]) for count in range(first, len(pieces))]
+
+
+def test_lists_of_other_types_or_lengths_are_no_chain():
+    kinds = [F32, F32, F32, F32, "float64", F32, F32, F32]
+    for steps in (chain("cat.default", [[2]] * 7, 0, kinds)[:2],
+                  chain("cat.default", [[2]] * 5, 0), chain("cat.default", [[2]] * 7, 0)[::2]):
+        assert with_equal_sizes(steps, [[[2], F32]] * 7, [steps[-1]["to"]]) is None
+
+
+def test_a_chain_begins_with_a_size_that_can_not_be_broadcast():
+    """Of a dimension of one element it isn't known whether it is to be expanded."""
+    steps = [{"op": "cat.default", "to": 2 + n, "args": [[{"n": 1 + n}, {"n": 0}], 0],
+              "aval": [[n], F32]} for n in range(1, 7)]
+    steps[0]["args"] = [[{"n": 2}, {"n": 0}], 0]
+    inputs = [[[1], F32], [[1], F32], [[0], F32]]
+    found, results = with_equal_sizes(steps, inputs, [3, 4])
+    avals = {step["to"]: step["aval"] for step in found}
+    assert avals[3] == [[1], F32] and results[0] == 3
+    assert avals[4] == [[6], F32] and avals[results[1]] == [[2], F32]
+
+
 @pytest.mark.parametrize("shape, lengths, view, wanted", [
     ([2, 5, 3], {1: Length(5, 8)}, [10, 3], {0: Length(5, 8, 2, 1)}),
     ([2, 5, 3], {1: Length(5, 8)}, [2, 15], {1: Length(5, 8, 1, 3)}),
     ([2, 5, 3], {1: Length(5, 8)}, [30], {0: Length(5, 8, 2, 3)}),
     ([10, 3], {0: Length(5, 8, 2, 1)}, [2, 5, 1, 3], {1: Length(5, 8)}),
+    ([15, 2], {0: Length(5, 8, 1, 3)}, [5, 6], {0: Length(5, 8)}),
+    ([3, 10], {1: Length(5, 8, 2, 1)}, [6, 5], {1: Length(5, 8)}),
     ([5, 5], {0: Length(5, 8), 1: Length(5, 8)}, [1, 5, 5], {1: Length(5, 8), 2: Length(5, 8)}),
     ([5, 5], {0: Length(5, 8), 1: Length(5, 8)}, [25], None),
     ([6], {0: Length(6, 8)}, [2, 3], None),

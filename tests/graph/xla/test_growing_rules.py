@@ -6,7 +6,7 @@ import pytest
 
 from lamella.graph.xla.lowering.boxes import FILL, PLACE, PUT, TAKE
 from lamella.graph.xla.lowering.growing import Growing
-from lamella.graph.xla.lowering.growing_rules import Length, made
+from lamella.graph.xla.lowering.growing_rules import Length, is_pointwise, made
 
 F32, I64 = "float32", "int64"
 LONG = Length(5, 8)
@@ -188,6 +188,7 @@ def test_reductions(op, rest, shape, neutral, lengths):
 def test_reductions_that_come_before_what_grows_and_means():
     graph = graph_of(([3, 5], {1: LONG}))
     assert ran(graph, "sum.dim_IntList", [n(0), [0], False], [5]).lengths == {0: LONG}
+    assert ran(graph, "sum.dim_IntList", [n(0), [0], True], [1, 5]).lengths == {1: LONG}
     for rest, shape, dims, count in ((([1],), [3], [1], 5.0), ((), [], [0, 1], 15.0)):
         graph = graph_of(([3, 5], {1: LONG}))
         op = "mean.dim" if rest else "mean.default"
@@ -195,6 +196,7 @@ def test_reductions_that_come_before_what_grows_and_means():
         assert found.op == "div.Scalar" and found.args[1] == count
         total = graph.steps[-1]
         assert total["op"] == "sum.dim_IntList" and total["args"][1:] == [dims, False, None]
+        assert graph.steps[0]["op"] == FILL and graph.steps[0]["args"][3] == 0
 
 
 @pytest.mark.parametrize("op, rest, kind, own, has_rule", [
@@ -218,6 +220,7 @@ def test_softmax_and_its_gradient(dim):
         back = graph_of(([5, 3], {0: LONG}), ([5, 3], {0: LONG}))
         found = ran(back, f"{name}_backward_data.default", [n(0), n(1), dim, F32], [5, 3])
         assert found.lengths == {0: LONG} and found.args[2:] == [dim % 2, F32]
+        assert [s["args"][3] for s in back.steps] == [0] * len(back.steps)
         filled = [s["args"][0] for s in back.steps]
         assert filled == ([] if dim == 1 else [n(0)] if "log" in name else [n(0), n(1)])
 
@@ -262,3 +265,80 @@ def test_elementwise_operations_broadcast_what_grows():
     assert ran(other, "add.Tensor", [n(0), n(1)], [5, 3]) is None
     wider = graph_of(([1, 3], {0: Length(1, 8)}), ([5, 3], {}))
     assert ran(wider, "add.Tensor", [n(0), n(1)], [5, 3]) is None
+
+
+@pytest.mark.parametrize("first, second, shape, lengths, padded", [
+    (([5, 5], {0: LONG}), [5], [5, 5], {0: LONG}, None),
+    (([2, 5], {1: LONG}), [5], [2, 5], {1: LONG}, 0), (([5], {0: LONG}), [2, 5], [2, 5], {1: LONG},
+                                                      1),
+    (([5], {0: LONG}), [2, 1], [2, 5], {1: LONG}, None),
+    (([4, 5, 3], {1: LONG}), [5, 1], [4, 5, 3], {1: LONG}, 0)])
+def test_operands_of_other_ranks(first, second, shape, lengths, padded):
+    found = ran(graph := graph_of(first, (second, {})), "mul.Tensor", [n(0), n(1)], shape)
+    assert found.lengths == lengths and found.args[0] == n(0)
+    if padded is None:
+        assert found.args[1] == n(1) and not graph.steps
+    else:
+        (placed,) = graph.steps
+        assert placed["op"] == PLACE and found.args[1] == n(placed["to"])
+        assert placed["aval"][0] == [8 if dim == padded else size
+                                     for dim, size in enumerate(second)]
+        assert graph.lengths[placed["to"]] == {padded: LONG}
+
+
+@pytest.mark.parametrize("length, size, longest, plain", [
+    (Length(5, 8), 5, 8, True), (Length(5, 8, 2, 1), 10, 16, False),
+    (Length(5, 8, 1, 3), 15, 24, False), (Length(5, 8, 2, 3), 30, 48, False)])
+def test_sizes_of_dimensions_that_views_have_joined(length, size, longest, plain):
+    assert (length.size, length.longest, length.is_plain) == (size, longest, plain)
+
+
+@pytest.mark.parametrize("op, several, expected", [
+    ("exp.default", False, True), ("zeros_like.default", False, True), ("where.self", False, True),
+    ("relu.default", False, True), ("exp.default", True, False), ("sum.default", False, False),
+    ("_softmax.default", False, False), ("cumsum.default", False, False), ("mm.default", False,
+                                                                          False),
+    ("flip.default", False, False), ("no.such", False, False), (PLACE, False, False)])
+def test_which_operations_compute_each_element_by_itself(op, several, expected):
+    aval = [[5], F32]
+    step = {"op": op, "to": 1, "args": [n(0)], "aval": [aval, aval] if several else aval}
+    assert is_pointwise(step) == expected
+
+
+@pytest.mark.parametrize("own, rest, shape", [
+    ({0: Length(5, 8, 2, 1)}, [1, 0, 2, 1], [10, 2]), ({0: Length(10, 12)}, [0, 0, 9, 2], [5, 4]),
+    ({0: Length(10, 12)}, [1, 0, 4, 2], [10, 2])])
+def test_parts_that_are_no_boxes_or_of_joined_dimensions_have_no_rule(own, rest, shape):
+    assert ran(graph_of(([10, 4], own)), "slice.Tensor", [n(0), *rest], shape) is None
+
+
+@pytest.mark.parametrize("op, rest, sizes, shape, begun", [
+    ("slice.Tensor", [0, 2, 7, 1], [8, 4, 3], [5, 4, 3], {0: LONG}),
+    ("slice.Tensor", [1, 0, 5, 1], [20, 8, 3], [20, 5, 3], {1: LONG})])
+def test_parts_that_begin_to_grow(op, rest, sizes, shape, begun):
+    graph = graph_of(([20, 4 if rest[0] == 0 else 9, 3], {}))
+    graph.begun = {99: begun}
+    found = ran(graph, op, [n(0), *rest], shape)
+    starts = [rest[1] if dim == rest[0] else 0 for dim in range(3)]
+    assert (found.op, found.args) == (TAKE, [n(0), starts, sizes])
+    assert found.lengths == begun and found.clean == frozenset()
+
+
+def test_rows_joined_along_an_inner_dimension():
+    first = Length(5, 9)
+    graph = graph_of(([2, 5, 3], {1: first}), ([2, 1, 3], {}), ([2, 2, 3], {}))
+    found = ran(graph, "cat.default", [[n(0), n(1), n(2)], 1], [2, 8, 3])
+    (step,) = graph.steps
+    assert step["aval"] == [[2, 9, 3], F32] and graph.avals[step["to"]] == [[2, 6, 3], F32]
+    assert step["args"] == [n(0), n(1), [0, 5, 0], [2, 1, 3]]
+    assert found.args == [n(step["to"]), n(2), [0, 6, 0], [2, 2, 3]]
+
+
+@pytest.mark.parametrize("part, own, sizes", [
+    ([5, 5], {0: LONG, 1: LONG}, [25]),  # two dimensions that grow become one
+    ([10], {0: Length(5, 8, 2, 1)}, [10]), ([2, 5], {1: LONG}, [10])])
+def test_writes_of_joined_dimensions_have_no_rule(part, own, sizes):
+    graph = graph_of(([30], {}), (part, own))
+    for op, whole in ((PUT, [n(0)]), (PLACE, [])):
+        assert ran(graph, op, [*whole, n(1), [0], sizes], [30]) is None
+    assert not graph.steps
