@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lamella.dataset as ds
+from lamella.dataset.state import Run
 
 
 def ragged():
@@ -43,7 +44,10 @@ def test_per_batch_map_gets_the_numbers_of_batch_and_epoch():
 
 
 def test_per_batch_map_in_processes():
+    here = []
+
     def added(column, info):
+        here.append(info.get_batch_num())
         return ([v + 100 * info.get_batch_num() + 1000 * info.get_epoch_num() for v in column],)
 
     data = numbers(7).batch(2, per_batch_map=added, input_columns=["n"], num_parallel_workers=2,
@@ -52,6 +56,36 @@ def test_per_batch_map_in_processes():
     for epoch in range(2):
         assert [(row[0] - 1000 * epoch).tolist() for row in epochs] == [
             [0, 1], [102, 103], [204, 205], [306]]
+    assert not here
+
+
+@pytest.mark.parametrize("options", [
+    {"num_parallel_workers": 2}, {"num_parallel_workers": 1, "python_multiprocessing": True},
+    {"num_parallel_workers": 2, "python_multiprocessing": True, "debug": True}], ids=str)
+def test_one_process_suffices(options, monkeypatch):
+    if options.get("debug"):
+        monkeypatch.setitem(ds.config._VALUES, "debug_mode", True)
+    here = []
+    data = numbers(5).batch(2, per_batch_map=lambda n, info: (here.append(len(n)), (n,))[1],
+                            input_columns=["n"], **{k: v for k, v in options.items()
+                                                    if k != "debug"})
+    assert rows(data) == [[[0, 1]], [[2, 3]], [[4]]] and here == [2, 2, 1]
+
+
+def test_batches_of_varying_sizes_are_numbered_for_a_function():
+    data = numbers(6).batch(lambda info: info.get_batch_num() + 1, input_columns=["n"],
+                            per_batch_map=lambda n, info: ([v + 100 * info.get_batch_num()
+                                                            for v in n],))
+    assert rows(data) == [[[0]], [[101, 102]], [[203, 204, 205]]]
+    assert [[row[0].tolist()] for row in data._rows(Run(data), 2)] == [[[203, 204, 205]]]
+
+
+@pytest.mark.parametrize("data, own", [
+    (numbers().batch(2), False), (numbers().batch(-1), False), (numbers().padded_batch(2), False),
+    (numbers().batch(lambda info: 2), True),
+    (numbers().batch(2, per_batch_map=lambda n, info: (n,)), True)], ids=range(5))
+def test_batches_that_the_program_s_functions_make(data, own):
+    assert data._runs_python() is own and data._is_passed_over() is not own
 
 
 def test_sizes_that_vary():

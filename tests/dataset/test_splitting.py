@@ -19,7 +19,7 @@ def test_rows_of_the_parts(count, sizes, wanted):
     found = [[int(row[0]) for row in part.create_tuple_iterator(num_epochs=1, output_numpy=True)]
              for part in parts]
     assert sum(found, []) == list(range(count))
-    assert sorted(map(len, found)) == sorted(wanted)
+    assert list(map(len, found)) == wanted
 
 
 @pytest.mark.parametrize("sizes, randomize, error, words", [

@@ -309,6 +309,30 @@ def test_numpy_print_options_are_heard():
         assert str(Tensor([1e-5, 1.0])) == "[0.00001 1.     ]"
 
 
+def _with(array, place, value):
+    array[place] = value
+    return array
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("values", [
+    [1e8], [1e8, 2e8], [1e-5, 1.2345678], [1e-12, 3e-5, 0.1],
+    _with(np.ones(1000), 500, 22.25), _with(np.ones(1001), 500, 22.25),
+    _with(np.ones((7, 200)), 3, 0.125), _with(np.ones((6, 200)), 3, 0.125),
+    _with(np.ones((200, 9)), (50, 4), 0.125), [INF], [NAN], [-INF, 1.5], [NAN, -2.0], [INF, -3.25],
+    [complex(1, INF), complex(INF, -2)], [complex(1, -INF), complex(NAN, 0.5)],
+    [complex(2, NAN), complex(-1, 1e-6)], [complex(INF, 1e9), 3.0]], ids=range(18))
+@pytest.mark.parametrize("options", [
+    {}, {"nanstr": ".", "infstr": "*"}, {"nanstr": "nothing"}, {"infstr": "endless"},
+    {"threshold": 5, "edgeitems": 1}], ids=str)
+def test_numbers_are_printed_as_numpy_prints_them(values, options):
+    array = np.asarray(values, np.complex64 if np.iscomplexobj(values) else np.float32)
+    with np.printoptions(**options):
+        assert str(Tensor(array)) == str(array)
+
+
 def test_exponents_are_printed_beyond_a_thousand():
     for values in ([1000.0, 1.0], [1000.5, 1.0], [0.5, 500.25]):
         assert str(Tensor(values)) == str(np.float32(values))
