@@ -35,7 +35,7 @@ def frombuffer(buffer: Any, dtype: Any, count: int = -1, offset: int = 0) -> Ten
     """
     kind, view = to_raw(dtype, "frombuffer"), memoryview(buffer)
     size, left = kind.itemsize, view.nbytes - offset
-    if view.nbytes == 0 or not 0 <= offset < view.nbytes:
+    if not 0 <= offset < view.nbytes:
         raise RuntimeError(f"For 'frombuffer', 'offset' must be in [0, {view.nbytes}), the length "
                            f"of the buffer, but got {offset}.")
     if count == 0 or count < -1:

@@ -93,6 +93,10 @@ def test_rows_that_fail_can_be_left_out_or_replaced():
     try:
         ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.SKIP)
         assert [int(x) for (x,) in data] == [1, 3, 5]
+        pooled = ds.NumpySlicesDataset(list(range(20)), shuffle=False).map(
+            odd, num_parallel_workers=2, python_multiprocessing=True)
+        iterator = pooled.create_tuple_iterator(num_epochs=2, output_numpy=True)
+        assert [[int(x) for (x,) in iterator] for _ in range(2)] == [list(range(1, 20, 2))] * 2
         ds.config.set_error_samples_mode(ds.config.ErrorSamplesMode.REPLACE)
         assert [int(x) for (x,) in data] == [1, 1, 3, 1, 5]
         # before the first good row there is none that could take a place
