@@ -207,7 +207,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None,
     flat = ops.ravel(a)
     edges = histogram_bin_edges(flat, bins, range, weights)
     counts = bincount(wrap(_bin_of(flat, edges)), weights, length=edges.size)._raw[1:]
-    if density and counts.numel():
+    if density:
         counts = counts / torch.diff(edges._raw) / counts.sum()
     return wrap(counts), edges
 

@@ -18,6 +18,8 @@ CALLS = [
     lambda: mnp.norm(X, 7, (0, 1)), lambda: mnp.rollaxis(X, 0, 1.5), lambda: mnp.rot90(X, 1, (0,)),
     lambda: mnp.rot90(X, 1, (0, 1, 2)), lambda: mnp.roll(X, (1, 2), (0, 1, 2)), lambda: mnp.cov(X),
     lambda: mnp.meshgrid(V, V, sparse=1), lambda: mnp.meshgrid(V, V, indexing="yx"),
+    lambda: mnp.pad(M, ((1,), (2,))), lambda: mnp.pad(M, ((1, 2, 3), (1, 2, 3))),
+    lambda: mnp.gradient(M, V, V), lambda: mnp.diff(M, -1),
     lambda: mnp.cov( M, fweights=INTS), lambda: mnp.take(M, V), lambda: mnp.diag(X),
 ]
 

@@ -85,7 +85,8 @@ def test_products_with_dense_matrices(adjoint):
 
 
 @pytest.mark.parametrize("part", [((0, 0), (3, 4)), ((1, 1), (2, 2)), ((0, 2), (9, 9)),
-                                  ((2, 0), (1, 1)), ((0, 3), (2, 1))])
+                                  ((2, 0), (1, 1)), ((0, 3), (2, 1)), ((3, 0), (1, 2)),
+                                  ((5, 1), (2, 2))])
 def test_slices(part):
     (top, left), (height, width) = part
     want = A[top:top + height, left:left + width]
