@@ -76,3 +76,16 @@ def test_measuring_chooses_one_of_both():
         for in_sums in (False, True):
             key = str(target), "none" if "gelu" in str(target) else "", 16, 32, in_sums, 1
             assert activations._measured(key) in {"torch", "fused"}
+
+
+@pytest.mark.parametrize("shape, rows, width", [
+    ((4, 6, 10), 24, 10), ((240,), 1, 240), ((2**12, 2), 2**7, 2), ((2, 2**9), 1, 2**9)])
+def test_no_more_rows_are_timed_than_take_a_while(monkeypatch, shape, rows, width):
+    keys = []
+    monkeypatch.setattr(activations.known, "find", lambda key, measured: keys.append(key))
+    monkeypatch.setattr(activations, "LARGEST", 2**8)
+    x = torch.ones(shape).bfloat16()
+    fused(lambda x, g: (aten.gelu(x, approximate="tanh"), aten.silu_backward(g, x)), [x, x], 0)
+    assert [key[:5] for key in keys] == [
+        ("aten.gelu.default", "tanh", rows, width, False),
+        ("aten.silu_backward.default", "", rows, width, False)]

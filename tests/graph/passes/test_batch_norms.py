@@ -191,3 +191,34 @@ def test_training_in_mixed_precision_is_as_eagerly(monkeypatch):
     assert np.abs(compiled - exact).max() <= 2 * np.abs(eager - exact).max() + 1e-3
     apart = np.abs(its - exact_variance).max() + 1e-2 * exact_variance.max()
     assert np.abs(variance - exact_variance).max() <= 2 * apart
+
+
+@pytest.mark.parametrize("threshold", [0, 0.5])
+@pytest.mark.parametrize("summed", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_gradient_of_a_mask_or_sum_that_is_read_otherwise_too(masked, summed, threshold):
+    def block(x, weight, bias, other, g):
+        values = wide(x)
+        y, mean, inverse = normalized(values, weight, bias)
+        out = y.relu()
+        back = wide(g) + other if summed else wide(g)
+        if masked:
+            back = torch.ops.aten.threshold_backward.default(back, out, threshold)
+        return narrow(out), back * 3, *BACKWARD(back, values, weight, None, None, mean, inverse,
+                                                True, 1e-3, [True] * 3)
+
+    better = fused(block, data(), (2, 0))
+    assert count(better, "threshold_backward") == (masked and threshold > 0)
+    assert count(better, "add") == (summed and masked and threshold > 0)
+
+
+@pytest.mark.parametrize("alpha", [1, 2])
+def test_a_sum_with_a_factor_stays(alpha):
+    def block(x, weight, bias, other, g):
+        y, mean, inverse = normalized(wide(x), weight, bias)
+        out = y.add(other, alpha=alpha).relu()
+        back = wide(g).add(other, alpha=alpha)
+        return out, *BACKWARD(back, wide(x), weight, None, None, mean, inverse, True, 1e-3,
+                              [True] * 3)
+
+    assert count(fused(block, data(), (2, 0)), "add") == 2 * (alpha != 1)

@@ -106,3 +106,21 @@ def test_a_wrong_class_is_an_error_when_replayed():
     with pytest.raises(RuntimeError) as compiled:
         step(x, bad)
     assert str(eager.value).split("\n")[0] == str(compiled.value).split("\n")[0]
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("has_gradient, narrow", [(False, False), (True, False), (True, True)])
+def test_both_ways_that_are_timed_give_the_same(monkeypatch, has_gradient, narrow, reduction):
+    shapes = []
+
+    def compared(theirs, ours, given):
+        for one, other in zip(theirs(*given), ours(*given), strict=True):
+            assert one.dtype is other.dtype
+            torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-4)
+            shapes.append(tuple(one.shape))
+        return "fused"
+
+    monkeypatch.setattr(cross_entropies, "faster", compared)
+    key = (16, 30, "torch.bfloat16", str(reduction), has_gradient, narrow, 1)
+    assert _measured(key) == "fused"
+    assert shapes == [(16,) if reduction == 0 else (), ()] + [(16, 30)] * has_gradient

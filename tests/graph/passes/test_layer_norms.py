@@ -192,3 +192,38 @@ def test_training_in_mixed_precision_is_as_eagerly(monkeypatch):
     assert max(seen) == 5  # nothing asks for the gradient by x
     assert compiled[-1] < 0.1 * compiled[0]
     assert np.abs(compiled - exact).max() <= 2 * np.abs(eager - exact).max() + 1e-3
+
+
+CASTS = [(before, added, after) for before in (0, 1) for added in (0, 1) for after in (0, 1)]
+
+
+@pytest.mark.parametrize("before, added, after", CASTS)
+def test_any_of_the_operations_around_it_is_enough(before, added, after):
+    def forward(x, weight, bias, other, g, branch):
+        y = FORWARD(x + wide(branch) if added else x, FORM, weight, bias, 1e-5)[0]
+        return narrow(y) if after else y
+
+    fused(forward, data(), (1, 0) if added or after else (0, 1))
+
+    def backward(x, weight, bias, other, g, branch):
+        mean, inverse = x.mean(-1, keepdim=True), x.var(-1, keepdim=True).rsqrt()
+        found = list(gradients(wide(g) if before else other, x, weight, bias, mean, inverse))
+        found[0] = other + found[0] if added else found[0]
+        return narrow(found[0]) if after else found[0], *found[1:]
+
+    fused(backward, data(), (1, 0) if before or added or after else (0, 1))
+
+
+@pytest.mark.parametrize("alpha", [1, 2])
+def test_a_sum_with_a_factor_is_no_residual_connection(alpha):
+    def forward(x, weight, bias, other, g, branch):
+        return narrow(FORWARD(x.add(other, alpha=alpha), FORM, weight, bias, 1e-5)[0])
+
+    assert count(fused(forward, data(), (1, 0)), "add") == (alpha != 1)
+
+    def backward(x, weight, bias, other, g, branch):
+        mean, inverse = x.mean(-1, keepdim=True), x.var(-1, keepdim=True).rsqrt()
+        of_x, *others = gradients(wide(g), x, weight, bias, mean, inverse)
+        return other.add(of_x, alpha=alpha), *others
+
+    assert count(fused(backward, data(), (1, 0)), "add") == (alpha != 1)

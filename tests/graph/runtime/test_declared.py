@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import lamella as ms
-from lamella.graph.runtime.declared import Dimensions
+from lamella.graph.runtime.declared import Dimensions, Signatures, check_call
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +109,36 @@ def test_enable_dynamic_of_a_method():
 def test_dimensions_are_copied_with_their_type():
     dims = pickle.loads(pickle.dumps(Dimensions.of(form(None, 3))))
     assert dims == (None, 3) and dims.dtype is ms.float32 and str(dims) == "[-1, 3]"
+
+
+@pytest.mark.parametrize("given, is_checked", [
+    ([X, HALF], True), ((X, HALF), True), ([X], False), ([HALF] * 3, False), (HALF, False),
+    (3, False), ({0: HALF, 1: HALF}, False)])
+def test_containers_of_the_declared_length_are_checked(given, is_checked):
+    wanted = Dimensions.of(form(None, 3))
+    declared = Signatures([[wanted, wanted]], "set_inputs", True)
+    if is_checked:
+        with pytest.raises(TypeError, match="1th type should be"):
+            check_call(max, declared, (given,), {})
+    else:
+        check_call(max, declared, (given,), {})
+    check_call(max, [[wanted]], (given,), {})  # which nobody declared
+
+
+@pytest.mark.parametrize("owner, all_given, args, kwargs, is_right", [
+    ("set_inputs", True, (X,), {"y": X}, True), ("set_inputs", True, (X,), {}, False),
+    ("set_inputs", False, (X,), {}, True), ("set_inputs", True, (X, X), {}, True),
+    ("enable_dynamic", True, (X,), {}, True), ("enable_dynamic", True, (X, X, HALF), {}, True)])
+def test_how_many_arguments_are_given(owner, all_given, args, kwargs, is_right):
+    declared = Signatures([Dimensions.of(form(None, 3))] * 2, owner, all_given)
+    if is_right:
+        check_call(max, declared, args, kwargs)
+    else:
+        with pytest.raises(ValueError, match="expected one, but got expected: 2 and input: 1"):
+            check_call(max, declared, args, kwargs)
+
+
+@pytest.mark.parametrize("sizes, text", [
+    ((2, None), "[2, -1]"), ((0, -1), "[0, -1]"), ((ms.Symbol(max=4), 1), "[-1, 1]")])
+def test_dimensions_that_are_fixed(sizes, text):
+    assert str(Dimensions(sizes)) == text

@@ -56,8 +56,11 @@ def test_objects_that_differ_each_time(its):
 
 def test_kinds_of_calls_that_are_told_apart(its):
     for number in range(limits.MOST_OUTLINES + 1):
-        its.note((Tensor([1.0]), tuple(range(number))), {})
-    assert len(its._kinds) <= limits.MOST_OUTLINES
+        assert len(its._kinds) == number
+        its.note((1,) * number, {})
+    assert len(its._kinds) == limits.MOST_OUTLINES
+    known = [len(classes) for classes, _ in its._kinds]
+    assert known == list(range(1, limits.MOST_OUTLINES + 1))  # the first is forgotten
 
 
 def test_names_of_arguments(its):
@@ -74,3 +77,43 @@ def test_arguments_that_cannot_be_compared(its):
     nested.append(nested)
     text = its.without_key((Tensor([1.0]), nested), {}, RecursionError())
     assert text == "its argument 'mode' contains itself, or is nested too deeply"
+
+
+@pytest.mark.parametrize("differing, named", [
+    (limits.MOST_OBJECTS // 2, False), (limits.MOST_OBJECTS // 2 + 1, True)])
+def test_an_argument_is_named_if_most_of_its_values_differed(its, differing, named):
+    for number in range(limits.MOST_OBJECTS):
+        its.note((f"x{number}", "m"), {"scale": "other" if number < differing else "this"})
+    refusal = its.refusal(("new", "m"), {"scale": "this"})
+    assert refusal.startswith("its arguments 'x' and 'scale' had 32 other" if named else
+                              "its argument 'x' had 32 other values so far, each a new object")
+
+
+def test_named_arguments_that_differ_by_name():
+    its = limits.Limits(lambda x, **named: None)
+    for number in range(limits.MOST_OBJECTS):
+        its.note(("x",), {f"n{number}": 1, "last": 2})
+    assert its.refusal(("x",), {"another": 1, "last": 2}).startswith("its argument '**' had")
+
+
+@pytest.mark.parametrize("name, most", [
+    ("may_be_first_object", limits.MOST_NEW), ("may_be_last_error", limits.MOST_RAISED),
+    ("may_be_last_warning", limits.MOST_WARNINGS)])
+def test_runs_that_are_counted(its, name, most):
+    assert [getattr(its, name)() for _ in range(most + 2)] == [True] * most + [False] * 2
+    for other in ("may_be_first_object", "may_be_last_error", "may_be_last_warning"):
+        assert getattr(its, other)() is (other != name)
+
+
+def test_graphs_that_hold_for_no_other_call_are_counted_by_kind(its):
+    counts = [its.left((1,), {}) for _ in range(limits.MOST_LEFT + 2)]
+    assert counts == [False] * limits.MOST_LEFT + [True] * 2
+    assert not its.left((1, 2), {})
+
+
+def test_errors_of_so_many_kinds_are_told_apart(its):
+    for number in range(limits.MOST_OUTLINES + 1):
+        for _ in range(limits.MOST_RAISED):
+            its.raised((1,) * number, {})
+    assert not its.may_record((1,) * (limits.MOST_OUTLINES - 2), {})
+    assert its.may_record((1,) * limits.MOST_OUTLINES, {})
