@@ -243,7 +243,7 @@ def as_named(given: Named) -> ScopedValue:
 
 def _small(name: str) -> str:
     """A class's name as that of a variable: ``ReLU`` is ``relu``, ``MaxPool2d`` ``max_pool2d``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _call(kind: NodeType, called: Any, name: str, targets: Sequence[Named],

@@ -1,4 +1,5 @@
 import os
+import time
 
 import pytest
 import torch
@@ -205,3 +206,18 @@ def test_streams_of_a_cpu_are_one():
     assert one == other and hash(one) == hash(other) and one != "stream" and one.id == 0
     event = runtime.Event()
     assert other.record_event(event) is event
+
+
+def test_the_time_between_events_has_a_sign():
+    one, two = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+    before = time.perf_counter()
+    one.record()
+    two.record()
+    most = 1000 * (time.perf_counter() - before)
+    assert 0 <= one.elapsed_time(two) == -two.elapsed_time(one) <= most
+    assert one.elapsed_time(one) == 0
+    two._time = one._time + 0.5
+    assert one.elapsed_time(two) == pytest.approx(500)
+    for wrong, right in ((runtime.Event(), one), (one, runtime.Event())):
+        with pytest.raises(RuntimeError, match="enable_timing=True"):
+            wrong.elapsed_time(right)

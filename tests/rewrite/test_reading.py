@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import inspect
 
 import numpy as np
@@ -209,3 +211,78 @@ def test_the_table(capsys):
                     "Input      input_x                     x",
                     "Python     python_node  self.seen = x           x",
                     "Output     return_1     return"]
+
+
+class Box(nn.Cell):
+    def construct(self, x):
+        return x
+
+
+class Assigning(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.relu, self.box = nn.ReLU(), Box()
+
+    def construct(self, x, box):
+        y = self.relu(x)
+        self.seen = self.relu(y)
+        self.a, b = ops.split(x, 1)
+        box.seen = self.relu(x)
+        self.box.seen = ops.exp(x)
+        box[0] = self.relu(x)
+        self.b, box.c = ops.split(x, 1)
+        c, *d = ops.split(x, 1)
+        e = f = self.relu(x)
+        z = x > 1
+        return y, b, c, d, e, f, z
+
+
+def test_what_is_assigned():
+    """Calls with other targets than names and attributes of self stay as they are."""
+    network, again = Assigning(), SymbolTree.create(Assigning()).get_network()
+    nodes = list(SymbolTree.create(network).nodes())[2:-1]
+    assert [node.get_node_type().name for node in nodes] == [
+        "CallCell", "CallCell", "CallFunction", *["Python"] * 6, "MathOps"]
+    assert [str(arg) for arg in nodes[-1].get_args()] == ["x", "1"]
+    assert [str(target) for node in nodes[:3] for target in node.get_targets()] == [
+        "y", "self.seen", "self.a", "b"]
+    boxes = [type("Held", (dict,), {})() for _ in range(2)]
+    for got, want in zip(again(X, boxes[0]), network(X, boxes[1]), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+    assert np.array_equal(again.seen.asnumpy(), network.seen.asnumpy())
+    assert np.array_equal(boxes[0].c.asnumpy(), boxes[1].c.asnumpy())
+    assert np.array_equal(again.box.seen.asnumpy(), network.box.seen.asnumpy())
+
+
+def test_what_a_statement_reads_is_its_variables():
+    factor = 3
+
+    class Net(nn.Cell):
+        def construct(self, x, last=2):
+            for n in range(last):
+                x = shifted(x * factor, n) + self.count
+            return x
+
+    loop = SymbolTree.create(Net()).get_node("for_node")
+    assert sorted(map(str, loop.get_args())) == ["last", "n", "x"]
+
+
+def test_statements_can_be_compiled():
+    for network in (Wide(), Assigning(), NoResult()):
+        for node in SymbolTree.create(network).nodes():
+            line = node.statement()
+            if line is not None and node.get_node_type() is not NodeType.Output:
+                module = ast.Module([copy.deepcopy(line)], [])
+                compile(ast.fix_missing_locations(module), "", "exec")
+
+
+@pytest.mark.parametrize("name, want", [
+    ("ReLU", "relu"), ("MaxPool2d", "max_pool2d"), ("Conv2dTranspose", "conv2d_transpose"),
+    ("dense", "dense"), ("SiLU", "silu")])
+def test_names_of_calls(name, want):
+    cell = type(name, (nn.Cell,), {})()
+    assert Node.create_call_cell(cell, ["y"]).get_name() == want
+    node = Node.create_call_cell(cell, ["y"], ["x"], {"z": "self.w"}, is_sub_net=True)
+    assert node.get_node_type() is NodeType.Tree and node.get_sub_tree() is None
+    assert node.reads() == ["x"] and node.writes() == {"y"} and not node.get_users()
+    assert node.get_instance_type() is type(cell) and node.get_symbol_tree() is None

@@ -198,6 +198,7 @@ def test_values():
     assert value.type is ValueType.DictValue and str(value) == "{'a': [1, (2.0, None)]}"
     assert [str(v) for v in ScopedValue.create_name_values(["a", "b"], ["self", ""])] == [
         "self.a", "b"]
+    assert list(map(str, ScopedValue.create_name_values(["a", "b"]))) == ["a", "b"]
     assert repr(ScopedValue.create_name_values(["a"], ["self"])) == "[self.a]"  # as 2.10's
     thing = ScopedValue.create_variable_value(X)
     assert thing.type is ValueType.CustomObjValue
@@ -240,7 +241,13 @@ def test_source_that_is_not_there():
 
 
 def test_kinds_have_mindspores_numbers():
-    assert (NodeType.CallCell.value, NodeType.ControlFlow.value) == (1, 12)
+    assert {kind.name: kind.value for kind in NodeType} == {
+        "Unknown": 0, "CallCell": 1, "CallPrimitive": 2, "CallModule": 3, "CallFunction": 4,
+        "CallMethod": 5, "Python": 6, "Input": 7, "Output": 8, "Tree": 9, "CellContainer": 10,
+        "MathOps": 11, "ControlFlow": 12}
+    assert {kind.name: kind.value for kind in ValueType} == {
+        "ConstantValue": 0, "TupleValue": 20, "ListValue": 21, "DictValue": 22, "NamingValue": 40,
+        "CustomObjValue": 41, "UnsupportedValue": 50}
 
 
 def test_what_a_part_of_the_network_gives_is_no_variable():
