@@ -8,7 +8,7 @@ import torch
 
 from lamella.generation import Sampling
 from lamella.generation.penalties import Penalties, penalized
-from lamella.generation.sampling import Rules, choose, filtered, noise
+from lamella.generation.sampling import Rules, choose, filtered, mixed, noise
 
 SCORES = torch.tensor([1.0, 3.0, 0.5, 2.0, -1.0, 2.5, 0.0, 1.5])
 DRAWS = 20000
@@ -148,3 +148,17 @@ def test_wrong_penalties(name, values):
 def test_the_printed_form_names_penalties_that_are_given():
     assert repr(Sampling(presence_penalty=1)) == (
         "Sampling(temperature=0.0, top_k=0, top_p=1.0, seed=0, presence_penalty=1.0)")
+
+
+@pytest.mark.parametrize("given, want", [
+    (0, 0), (1, 0x514E28B7), (0xFFFFFFFF, 0x81F16F39), (2**32, 0), (2**40 + 1, 0x514E28B7)])
+def test_the_hash_is_murmurs(given, want):
+    """That of an empty text by MurmurHash3 is the finalizer of its seed."""
+    assert int(mixed(torch.tensor(given))) == want
+
+
+def test_the_upper_bits_of_a_seed_count():
+    tokens = torch.arange(8)[None]
+    found = [noise(torch.tensor([seed]), torch.tensor([3]), tokens) for seed in (
+        5, 5 + 2**32, 5 + 2**62)]
+    assert not torch.equal(found[0], found[1]) and not torch.equal(found[1], found[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 import torch
 
@@ -73,3 +75,28 @@ def test_measuring_names_a_kernel(kernel):
     key = (2, 64, 1024, True, "torch.bfloat16", torch.get_num_threads())
     assert few_rows._measured(key) in {"torch", "onednn", "rows"}
     assert few_rows.fastest(1, 8, 8, False, torch.float32, False) is None  # too small
+
+
+@pytest.mark.parametrize("width, columns, timed", [
+    (256, 256, 256), (256, 255, None), (2**16, 1, 1), (2**12, 2**10, 2**10),
+    (2**12, 2**10 + 1, 2**10), (2**21, 5, 2)])
+def test_which_matrices_are_timed(kernel, monkeypatch, width, columns, timed):
+    asked = []
+    monkeypatch.setattr(few_rows.known, "find", lambda key, how: asked.append((key, how)))
+    assert few_rows.fastest(3, width, columns, True, torch.float32, True) is None
+    threads = torch.get_num_threads()
+    assert asked == [((3, width, timed, True, "torch.float32", threads), few_rows._measured)] * (
+        timed is not None)
+
+
+def test_what_timing_takes_is_added_up(kernel, monkeypatch):
+    monkeypatch.setattr(few_rows, "_spent", 0.0)
+    monkeypatch.setattr(few_rows, "_timed", lambda key: "rows")
+    begin = time.perf_counter()
+    found = [few_rows._measured(()) for _ in range(3)]
+    assert found == ["rows"] * 3 and 0 < few_rows._spent <= time.perf_counter() - begin
+    monkeypatch.setattr(few_rows.known, "find", lambda key, how: "how" if how else "no")
+    for spent, measure, want in ((few_rows.BUDGET + 1, False, "no"), (0.0, False, "how"),
+                                 (few_rows.BUDGET + 1, True, "how")):
+        monkeypatch.setattr(few_rows, "_spent", spent)
+        assert few_rows.fastest(3, 512, 512, True, torch.float32, measure) == want

@@ -257,3 +257,36 @@ def test_a_fast_algorithm_with_other_results_is_never_chosen(monkeypatch):
     for wrong in (zeros, zero_gradients):
         monkeypatch.setattr(module, "WAYS", {"torch": right, "wrong": wrong})
         assert module.fastest(sizes) == "torch"
+
+
+def described(x=(2, 32, 8, 8), weight=(32, 32, 3, 3), stride=(1, 1), padding=(1, 1),
+              dtype=torch.float32):
+    y = F.conv2d(torch.empty(x, device="meta"), torch.empty(weight, device="meta"), None, stride,
+                 padding).shape
+    metas = [TensorMetadata(tuple(shape), torch.empty(shape, device="meta").stride(), dtype,
+                            torch.device("cpu")) for shape in (x, weight, y)]
+    return module.Convolution(metas[0], metas[1], metas[1], metas[2], stride, padding, True)
+
+
+@pytest.mark.parametrize("given, winograd, tiles", [
+    ({}, True, True), ({"padding": (2, 1)}, True, True), ({"padding": (1, 3)}, True, False),
+    ({"weight": (32, 32, 5, 3)}, False, False), ({"weight": (32, 32, 3, 2)}, False, False),
+    ({"stride": (1, 2)}, False, False), ({"stride": (2, 1)}, False, False),
+    ({"dtype": torch.float64}, False, True), ({"weight": (16, 32, 3, 3)}, True, False),
+    ({"weight": (15, 32, 3, 3)}, False, False), ({"weight": (64, 32, 3, 3)}, True, True),
+    ({"x": (2, 16, 8, 8), "weight": (32, 16, 3, 3)}, True, False),
+    ({"x": (2, 15, 8, 8), "weight": (32, 15, 3, 3)}, False, False)])
+def test_which_algorithms_suit_small_windows(given, winograd, tiles, monkeypatch):
+    monkeypatch.setattr(module.tiles.extension, "load", lambda: True)
+    c = described(**given)
+    found = [module.WAYS[name].suits(c) for name in ("winograd", "tiles", "torch")]
+    assert found == [winograd, tiles, True]
+
+
+@pytest.mark.parametrize("channels, rows, dtype, want", [
+    (16, 256, torch.float32, True), (16, 257, torch.float32, False), (17, 16, torch.float32, False),
+    (1, 16, torch.float32, True), (16, 256, torch.bfloat16, False)])
+def test_which_windows_are_few(channels, rows, dtype, want):
+    """At most 2 ** 24 elements: 256 rows of 256 windows of 4 by 4 elements of 16 channels."""
+    c = described((1, channels, rows + 3, 259), (8, channels, 4, 4), padding=(0, 0), dtype=dtype)
+    assert module.LARGEST == 2**24 and module.WAYS["windows"].suits(c) is want

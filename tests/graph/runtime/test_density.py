@@ -2,6 +2,7 @@
 
 import time
 
+import pytest
 import torch
 
 from lamella.graph.ir.stages import Part
@@ -53,3 +54,16 @@ def test_one_slow_run_of_a_kernel_decides_nothing():
         return x
 
     assert dense_share(module(interrupted, aten.mm.default), [torch.ones(400, 400)]) > 0.5
+
+
+@pytest.mark.parametrize("target, want", [
+    (aten.mm.default, True), (aten.addmm.out, True), (aten.convolution_backward.default, True),
+    (aten._scaled_dot_product_flash_attention_for_cpu.default, True), (aten.sin.default, False),
+    (aten.mul.Tensor, False), ("mm", False), (max, False)])
+def test_which_kernels_are_dense(target, want):
+    assert density.is_dense(target) is want
+
+
+def test_on_other_devices_it_is_not_known():
+    part = module(aten.mm.default)
+    assert dense_share(part, [torch.ones(2, 2, device="meta")]) == 0.0

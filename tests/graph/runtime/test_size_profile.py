@@ -408,3 +408,38 @@ def test_places_of_several_ranks():
         assert shape == (n, 1)
         np.testing.assert_array_equal(total.asnumpy(), x.asnumpy()[[1], 0].sum(-1))
     assert step.report()["traces"] == 3
+
+
+def shapes(*sizes):
+    return [torch.Size(size) for size in sizes]
+
+
+@pytest.mark.parametrize("declared, calls, want", [
+    (None, [[(2, 3)], [(4, 3)]], None), (None, [[(2, 3)], [(4, 3)], [(5, 3)]], [{0}]),
+    (None, [[(2, 3)], [(4, 3)], [(4, 3)]], None), (None, [[(2, 3)], [(4, 3)], [(1, 3)]], None),
+    (None, [[(1, 3)], [(4, 3)], [(2, 3)]], [{0}]),
+    (None, [[(2, 3)], [(4, 5)], [(4, 6)], [(4, 7)]], [{1}]),
+    (None, [[(2, 3), (3,)], [(4, 3), (3,)], [(5, 3), (4,)]], [{0}, {0}]),
+    ([], [[(2, 3)]], None), ([], [[(2, 3)], [(4, 3)]], [{0}]),
+    ([(None, 3)], [[(2, 3)], [(2, 4)]], [{0, 1}]), ([[(None, 3)]], [[(2, 3)], [(2, 4)]], [{0, 1}]),
+    ([(None, 3), (None,)], [[(2, 3)], [(2, 4)]], [{1}]), ([(None, 3)], [[(1, 3)], [(1, 4)]], None)])
+def test_which_dimensions_need_symbols(declared, calls, want):
+    profile = size_profile.SizeProfile(declared)
+    found = [profile.note(shapes(*sizes)) for sizes in calls]
+    assert found[-1] == want and not any(found[:-2])
+    assert profile.are_varying is (len({*map(str, calls)}) > 1 or declared is not None)
+    assert len(profile.seen) == min(len({*map(str, calls)}), size_profile.KINDS)
+    profile.refused = "why"
+    assert profile.note(shapes(*calls[0])) is None
+
+
+def test_sizes_that_come_often():
+    profile = size_profile.SizeProfile(None)
+    assert not profile.are_varying
+    often = [profile.is_frequent("a") for _ in range(size_profile.OFTEN + 2)]
+    assert often == [False] * size_profile.OFTEN + [True] * 2
+    for number in range(size_profile.MOST_COUNTED - 1):
+        assert not profile.is_frequent(number)
+    assert len(profile.calls) == size_profile.MOST_COUNTED
+    assert not profile.is_frequent("b") and profile.is_frequent("a")
+    assert len(profile.calls) == size_profile.MOST_COUNTED // 2  # the most frequent ones
