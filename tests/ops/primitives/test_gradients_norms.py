@@ -70,6 +70,9 @@ def test_layers_are_normalized_from_the_second_axis_on_by_default():
     flat = norms.LayerNormGrad()(*map(Tensor, (x * 0, dy, var * 0, mean * 0, gamma)))
     np.testing.assert_allclose(flat[0].asnumpy() * 1e-6, dy * gamma - (dy * gamma).mean(
         (1, 2), keepdims=True), rtol=1e-6, atol=1e-9)
+    again = norms.LayerNormGradGrad()(*map(Tensor, (x * 0, dy, var * 0, mean * 0, gamma, *pulled)))
+    wanted = gamma * (pulled[0] - pulled[0].mean((1, 2), keepdims=True)) + 1e-6 * pulled[2]
+    np.testing.assert_allclose(again[1].asnumpy() * 1e-6, wanted, rtol=1e-5, atol=1e-8)
 
 
 FEATURES = RNG.normal(size=(2, 18, 6, 9)).astype(np.float32)  # 2 channels of 3 x 3 cells

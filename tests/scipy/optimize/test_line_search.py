@@ -99,3 +99,51 @@ def test_recorded(name):
         counts[2:] = [0, False]
     assert [found.nfev, found.k, found.status, found.failed] == counts
     assert found.ngev == found.nfev
+
+
+def searched(table, kind="float64", **options):
+    """A search along a line where some steps have a value and a slope, and all others the least."""
+    at = lambda x: table.get(round(x.item(), 12), (-9.0, 0.0))  # noqa: E731
+    place, one = (Tensor(np.array([n], kind)) for n in (0, 1))
+    return line_search(lambda x: Tensor(np.array(at(x)[0], kind)), place, one,
+                       lambda x: Tensor(np.array([at(x)[1]], kind)), **options)
+
+
+@pytest.mark.parametrize(("table", "options", "step", "calls"), [
+    # either condition may hold with equality
+    ({0: (0, -1), 1: (0, 0.5)}, {"c1": 0.0}, 1, 2),
+    ({0: (0, -1), 1: (-0.75, -0.5)}, {"c2": 0.5}, 1, 2),
+    # what falls too little is too far: the minimum of a parabola between is next
+    ({0: (0, -1), 1: (-0.3, 0)}, {"c1": 0.5}, 1 / 1.4, 3),
+    ({0: (0, -1), 1: (-0.95, -0.95), 2: (-0.9, 0)}, {}, 1.475, 4),
+    ({0: (0, -1), 1: (-0.95, -0.95), 2: (-0.95, 0)}, {}, 1.5, 4),
+    # as good as the best so far is no better: the minimum of a cubic between is next
+    ({0: (0, -1), 1: (5, 9), 0.5: (0, 0.95)}, {"c1": 0.0}, (2 + 28**0.5) / 24, 4)])
+def test_steps_that_follow_from_some_values(table, options, step, calls):
+    found = searched(table, **options)
+    np.testing.assert_allclose(found.a_k, step, rtol=1e-9)
+    assert (found.nfev, found.ngev, found.status, found.failed) == (calls, calls, 0, False)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_the_last_doubling(kind):
+    falling = {2**n if n >= 0 else 0: (-n - 1, -1) for n in range(-1, 6)}
+    for most in (0, 1, 3):
+        found = searched(falling, kind, maxiter=most)
+        assert (found.a_k, found.nit, found.nfev, found.k) == (0, most, most + 1, most + 1)
+        assert (found.status, found.failed, found.f_k) == (3, True, 0)
+    assert searched({n: falling[n] for n in (0, 1, 2)}, kind, maxiter=3).a_k == 4
+
+
+@pytest.mark.parametrize(("kind", "step"), [("float32", 1e-8), ("float64", 2.02e-9)])
+def test_steps_that_change_nothing_in_float32_are_longer(kind, step):
+    known = {"gfk": Tensor(np.array([-1.0], kind)), "old_fval": 0.0, "old_old_fval": 1e-9}
+    np.testing.assert_allclose(searched({}, kind, **known).a_k, step, rtol=1e-9)
+
+
+def test_one_known_value_alone_is_computed_again():
+    x = Tensor([3.0, 4.0])
+    f = lambda x: (x * x).sum()  # noqa: E731
+    plain = line_search(f, x, -x)
+    for known in ({"gfk": Tensor([6.0, 8.0])}, {"old_fval": 25.0}):
+        assert line_search(f, x, -x, **known)[:7] == plain[:7]

@@ -67,6 +67,18 @@ def test_it_stops_at_its_limit(method, limit):
 
 
 @METHODS
+@pytest.mark.parametrize(("function", "slope", "status"), [
+    (lambda x: (x**2).sum(), lambda x: -2 * x, 3),  # uphill: no step is short enough
+    (lambda x: -x.sum(), None, 5)], ids=["uphill", "no bottom"])
+def test_it_stops_where_no_step_is_found(method, function, slope, status):
+    start = Tensor(np.array([3.0, 4.0]))
+    found = optimize.minimize(function, start, method=method, jac=slope)
+    assert (found.success, found.status, found.nit) == (False, status, 0)
+    assert found.x.tolist() == [3, 4] and found.fun == float(function(start))
+    assert found.nfev == found.njev > 1
+
+
+@METHODS
 @pytest.mark.parametrize("norm", [math.inf, 2])
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
 def test_the_gradient_that_is_small_enough(method, norm, tolerance):
@@ -102,7 +114,8 @@ def point(form, at):
     return _Point(at, float(np.polyval(form, at)), float(slope), None)
 
 
-@pytest.mark.parametrize("form", [[1.0, -3.0, -2.0, 5.0], [0.5, 1.0, -4.0, 1.0], [2.0, 0, -1.0, 0]])
+@pytest.mark.parametrize("form", [[1.0, -3.0, -2.0, 5.0], [0.5, 1.0, -4.0, 1.0], [2.0, 0, -1.0, 0],
+                                  [0.1, 0, -0.1, 0]])
 @pytest.mark.parametrize("at", [(0.0, 1.0, 2.0), (0.25, 3.0, 0.5), (-1.0, 0.5, 4.0)])
 def test_the_minimum_of_a_cubic(form, at):
     roots = np.roots(np.polyder(form))
@@ -134,8 +147,20 @@ def test_the_next_step_lies_within(form, last, want):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
+@pytest.mark.parametrize(("form", "end", "last"), [
+    ([1.0, 0.0, -3.0, 0.0], 5.0, 2.0), ([1.0, 0.0, -48.0, 0.0], 5.0, 2.0),  # minima at 1 and 4
+    ([1.0, -2.0, 0.0], 10.0, None), ([1.0, -18.0, 0.0], 10.0, None)])  # at 1 and 9
+def test_a_step_at_the_edge_of_what_is_too_near_is_too_near(form, end, last):
+    ends = point(form, 0.0), point(form, end)
+    assert _next_step(*ends, None if last is None else point(form, last)) == end / 2
+
+
+def test_a_cubic_without_a_minimum_may_rest_at_one_point():
+    assert _cubic(*(point([1.0, -3.0, 3.0, -1.0], t) for t in (0.0, 2.0, 4.0))) == 1
+
+
 @pytest.mark.parametrize(("before", "step"), [
-    (None, 1.0), (100.0, 1.0), (50.0, 0.505), (25.5, 0.0101)])
+    (None, 1.0), (100.0, 1.0), (50.0, 0.505), (25.5, 0.0101), (math.inf, 1.0), (math.nan, 1.0)])
 def test_the_first_step_follows_from_the_last_two_values(before, step):
     seen = []
 
