@@ -37,6 +37,21 @@ def test_pairs_and_transposed():
     np.testing.assert_allclose(flipped.asnumpy(), expected(X, W, None, (2, 6)))
 
 
+@pytest.mark.parametrize("bias", [None, [Tensor(B[0])]], ids=["plain", "bias"])
+@pytest.mark.parametrize("item", [0, 1, 2, 3])
+def test_a_single_pair_needs_no_groups(item, bias):
+    for operator in (ops.GroupedMatmul(item), lambda *given: ops.GroupedMatmulV4()(
+            *given, split_item=item)):
+        [found] = operator([Tensor(X)], [Tensor(W[0])], bias)
+        np.testing.assert_allclose(found.asnumpy(), X @ W[0] + (0 if bias is None else B[0]))
+
+
+@pytest.mark.parametrize("item", [2, 3])
+def test_pairs_below_each_other(item):
+    [found] = ops.GroupedMatmul(item)([Tensor(X[:2]), Tensor(X[2:])], [Tensor(w) for w in W])
+    np.testing.assert_allclose(found.asnumpy(), expected(X, W, None, (2, 6)))
+
+
 def adamw(start, slopes, lr, beta1, beta2, decay, eps, amsgrad):
     """The formulas of MindSpore's documentation."""
     w, m, v, most = start, 0.0, 0.0, 0.0

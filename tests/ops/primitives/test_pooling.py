@@ -259,3 +259,30 @@ def test_images_put_back():
 def test_arguments_that_do_not_fit(call, kind):
     with pytest.raises(kind, match="^For "):
         call()
+
+
+@pytest.mark.parametrize("kernel", [(1, 2, 3), (3, 1, 2), (2, 3, 1), (1, 1, 1)])
+def test_places_of_unpooled_volumes_end_with_their_elements(kernel):
+    unpool, one, count = ops.MaxUnpool3D(kernel), ops.ones((1, 1, 1, 1, 1)), int(np.prod(kernel))
+    for place in (0, count - 1):
+        found = unpool(one, Tensor(np.full((1, 1, 1, 1, 1), place)))
+        assert found.shape == (1, 1, *kernel) and found.reshape(-1).tolist().index(1) == place
+    for place in (-1, count):
+        with pytest.raises(ValueError, match=rf"must be in \[0, {count}\)"):
+            unpool(one, Tensor(np.full((1, 1, 1, 1, 1), place)))
+    with pytest.raises(ValueError, match="size must be positive"):
+        ops.MaxUnpool3D(2, 2, 1)(one, Tensor(np.zeros((1, 1, 1, 1, 1), np.int64)))
+
+
+@pytest.mark.parametrize("ratio", [[1.0, 1.0, 1.5, 1.0], [1.0, 1.5, 1.0, 1.0]])
+def test_one_side_of_images_may_stay(ratio):
+    for kind in (ops.FractionalMaxPool, ops.FractionalAvgPool):
+        out, rows, columns = kind(ratio)(Tensor(last(IMAGES)))
+        assert out.shape == (2, int(5 / ratio[1]), int(7 / ratio[2]), 3)
+        for edges, length, shrunk in ((rows, 5, ratio[1]), (columns, 7, ratio[2])):
+            assert edges[0] == 0 and edges[-1] == length
+            assert shrunk > 1 or edges.tolist() == list(range(length + 1))
+    for wrong in ([1.0, 0.9, 1.5, 1.0], [1.0, 1.5, 0.9, 1.0], [1.5, 1.0, 1.0, 1.0],
+                  [1.0, 1.0, 1.0, 1.5], [1.0] * 3, [1.0] * 5):
+        with pytest.raises(ValueError, match="must be 1.0, two numbers of 1.0 or more, and 1.0"):
+            ops.FractionalMaxPool(wrong)(Tensor(last(IMAGES)))

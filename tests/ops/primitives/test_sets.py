@@ -48,6 +48,9 @@ def test_operations_without_results_have_no_width():
     x = Tensor([[1, 2], [3, 4]])
     indices, values, shape = sets.DenseToDenseSetOperation("a-b")(x, x)
     assert indices.shape == (0, 2) and values.shape == (0,) and shape.tolist() == [2, 0]
+    none = ms.ops.zeros((0, 3), ms.int64)
+    indices, values, shape = sets.DenseToDenseSetOperation("union")(none, none)
+    assert indices.shape == (0, 2) and values.shape == (0,) and shape.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("shapes", [((4,), (4,)), ((2, 3), (3, 3)), ((2, 3, 4), (2, 4))])
@@ -79,6 +82,8 @@ def test_ragged_rows_as_a_sparse_tensor():
     assert indices.tolist() == wanted
     assert found.tolist() == values.reshape(-1).tolist()
     assert shape.tolist() == [3, 2, 3, 2]
+    one = sets.RaggedTensorToSparse()([Tensor([0, 3], ms.int64)], Tensor([7, 8, 9]))
+    assert one[0].tolist() == [[0, 0], [0, 1], [0, 2]] and one[2].tolist() == [1, 3]
     empty = sets.RaggedTensorToSparse()([Tensor([0], ms.int64)], Tensor(np.zeros(0)))
     assert empty[2].tolist() == [0, 0] and empty[0].shape == (0, 2)
 
