@@ -101,8 +101,7 @@ def apply_rotary_pos_emb_(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor,
     rows_of_cos, rows_of_sin = cos._raw, sin._raw
     if cos_format < 2:
         last = position_ids._raw.reshape(-1, 1).long()
-        positions = last if length == 1 else torch.arange(length, device=last.device).expand(
-            last.shape[0], length)
+        positions = last if length == 1 else torch.arange(length, device=last.device)
         rows_of_cos, rows_of_sin = rows_of_cos[positions], rows_of_sin[positions]
     elif length == 1:
         rows_of_cos, rows_of_sin = (r.reshape(-1, 1, size) for r in (rows_of_cos, rows_of_sin))
@@ -211,7 +210,7 @@ def _paged(query: Tensor, key_cache: Tensor, value_cache: Tensor, block_tables: 
         added = torch.nn.functional.pad(raw, (0, length - raw.shape[-1]))
     mask = torch.where(beyond[:, None, None, :], -math.inf, added)
     out = scaled_dot_product(q.reshape(count, heads, 1, size), k, v, mask, 0.0, False, scale)
-    return wrap(out.reshape(q.shape[:-1] + (-1,)) if q.dim() == 2 else out.reshape(q.shape))
+    return wrap(out.reshape(*q.shape[:-1], -1))
 
 
 class PagedAttention(Attributed):
@@ -287,6 +286,6 @@ class PagedAttentionMask(Attributed):
 def _check_plain(name: str, **given: Any) -> None:
     """Check what has one possible value: pairs of what is given and that."""
     for argument, (value, only) in given.items():
-        if value is not only and value != only:
+        if value != only:
             raise ValueError(f"For '{name}', '{argument}' must be {only!r} here, "
                              f"but got {value!r}.")

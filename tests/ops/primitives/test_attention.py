@@ -107,6 +107,16 @@ def test_attention_to_keys_in_blocks(flat, bias):
         np.testing.assert_allclose(one.asnumpy(), wanted.reshape(query.shape), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(2, 12), (2, 1, 12)])
+def test_a_single_slot_whose_values_are_wider(shape):
+    key, value = RNG.standard_normal((1, 1, 1, 4)), RNG.standard_normal((1, 1, 1, 7))
+    found = ops.PagedAttention(3, 1.0, 1, mla_v_dim=0.0)(
+        Tensor(RNG.standard_normal(shape)), Tensor(key), Tensor(value), Tensor([[0], [0]]),
+        Tensor([1, 1]))
+    assert found.shape == (*shape[:-1], 21)
+    np.testing.assert_allclose(found.asnumpy().reshape(6, 7), np.tile(value.reshape(1, 7), (6, 1)))
+
+
 def test_a_query_for_each_row_of_blocks():
     cache = ops.ones((2, 2, 1, 4))
     with pytest.raises(ValueError, match=r"each row of 'block_tables', 3, but got shape \(2, 4\)"):
