@@ -406,7 +406,7 @@ def _loss_of_single_steps(chances: torch.Tensor, labels: torch.Tensor, lengths: 
 
     `chances` are logarithms, of shape (T, N, C); infinite losses have the gradient 0.
     """
-    most = int(counts.max()) if len(counts) else 0
+    most = int(counts.max())
     begins = (counts.cumsum(0) - counts)[:, None] + torch.arange(most, device=labels.device)
     padded = torch.cat([labels, labels.new_zeros(1)])[begins.clamp(max=len(labels))]
     never = chances.new_full((len(counts), 1), -1e30)  # finite, so that no gradient is NaN

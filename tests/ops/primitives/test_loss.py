@@ -183,3 +183,50 @@ def test_ctc_rows_may_come_in_any_order():
     wanted = ctc([[0], [2, 1]], [5, 5], scores)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
+def test_forward_derivatives_of_a_single_class():
+    """Its logarithm is always 0."""
+    x, y, moved = (Tensor(normal(4, 1)) for _ in range(3))
+    loss = ops.SoftmaxCrossEntropyWithLogits()
+    out, found = ms.jvp(lambda a: loss(a, y)[0], x, moved)
+    assert out.tolist() == [0] * 4
+    np.testing.assert_allclose(found.asnumpy(), (moved * (1 - y)).asnumpy()[:, 0], rtol=1e-5)
+
+
+def test_weights_of_a_single_class():
+    x, labels, weight = normal(3, 1), Tensor([0, -5, 0]), Tensor([0.75])
+    loss, total = ops.NLLLoss("sum", -5)(Tensor(x), labels, weight)
+    assert total.item() == 1.5
+    np.testing.assert_allclose(loss.item(), -0.75 * (x[0, 0] + x[2, 0]), rtol=1e-6)
+
+
+def test_half_the_sum_of_squares():
+    x = normal(3, 4)
+    np.testing.assert_allclose(ops.L2Loss()(Tensor(x)).item(), (x**2).sum() / 2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_ctc_of_blanks_alone_costs_nothing(merged):
+    loss, grad = ctc([[], []], [3, 2], normal(3, 2, 1), ctc_merge_repeated=merged)
+    np.testing.assert_allclose(loss.asnumpy(), [0, 0], atol=1e-6)
+    assert not grad.asnumpy().any()
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_ctc_in_half_precision(merged):
+    scores = normal(5, 4, 5).astype(np.float16)
+    found = ctc(LABELS, LENGTHS, scores, ctc_merge_repeated=merged)
+    wanted = ctc(LABELS, LENGTHS, scores.astype(np.float32), ctc_merge_repeated=merged)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype is ms.float16
+        np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=2e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("x, places, values", [
+    ((5, 4), (2, 2), (2,)), ((5, 2, 4, 1), (2, 2), (2,)), ((5, 2, 4), (2,), (2,)),
+    ((5, 2, 4), (2, 2), (3,)), ((5, 2, 4), (2, 2), (2, 1))])
+def test_ctc_of_shapes_that_do_not_fit(x, places, values):
+    with pytest.raises(ValueError, match=r"must have shapes \(T, N, C\), \(n, 2\) and \(n,\), but"):
+        ops.CTCLoss()(ops.ones(x), ops.zeros(places, ms.int64), ops.zeros(values, ms.int32),
+                      Tensor([5, 5], ms.int32))
