@@ -33,6 +33,32 @@ def test_filters_are_triangles_between_points_of_a_mel_scale(kind, low, high, no
         np.testing.assert_allclose(filters[:, number], wanted, atol=2e-5 * height)
 
 
+@pytest.mark.parametrize("low", [999.5, 1000.0, 1000.9])
+def test_slaneys_scale_bends_at_1000_hertz(low):
+    """Below it is proportional to the frequency, above to its logarithm."""
+    filters = A.melscale_fbanks(2001, low, 1003.0, 1, 4000, A.NormType.NONE, A.MelType.SLANEY)
+
+    def mel(hertz):
+        return hertz * 3 / 200 if hertz < 1000 else 15 + 27 * np.log(hertz / 1000) / np.log(6.4)
+
+    middle = (mel(low) + mel(1003.0)) / 2
+    assert middle > 15
+    top = 1000 * 6.4 ** ((middle - 15) / 27)
+    wanted = np.interp(np.arange(2001), [low, top, 1003.0], [0, 1, 0])
+    np.testing.assert_allclose(filters[:, 0], wanted, atol=1e-4)
+
+
+def test_single_pairs_are_complex_numbers():
+    pairs = RNG.standard_normal((5, 2))
+    numbers = pairs[:, 0] + 1j * pairs[:, 1]
+    np.testing.assert_allclose(A.Angle()(pairs), np.angle(numbers))
+    np.testing.assert_allclose(A.ComplexNorm()(pairs), np.abs(numbers))
+    np.testing.assert_allclose(A.Magphase()(pairs), [np.abs(numbers), np.angle(numbers)])
+    for wrong in (pairs[0], pairs[:, :1], pairs.T):
+        with pytest.raises(RuntimeError, match="complex=2|<..., 2>"):
+            A.Angle()(wrong)
+
+
 @pytest.mark.parametrize("length, center, enough", [
     (16, False, True), (15, False, False), (9, True, True)])
 def test_a_sound_has_a_frame_at_least(length, center, enough):

@@ -1,5 +1,7 @@
 """GeneratorDataset: batches that a sampler chooses, counts, and rows by number."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,61 @@ def test_rows_by_number():
     assert [data[n] for n in (0, 1, -1)] == [11, 12, 12]
     with pytest.raises(RuntimeError, match="rows of this source have no numbers"):
         ds.GeneratorDataset(Counted(), ["n"])[0]
+
+
+def with_methods(**methods):
+    return type("Given", (), {name: staticmethod(call) for name, call in methods.items()})()
+
+
+def columns_of(*names):
+    schema = ds.Schema()
+    for name in names:
+        schema.add_column(name, "int32", [])
+    return schema
+
+
+@pytest.mark.parametrize("options, wanted", [
+    ({"column_names": ["n", "x"]}, ["n", "x"]), ({"schema": columns_of("a", "b")}, ["a", "b"]),
+    ({"column_names": ["n", "x"], "schema": columns_of("a", "b")}, ["n", "x"]),
+    ({"column_names": ["n", "x"], "column_types": [np.int32, np.float32]}, ["n", "x"])])
+def test_names_of_columns(options, wanted):
+    data = ds.GeneratorDataset(ROWS, shuffle=False, **options)
+    assert data.get_col_names() == wanted
+    first = next(data.create_dict_iterator(num_epochs=1, output_numpy=True))
+    assert list(first) == wanted and [v.tolist() for v in first.values()] == [0, [0.0] * 3]
+
+
+@pytest.mark.parametrize("source, options, error, words", [
+    (3, {}, TypeError, "should be callable, iterable or random accessible"),
+    (with_methods(), {}, TypeError, "but got Given"),
+    (with_methods(__getitem__=lambda place: place), {}, RuntimeError, "'__len__' method is requ"),
+    (ROWS, {"column_names": None}, ValueError, "Neither columns_names nor schema"),
+    (ROWS, {"column_names": None, "schema": 3}, (ValueError, TypeError), "schema"),
+    (ROWS, {"column_types": [np.int32]}, ValueError, "as many as there are columns, 2, but got 1"),
+    (ROWS, {"column_types": (np.int32, np.float32)}, TypeError, "column_types"),
+    (ROWS, {"sampler": 3}, TypeError, "sampler should be either iterable"),
+    (ROWS, {"sampler": ds.PKSampler(1)}, ValueError, "doesn't support PKSampler"),
+    (ROWS, {"shuffle": 1}, TypeError, "shuffle"),
+    (ROWS, {"num_shards": 2}, (ValueError, RuntimeError), "shard_id"),
+    (Counted(), {"sampler": ds.RandomSampler()}, ValueError, "sampler is not supported if source"),
+    (Counted(), {"shuffle": True}, ValueError, "shuffle is not supported if source"),
+    (Counted(), {"num_shards": 2, "shard_id": 0}, ValueError, "num_shards is not supported"),
+    (Counted(), {"batch_sampler": [[0]]}, ValueError, "batch_sampler is not supported if source"),
+    (ROWS, {"batch_sampler": 3}, TypeError, "__getitem__ or __iter__"),
+    (ROWS, {"collate_fn": max}, ValueError, "only when batch_sampler is set"),
+    (ROWS, {"batch_sampler": [[0]], "collate_fn": 3}, TypeError, "collate_fn should be callable"),
+    (ROWS, {"batch_sampler": [[0]], "num_samples": 1}, ValueError, "got 'num_samples' too"),
+    (ROWS, {"batch_sampler": [[0]], "shuffle": False}, ValueError, "got 'shuffle' too")])
+def test_what_gives_no_rows(source, options, error, words):
+    with pytest.raises(error, match=words):
+        ds.GeneratorDataset(source, **{"column_names": ["n", "x"], **options})
+
+
+@pytest.mark.parametrize("make", [
+    lambda: (n for n in range(4)), lambda: map(abs, range(4)), lambda: iter(range(4)),
+    lambda: itertools.islice(itertools.count(), 4)])
+def test_what_can_be_read_once_is_kept(make):
+    data = ds.GeneratorDataset(make(), ["n"])
+    rows = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    for _ in range(2):
+        assert [int(row[0]) for row in rows] == list(range(4))

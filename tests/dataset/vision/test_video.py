@@ -51,7 +51,8 @@ def test_the_whole_video(path):
     ({"start_pts": 3, "end_pts": 6}, 3, 7),
     ({"start_pts": 0.25, "end_pts": 0.6, "pts_unit": "sec"}, 3, 7),
     ({"start_pts": 1.0, "pts_unit": "sec"}, 10, 12),
-    ({"start_pts": 50}, 0, 0),
+    ({"start_pts": 50}, 0, 0), ({"start_pts": 4, "end_pts": 4}, 4, 5),
+    ({"start_pts": 0, "end_pts": 0}, 0, 1), ({"start_pts": 11}, 11, 12),
 ])
 def test_a_part_comes_with_its_sound(path, options, first, last):
     frames, sound, _ = vision.read_video(path, **options)
