@@ -56,3 +56,57 @@ def test_versions_differ_where_a_mutation_lies_between():
     assert memory.version((x,), 4) == ()
     assert [memory.is_view(n) for n in (x, a, first, row)] == [False, False, True, True]
     assert memory.is_view(second) and not any(map(memory.escapes, (x, a, b)))
+
+
+def _read_later(x):
+    copy = x.clone()
+    x.add_(1)
+    return copy + 1
+
+
+def _read_before(x):
+    copy = x.clone()
+    found = copy + 1
+    x.add_(1)
+    return found
+
+
+def _written_before(x):
+    x.add_(1)
+    return x.clone() + 1
+
+
+def _read_by_the_write(x):
+    return x.mul_(x.clone()) + 1
+
+
+def _itself_written(x):
+    return x.clone().add_(1) + 1
+
+
+def _read_through_a_view(x):
+    part = x.clone()[:5]
+    x.add_(1)
+    return part + 1
+
+
+def _view_read_before(x):
+    found = x.clone()[:5][:2] + 1
+    x.add_(1)
+    return found
+
+
+@pytest.mark.parametrize("fn, may", [
+    (_read_later, False), (_read_before, True), (_written_before, True),
+    (_read_by_the_write, False), (_itself_written, False), (_read_through_a_view, False),
+    (_view_read_before, True), (lambda x: x.clone(), False), (lambda x: x.clone()[:5], False),
+    (lambda x: x.clone() + 1, True)])
+def test_whether_the_original_can_stand_for_a_copy(fn, may):
+    graph = recorded(fn, X).graph
+    x = next(iter(graph.nodes))
+    copy = next(n for n in graph.nodes if n.target is torch.ops.aten.clone.default)
+    memory = Memory(graph)
+    assert memory.can_replace(x, copy) is may and memory.bases[copy] == {copy}
+    memory.note_replaced(x, copy)
+    views = [n for n in graph.nodes if "slice" in str(n.target)]
+    assert all(memory.bases[n] == {x} for n in views)

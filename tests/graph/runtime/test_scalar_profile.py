@@ -43,6 +43,16 @@ def test_what_differs_between_calls(its):
     assert its.place("kind", (1, 4.0)) == ("kind", ("1",)) != its.place("kind", (2, 4.0))
 
 
+def test_a_full_deque_grows_at_its_end(its):
+    kept = deque([[1], [2]], 2)
+    reach = reachable_from_call(lambda x: x + len(kept), (1,), {})
+    assert not its.note("key", (1,), reach)
+    kept[0] = [3]  # which isn't what appending does
+    assert not its.note("key", (1,), reach) and its.grown() == {}
+    kept.append([4])
+    assert its.note("key", (1,), reach) and its.grown() == {id(kept): kept}
+
+
 @pytest.mark.parametrize("name, value", [("draws", True), ("reads", SimpleNamespace(places={1}))])
 def test_reads_and_draws_count_as_well(its, name, value):
     reach = reachable_from_call(lambda x: x, (1,), {})
@@ -160,3 +170,15 @@ def test_kinds_of_inputs():
         int, float, None, None, None, None]
     one, other = (np.arange(n, dtype=np.float32) for n in (2, 3))
     assert input_kind(one) == input_kind(one * 2) != input_kind(other)
+
+
+@pytest.mark.parametrize("text, has_line", [("mine", True), ("mine (a.py:3)", False)])
+@pytest.mark.parametrize("draws", [False, True])
+def test_a_line_is_named_unless_the_error_does(its, text, has_line, draws):
+    try:
+        raise CannotTrace(text)
+    except CannotTrace as error:
+        its.draws = draws
+        its.refuse_for(error, [])
+    assert its.refused.startswith(text if draws else f"CannotTrace: {text}")
+    assert (__file__ in its.refused) is (has_line and draws)
