@@ -466,8 +466,7 @@ class _Long:
 def in_another_order(now: dict, before: dict) -> bool:
     """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
     kept = [key for key in before if key in now]
-    return len(kept) > 1 and [key for key in now if key in before] != kept or (
-        kept != list(now)[:len(kept)])
+    return kept != list(now)[:len(kept)]
 
 
 def _listed(position: Any) -> Any:
