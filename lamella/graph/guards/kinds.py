@@ -58,7 +58,6 @@ MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__",
                     "__set_name__", "__class_getitem__", "__reduce__", "__reduce_ex__",
                     "__getstate__", "__setstate__", "__copy__", "__deepcopy__", "__repr__"))
 CALLED = frozenset(("construct", "bprop", "jvp"))  # methods that Lamella calls
-_HEAP_TYPE = 1 << 9  # of a class's flags: not one written in C
 _OPAQUE_MODULES = sys.stdlib_module_names - {"builtins", "typing", "abc", "enum"}
 # objects of Python's library that are immutable, or whose state is read by calls only
 _STATELESS: tuple[type, ...] = (
@@ -110,11 +109,18 @@ def is_opaque(thing: Any) -> bool:
     if is_a(thing, BaseException):
         return not is_users(module)
     if is_a(thing, Iterator):
-        return not kind.__flags__ & _HEAP_TYPE or not is_users(module) and not is_ours(thing)
+        return _goes_on_in_c(kind) or not is_users(module) and not is_ours(thing)
     if module.partition(".")[0] in _OPAQUE_MODULES and not is_users(module):
         return (module, kind.__name__) not in DATA and (
             attributes_of(thing) is not None or has_hidden_state(kind))
     return is_users(module) and has_hidden_state(kind)
+
+
+@functools.lru_cache(1024)
+def _goes_on_in_c(kind: type) -> bool:
+    """Whether C code of a class, or of one it is derived from, says what an iterator gives next."""
+    return any(is_a(vars(base).get("__next__"), types.WrapperDescriptorType)
+               for base in kind.__mro__)
 
 
 @functools.lru_cache(1024)

@@ -327,3 +327,11 @@ def test_what_an_iterator_of_the_programs_own_holds_is_compared():
     turns.by = 5.0
     assert [*found, step(Tensor([1.0])).item()] == [2.0, 2.0, 2.0, 5.0]
     assert step.report()["replays"] == 2
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("base, given", [(itertools.count, (1,)), (itertools.cycle, ([1, 2, 3],))])
+def test_an_iterator_of_the_programs_own_that_goes_on_in_c(base, given):
+    turns = type("Turns", (base,), {})(*given)
+    step = ms.jit(lambda x: x * next(turns))
+    assert [step(Tensor([1.0])).item() for _ in range(3)] == [1.0, 2.0, 3.0]
