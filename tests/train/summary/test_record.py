@@ -105,6 +105,25 @@ def test_the_collector_writes_a_run(tmp_path):
     assert "who: me" in str(found.Tensors("train_lineage/text_summary")[0].tensor_proto)
 
 
+@pytest.mark.parametrize("rate, rates", [
+    (0.125, {0.125}), ([0.5, 0.25, 0.125], None), (nn.ExponentialDecayLR(0.5, 0.5, 1), None)],
+    ids=["a number", "a list", "a schedule"])
+def test_the_collector_writes_a_rate_that_is_one_number(rate, rates, tmp_path):
+    x = np.zeros((4, 2), np.float32)
+    data = dataset.NumpySlicesDataset((x, x[:, :1]), shuffle=False).batch(2)
+    net = nn.Dense(2, 1)
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), rate))
+    collector = SummaryCollector(str(tmp_path), 1, collect_specified_data={"collect_metric": True},
+                                 keep_default_action=False)
+    model.train(1, data, callbacks=[collector], dataset_sink_mode=False)
+    found = read(tmp_path)
+    assert [step for step, _ in scalars(found, "loss")] == [1, 2]
+    if rates is None:
+        assert found.Tags()["scalars"] == ["loss"]
+    else:
+        assert {value for _, value in scalars(found, "learning_rate")} == rates
+
+
 SCALARS = ["eval/loss", "eval/mae", "learning_rate", "loss"]
 
 

@@ -49,18 +49,17 @@ class PowerTransform(Bijector):
         return x, power, zero, ops.where(zero, ops.ones_like(power), power)
 
     def _forward(self, x: Tensor) -> Tensor:
-        x, _, zero, power = self._split(x)
-        return ops.exp(ops.where(zero, x, ops.log1p(ops.where(zero, 0 * x, x * power)) / power))
+        x, power, zero, divisor = self._split(x)
+        return ops.exp(ops.where(zero, x, ops.log1p(x * power) / divisor))
 
     def _inverse(self, y: Tensor) -> Tensor:
-        y, _, zero, power = self._split(y)
+        y, power, zero, divisor = self._split(y)
         log = ops.log(y)
-        return ops.where(zero, log, ops.expm1(log * power) / power)
+        return ops.where(zero, log, ops.expm1(log * power) / divisor)
 
     def _forward_log_jacobian(self, x: Tensor) -> Tensor:
-        x, _, zero, power = self._split(x)
-        other = (1 / power - 1) * ops.log1p(ops.where(zero, 0 * x, x * power))
-        return ops.where(zero, x, other)
+        x, power, zero, divisor = self._split(x)
+        return ops.where(zero, x, (1 / divisor - 1) * ops.log1p(x * power))
 
     def _inverse_log_jacobian(self, y: Tensor) -> Tensor:
         y, power = self._with(y, self.power)
