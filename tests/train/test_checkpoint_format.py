@@ -55,6 +55,14 @@ def parsed(path):
     return message
 
 
+def broken(dims=(2,), kind="Float32", content=b"\0" * 8, tag="w"):
+    message = Checkpoint()
+    value = message.value.add(tag=tag)
+    value.tensor.dims.extend(dims)
+    value.tensor.tensor_type, value.tensor.tensor_content = kind, content
+    return message.SerializeToString()
+
+
 # -- MindSpore's files ---------------------------------------------------------------------------
 
 
@@ -150,6 +158,62 @@ def test_unusual_but_valid_encodings(tmp_path):
     assert read_ckpt(str(tmp_path / "a.ckpt"))["w"].tolist() == [[1], [2]]
 
 
+@pytest.mark.parametrize("unknown", [
+    b"\x78\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x79" + b"\x0a" * 8,
+    b"\x7a\x03\x0a\x0a\x0a", b"\x7d" + b"\x0a" * 4])
+def test_fields_that_there_are_not_are_skipped(tmp_path, unknown):
+    """A number, 8 bytes, some bytes, 4 bytes: before and behind each field of each message."""
+    def wrapped(*fields):
+        inner = unknown + unknown.join(fields) + unknown
+        return bytes([0x0a if len(fields) < 3 else 0x12, len(inner)]) + inner
+
+    tensor = wrapped(b"\x08\x02", b"\x12\x04Int8", b"\x1a\x02\x01\xff")
+    value = wrapped(b"\x0a\x01w", tensor)
+    (tmp_path / "a.ckpt").write_bytes(unknown + value + unknown + value.replace(b"w", b"v"))
+    found = read_ckpt(str(tmp_path / "a.ckpt"))
+    assert {name: raw.tolist() for name, raw in found.items()} == {"w": [1, -1], "v": [1, -1]}
+
+
+@pytest.mark.parametrize("inside, outside, words", [
+    ({"dims": (1,) * 31 + (2,)}, {"dims": (1,) * 32 + (2,)}, "more than 32 dimensions"),
+    ({"tag": "n" * 65536}, {"tag": "n" * 65537}, "a name takes 65537 bytes"),
+    ({"kind": "str", "content": b"\x41\0\0\0"}, {"kind": "s" * 65537}, "takes 65537 bytes")])
+def test_limits_of_an_entry(tmp_path, inside, outside, words):
+    path = tmp_path / "a.ckpt"
+    path.write_bytes(broken(**inside))
+    assert len(read_ckpt(str(path))) == 1
+    path.write_bytes(broken(**outside))
+    with pytest.raises(CheckpointFileError, match=words):
+        read_ckpt(str(path))
+
+
+@pytest.mark.parametrize("data, words", [
+    (b"\x02\x00", "at byte 0"), (broken() + b"\x00\x01", "no field of a checkpoint .at byte 28"),
+    (broken() + b"PK\x03\x04" + b"\0" * 40, "no field|a field"),
+    (broken() + b"\x0a\x02\x12\x00", "has no name"), (b"\x0a\x03\x0a\x01w", "has no tensor"),
+    (b"\x0a\x09\x0a\x01w\x12\x04\x1a\x02\0\0", "entry 'w' has no type"),
+    (b"\x0a\x0b\x0a\x01w\x12\x06\x12\x04Int8", "entry 'w' has no content"),
+    (b"text\twith\r\nlines", "text file"), (b"text\x7f", "no field|a field"), (b"~~~", "text file"),
+    (b"\x80\x02\x95" + b"\0" * 40, "pickle"), (b"\x80\x03\x95" + b"\0" * 40, "pickle"),
+    (b"\x80\x05\x95" + b"\0" * 40, "pickle")])
+def test_where_a_file_is_broken(tmp_path, data, words):
+    path = tmp_path / "bad.ckpt"
+    path.write_bytes(data)
+    with pytest.raises(CheckpointFileError, match=words) as caught:
+        read_ckpt(str(path))
+    assert "zip" not in str(caught.value)  # what comes later says nothing about the kind of file
+
+
+def test_a_checksum_of_nothing(tmp_path):
+    path = tmp_path / "a.ckpt"
+    write_ckpt(str(path), {}, crc=True)
+    assert path.read_bytes() == b"crc_num" + bytes(10)
+    assert read_ckpt(str(path), crc=True) == read_ckpt(str(path)) == {}
+    path.write_bytes(b"crc_num" + bytes(9))
+    with pytest.raises(CheckpointFileError):
+        read_ckpt(str(path))
+
+
 def test_numbers_of_earlier_versions_have_dims_zero(tmp_path):
     message = Checkpoint()
     value = message.value.add(tag="step")
@@ -183,14 +247,6 @@ def test_bytes_of_booleans_other_than_0_and_1_are_true(tmp_path):
 
 
 # -- files that are broken or something else -----------------------------------------------------
-
-
-def broken(dims=(2,), kind="Float32", content=b"\0" * 8, tag="w"):
-    message = Checkpoint()
-    value = message.value.add(tag=tag)
-    value.tensor.dims.extend(dims)
-    value.tensor.tensor_type, value.tensor.tensor_content = kind, content
-    return message.SerializeToString()
 
 
 @pytest.mark.parametrize("data, match", [
