@@ -122,3 +122,11 @@ def test_tops_of_a_fixed_size(metric, k):
     scores = np.arange(7.0)[None]
     hits = [metric()(scores, [true]) for true in range(7)]
     assert hits == [0] * (7 - k) + [1] * k
+
+
+@pytest.mark.parametrize("predicted, true", [([[1, 2]], [[1, 0]]), ([[1, 0]], [[1, 2]]),
+                                             ([[0.5, 1]], [[1, 0]])])
+def test_several_labels_are_zeros_and_ones(predicted, true):
+    for kind in (train.Accuracy, train.Precision, train.Recall):
+        with pytest.raises(ValueError, match="all values must be 0 or 1"):
+            kind("multilabel").update(np.array(predicted), np.array(true))
