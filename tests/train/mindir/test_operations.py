@@ -11,6 +11,7 @@ import torch
 import lamella as ms
 from lamella.train.mindir.builder import Builder
 from lamella.train.mindir.lowering.table import TABLE
+from lamella.train.mindir.writing import write_mindir
 
 from .operations import FAMILIES, Network, tensors
 
@@ -76,3 +77,37 @@ def test_operations_are_written_and_read(family, tmp_path, monkeypatch):
 
 def test_every_operation_of_the_table_has_a_case():
     assert set(TABLE) <= set(CASES)
+
+
+class Rows(torch.nn.Module):
+    """Means of windows of rows."""
+
+    def forward(self, x: Any) -> Any:
+        mean = torch.ops.aten.avg_pool1d
+        return (mean(x, [2]), mean(x, [3], [2]), mean(x, [3], [2], [1]),
+                mean(x, [3], [1], [1], False, False), mean(x, [4], [3], [1], True))
+
+
+class Undecomposed:
+    """A recorded network whose operations stay whole, as in older versions of PyTorch."""
+
+    def __init__(self, program: Any):
+        self.program = program
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.program, name)
+
+    def run_decompositions(self) -> Any:
+        return self.program
+
+
+def test_windows_of_rows_that_stay_whole(tmp_path):
+    x = torch.from_numpy(np.random.default_rng(2).standard_normal((2, 3, 9)).astype(np.float32))
+    program = torch.export.export(Rows(), (x,))
+    assert [node.target.name() for node in program.graph.nodes
+            if node.op == "call_function"] == ["aten::avg_pool1d"] * 5
+    path = str(tmp_path / "a.mindir")
+    write_mindir(path, Undecomposed(program), (), ["x"])
+    found = ms.nn.GraphCell(ms.load(path))(ms.Tensor(x.numpy()))
+    for ours, theirs in zip(found, Rows()(x), strict=True):
+        np.testing.assert_allclose(ours.asnumpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)

@@ -147,6 +147,16 @@ def test_the_collector_writes_what_is_chosen(chosen, keeps, tags, tmp_path):
                 "images": [], "scalars": [], "text": 0, "histograms": [], **tags}
 
 
+def test_what_is_flushed_is_in_the_file(tmp_path):
+    with SummaryRecord(str(tmp_path)) as record:
+        record.add_value("scalar", "loss", Tensor(2.0))
+        record.record(1)
+        record.flush()
+        assert scalars(read(tmp_path), "loss") == [(1, 2.0)]
+    record.flush()  # what is closed has nothing waiting
+    record.close()
+
+
 def test_what_is_refused(tmp_path):
     with SummaryRecord(str(tmp_path)) as record:
         with pytest.raises(ValueError, match="'plugin' must be one of"):
