@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 import torch
 
@@ -68,3 +70,27 @@ def test_settings_are_part_of_the_key():
     finally:
         torch.use_deterministic_algorithms(before)
     assert key_of((X,), {}) == key
+
+
+class Own(Tensor):
+    """A program's class of Tensors."""
+
+
+class Table(dict):
+    """A program's class of dicts, which iterates in its own way."""
+
+    def items(self):
+        raise AssertionError("it is looked at without its code")
+
+
+class Record(NamedTuple):
+    value: object
+
+
+@pytest.mark.parametrize("one, other, same", [
+    (Own([1.0]), Own([2.0]), True), (Own([1.0]), Own([1.0, 2.0]), False),
+    (Table(a=1), Table(a=1), True), (Table(a=1), Table(a=2), False), (Table(a=1), {"a": 1}, False),
+    (Record(1), Record(1), True), (Record(1), Record(2), False), (Record(1), (1,), False)])
+def test_classes_of_the_program(one, other, same):
+    assert (key_of((one,), {}) == key_of((other,), {})) is same
+    assert key_of((one,), {}) == key_of((one,), {})
