@@ -129,7 +129,7 @@ class CellHooks(CellTree):
                 output = given
         if gradients is not None:
             output = gradients.around_output(output)
-        for hook, _ in list(kinds.get("backward_pre", {}).values()):
+        for hook, _ in reversed([*kinds.get("backward_pre", {}).values()]):  # the first one last
             output = _pre_backward(self, hook, output)
         return output
 

@@ -1,8 +1,9 @@
 """Cell: what it owns, and which names that may have."""
 
+import numpy as np
 import pytest
 
-from lamella import Parameter, Tensor, nn
+from lamella import Parameter, Tensor, grad, nn
 
 
 class Layer(nn.Cell):
@@ -64,3 +65,59 @@ def test_a_child_that_is_none_is_no_cell():
     assert list(net.name_cells()) == ["first", "second"]
     assert list(net.cells()) == [net.first, net.second]
     assert [n for n, _ in net.cells_and_names()] == ["", "first", "second"]
+
+
+def test_buffers_that_are_shared_or_missing():
+    net = Layer()
+    net.inner = nn.Cell()
+    shared = Tensor([1.0])
+    net.register_buffer("one", shared)
+    net.register_buffer("none", None)
+    net.inner.register_buffer("again", shared)
+    net.inner.register_buffer("own", Tensor([2.0]))
+    assert [name for name, _ in net.named_buffers()] == ["one", "inner.own"]
+    assert [name for name, _ in net.named_buffers("net")] == ["net.one", "net.inner.own"]
+    assert [name for name, _ in net.named_buffers(remove_duplicate=False)] == [
+        "one", "inner.again", "inner.own"]
+    assert [name for name, _ in net.named_buffers(recurse=False)] == ["one"]
+    assert [one.asnumpy().item() for one in net.buffers()] == [1, 2]
+    assert [one.asnumpy().item() for one in net.buffers(recurse=False)] == [1]
+
+
+@pytest.mark.parametrize("recurse", [False, True])
+def test_new_memory_for_what_a_cell_owns(recurse):
+    """What is None stays so; with `recurse` Cells below get theirs, too."""
+    net = Layer()
+    net.inner = Layer()
+    for cell in (net, net.inner):
+        cell.insert_param_to_cell("nothing", None)
+        cell.register_buffer("none", None)
+        cell.register_buffer("one", Tensor([[1.0, 2.0]]))
+
+    def places():
+        return [value._raw.data_ptr() for cell in (net, net.inner) for value in (cell.b, cell.one)]
+
+    kept = [value._raw for cell in (net, net.inner) for value in (cell.b, cell.one)]
+    before = places()
+    assert net.to_empty(recurse=recurse) is net
+    assert [a != b for a, b in zip(before, places(), strict=True)] == [True, True, recurse, recurse]
+    assert len(kept) == 4 and net.b.shape == net.inner.b.shape == (2,)
+    assert net.one.shape == (1, 2) and net.none is net.nothing is net.inner.none is None
+
+
+@pytest.mark.parametrize("given, factor", [
+    (lambda g: None, 1), (lambda g: (g[0] * 3,), 3), (lambda g: g[0] * 4, 4)])
+def test_what_a_hook_before_the_backward_pass_gives(given, factor):
+    """Nothing, a tuple, or one Tensor in place of the gradient; in the order of their adding.
+
+    MindSpore 2.10 calls them in this order, too.
+    """
+    net, calls = nn.Dense(2, 1), []
+    net.register_backward_pre_hook(lambda cell, g: calls.append("first") or (g[0] + 1,))
+    handle = net.register_backward_pre_hook(lambda cell, g: calls.append("second") or given(g))
+    x = Tensor([[1.0, 2.0]])
+    np.testing.assert_allclose(grad(net)(x).asnumpy(), 2 * factor * net.weight.asnumpy(),
+                               rtol=1e-6)
+    assert calls == ["first", "second"]
+    handle.remove()
+    np.testing.assert_allclose(grad(net)(x).asnumpy(), 2 * net.weight.asnumpy(), rtol=1e-6)

@@ -175,3 +175,16 @@ def test_a_list_indexed_by_a_tensor_in_a_graph(compiled):
     for index, kind in ((Tensor(5, ms.int32), IndexError), (Tensor(1.0), ValueError)):
         with pytest.raises(kind):
             run(x, index)
+
+
+@pytest.mark.parametrize("index", range(-4, 5))
+def test_a_cell_is_inserted_where_a_list_would(index):
+    numbers, cells = [1.0, 2.0, 3.0], nn.CellList([Add(1.0), Add(2.0), Add(3.0)])
+    if -3 <= index <= 3:
+        numbers.insert(index, 9.0)
+        cells.insert(index, Add(9.0))
+    else:
+        with pytest.raises(IndexError, match=rf"must be in \[-3, 3\], but got {index}"):
+            cells.insert(index, Add(9.0))
+    zero = Tensor(0.0)
+    assert [cell(zero).item() for cell in cells] == numbers

@@ -56,8 +56,21 @@ def test_a_dropout_has_its_operator():
     assert abs(float((out == 0).astype(ms.float32).mean()) - 0.25) < 0.05
     np.testing.assert_allclose(out[out != 0].asnumpy(), 4 / 3, rtol=1e-6)
     assert mask.shape == out.shape
-    assert layer.by_operators(ops.ones(8)).shape == (8,)
-    assert layer.set_train(False).by_operators(ops.ones(8)).asnumpy().tolist() == [1] * 8
+    left = layer.by_operators(ops.ones((20, 20))).asnumpy()
+    assert left.shape == (20, 20) and set(left.round(4).ravel()) == {0, np.float32(1.3333)}
+    for other in (layer.set_train(False), nn.Dropout(p=0.0).set_train()):
+        assert other.by_operators(ops.ones(8)).asnumpy().tolist() == [1] * 8
+
+
+@pytest.mark.parametrize("shape", [(8,), (5, 8), (2, 3, 8), (2, 1, 3, 8), (0, 8)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_dense_of_any_number_of_dimensions(shape, bias):
+    layer = nn.Dense(8, 4, has_bias=bias, activation="tanh")
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    found = layer.by_operators(Tensor(x)).asnumpy()
+    wanted = x @ layer.weight.asnumpy().T + (layer.bias.asnumpy() if bias else 0)
+    assert found.shape == (*shape[:-1], 4)
+    np.testing.assert_allclose(found, np.tanh(wanted), rtol=1e-4, atol=1e-6)
 
 
 def test_a_subclass_computes_by_the_operators():
