@@ -62,6 +62,31 @@ def test_a_dropout_has_its_operator():
         assert other.by_operators(ops.ones(8)).asnumpy().tolist() == [1] * 8
 
 
+@pytest.mark.parametrize("layer", [nn.LayerNorm((8,)), nn.LayerNorm((8, 8), -2, -2)],
+                         ids=["rows", "matrices"])
+def test_a_layer_norm_by_its_operator(layer):
+    np.testing.assert_allclose(layer.by_operators(X).asnumpy(), layer(X).asnumpy(), rtol=1e-5,
+                               atol=1e-6)
+
+
+@pytest.mark.parametrize("ranks", [(1, 2), (2, 1), (2, 2), (3, 2), (3, 3)])
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_products_of_matrices_that_are_turned(ranks, first, second):
+    """Vectors stay as they are."""
+    one = np.random.default_rng(5).standard_normal((2, 3, 4)[-ranks[0]:]).astype(np.float32)
+    two = np.random.default_rng(6).standard_normal((2, 4, 5)[3 - ranks[1]:]).astype(np.float32)
+    if ranks[1] == 1:
+        two = two[:4]
+    wanted = one @ two
+    if first and ranks[0] > 1:
+        one = one.swapaxes(-1, -2)
+    if second and ranks[1] > 1:
+        two = two.swapaxes(-1, -2)
+    found = nn.MatMul(first, second)(Tensor(one.copy()), Tensor(two.copy()))
+    np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("shape", [(8,), (5, 8), (2, 3, 8), (2, 1, 3, 8), (0, 8)])
 @pytest.mark.parametrize("bias", [False, True])
 def test_dense_of_any_number_of_dimensions(shape, bias):

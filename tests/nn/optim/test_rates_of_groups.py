@@ -39,3 +39,25 @@ def test_groups_step_as_optimizers_apart(name, rates):
     for ours, wanted, start in zip(together, apart, weights(), strict=True):
         np.testing.assert_allclose(ours.asnumpy(), wanted.asnumpy(), rtol=1e-6)
         assert (ours.asnumpy() != start.asnumpy()).any()
+
+
+def test_each_parameter_s_rate_is_found():
+    first, second = weights()
+    step = nn.SGD([{"params": [first], "lr": 0.5}, {"params": [second], "lr": 0.25},
+                   {"order_params": [second, first]}], 0.125)
+    assert step.is_group_params_ordered and list(step.parameters) == [second, first]
+    assert [float(step.get_lr_parameter(w).asnumpy()) for w in (first, second)] == [0.5, 0.25]
+    assert not nn.SGD([{"params": [first], "lr": 0.5}], 0.125).is_group_params_ordered
+
+
+@pytest.mark.parametrize("shape, is_centralized", [
+    ((16,), False), ((2, 15), False), ((2, 16), True), ((2, 17), False), ((2, 32, 3), True),
+    ((2, 3, 16), False)])
+def test_gradients_less_their_means(shape, is_centralized):
+    """Of those alone whose second dimension is a multiple of 16."""
+    w = Parameter(Tensor(np.zeros(shape, np.float32)), name="w")
+    gradient = np.random.default_rng(2).standard_normal(shape).astype(np.float32)
+    nn.SGD([{"params": [w], "grad_centralization": True}], 1.0)((Tensor(gradient),))
+    if is_centralized:
+        gradient = gradient - gradient.mean(tuple(range(1, len(shape))), keepdims=True)
+    np.testing.assert_allclose(w.asnumpy(), -gradient, rtol=1e-5, atol=1e-6)

@@ -248,3 +248,10 @@ def test_a_transformed_normal_is_log_normal_or_shifted():
     close(shifted.mean(), 2)
     ms.set_seed(2)
     assert stats.kstest(shifted.sample((2000,)).asnumpy(), stats.norm(2, 1.5).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("bijector", "shape", "want"), [
+    (B.Exp(), (3, 1), (3, 1)), (B.ScalarAffine(Tensor([2.0, 3.0]), Tensor(1.0)), (3, 1), (3, 2)),
+    (B.ScalarAffine(2.0, 1.0), [4], (4,)), (B.Softplus(Tensor([[1.0], [2.0]])), (5,), (2, 5))])
+def test_shapes_of_images(bijector, shape, want):
+    assert bijector.shape_mapping(shape) == want
