@@ -93,4 +93,6 @@ def test_one_file_may_get_another_name(path, tmp_path):
     writer.commit()
     for end in ("", ".db"):
         (tmp_path / f"a{end}").rename(tmp_path / f"b{end}")
-    assert list(mr.FileReader(str(tmp_path / "b")).get_next()) == [{"n": 4}]
+    for columns in (None, ["n"]):
+        reader = mr.FileReader(str(tmp_path / "b"), columns=columns)
+        assert list(reader.get_next()) == [{"n": 4}]

@@ -47,6 +47,17 @@ def header(path):
     return json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]]), data
 
 
+@pytest.mark.parametrize("given, wanted", [("rows", "rows"), ("", ""), (None, "")])
+def test_what_a_file_is_about(tmp_path, given, wanted):
+    writer = writer_of(tmp_path / "a", {"n": {"type": "int32"}})
+    writer.add_schema({"v": {"type": "bytes"}, "m": {"type": "int64"}}, given)
+    writer.write_raw_data([{"v": b"", "m": 1}])
+    writer.commit()
+    (about,) = header(tmp_path / "a")[0]["schema"]
+    assert about == {"desc": wanted, "blob_fields": ["v"],
+                     "schema": {"v": {"type": "bytes"}, "m": {"type": "int64"}}}
+
+
 @pytest.mark.parametrize("size, pages", [(8176, [4, 4, 1]), (8177, [3, 3, 3]), (32760, [1] * 9)])
 def test_pages_hold_as_many_rows_as_fit(tmp_path, size, pages):
     """A row takes its bytes and eight for their number; the pages of arrays come first."""
