@@ -80,14 +80,15 @@ class SparseTensorDenseMatmul(Primitive):
     def __call__(self, indices: Tensor, values: Tensor, sparse_shape: Any, dense: Tensor) -> Tensor:
         shape = as_ints(sparse_shape, "SparseTensorDenseMatmul", "sparse_shape")
         x = COOTensor(indices, values, shape)
-        rows, columns = x.indices._raw.unbind(1)
-        if self.adjoint_st:
-            rows, columns, shape = columns, rows, shape[::-1]
-        held, matrix = meet(x.values, dense)
-        matrix = matrix.mH if self.adjoint_dt else matrix
-        if len(shape) != 2 or matrix.dim() != 2 or matrix.shape[0] != shape[1]:
+        lengths = shape[::-1] if self.adjoint_st else shape
+        other = dense.shape[::-1] if self.adjoint_dt else dense.shape
+        if x.ndim != 2 or dense.ndim != 2 or other[0] != lengths[1]:
             raise ValueError(f"For 'SparseTensorDenseMatmul', the columns of the sparse matrix "
                              f"must be as many as the rows of the dense one, but got shapes "
-                             f"{shape} and {tuple(matrix.shape)}.")
-        held = held.conj() if self.adjoint_st else held
-        return multiplied(rows, columns, held, matrix, shape[0])
+                             f"{lengths} and {other}.")
+        rows, columns = x.indices._raw.unbind(1)
+        held, matrix = meet(x.values, dense)
+        matrix = matrix.mH if self.adjoint_dt else matrix
+        if self.adjoint_st:
+            rows, columns, held = columns, rows, held.conj()
+        return multiplied(rows, columns, held, matrix, lengths[0])

@@ -133,6 +133,10 @@ def test_the_hessian_of_a_network_of_neighbours():
     (lambda: ms.sparse_jacobian(ops.sin, np.eye(3))(Tensor(X)), ValueError, "must have shape"),
     (lambda: ms.sparse_jacobian(ops.sin, ([0, 9], [0, 1]))(Tensor(X)), ValueError, "within"),
     (lambda: ms.sparse_jacobian(ops.sin, ([0.5], [0]))(Tensor(X)), ValueError, "row numbers"),
+    (lambda: ms.sparse_jacobian(ops.sin, ([0, 1], [0]))(Tensor(X)), ValueError, "row numbers"),
+    (lambda: ms.sparse_jacobian(ops.sin, ([0], [9]))(Tensor(X)), ValueError, "within"),
+    (lambda: ms.sparse_jacobian(lambda x: x[:2], ([2], [0]))(Tensor(X)), ValueError, "within"),
+    (lambda: ms.sparse_jacobian(ops.sin, ([-1], [0]))(Tensor(X)), ValueError, "within"),
 ])
 def test_errors_say_what_was_wrong(call, error, message):
     with pytest.raises(error, match=message):

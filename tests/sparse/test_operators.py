@@ -82,6 +82,11 @@ def test_products_with_dense_matrices(adjoint):
     same(product(P.indices, P.values, (3, 4), dense), of @ other)
     with pytest.raises(ValueError, match="as many as the rows"):
         product(P.indices, P.values, (3, 4), Tensor(np.ones((5, 5), np.float32)))
+    for places, shape, wrong in ((Tensor([[0, 0]]), (3, 3), ops.ones(3)),
+                                 (Tensor([[0, 0]]), (3, 3), ops.ones((3, 3, 3))),
+                                 (Tensor([[0, 0, 0]]), (3, 3, 3), ops.ones((3, 3)))):
+        with pytest.raises(ValueError, match="as many as the rows"):
+            product(places, ops.ones(1), shape, wrong)
 
 
 @pytest.mark.parametrize("part", [((0, 0), (3, 4)), ((1, 1), (2, 2)), ((0, 2), (9, 9)),
