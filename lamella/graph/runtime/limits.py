@@ -80,7 +80,7 @@ class Limits:
             bound = {}
         for name, place in bound.items():
             for number in place if isinstance(place, tuple) else (place,):
-                if isinstance(number, int) and number < len(names) and name not in kwargs:
+                if isinstance(number, int) and name not in kwargs:
                     names[number] = name
         return [*names, *kwargs]
 
@@ -90,8 +90,9 @@ class Limits:
 
     def raised(self, args: tuple, kwargs: dict) -> None:
         """Note that a recorded run has raised an error."""
-        if len(self._raised) < MOST_OUTLINES:
-            self._raised[outline_of(args, kwargs)] += 1
+        outline = outline_of(args, kwargs)
+        if outline in self._raised or len(self._raised) < MOST_OUTLINES:
+            self._raised[outline] += 1
 
     def succeeded(self, args: tuple, kwargs: dict) -> None:
         """Note that such a run has returned: the next one may be recorded."""

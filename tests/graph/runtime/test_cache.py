@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from lamella import Tensor
-from lamella.graph.runtime import cache
+from lamella.graph.runtime import cache, size_profile
 from lamella.graph.runtime.cache import Cache
 from lamella.graph.runtime.cache_entry import CacheEntry
-from lamella.graph.runtime.keys import key_of, tensor_meta_of_any_size
+from lamella.graph.runtime.keys import key_of, key_without_numbers, tensor_meta_of_any_size
+from lamella.graph.runtime.scalar_profile import ScalarProfile
 
 
 def entry(replay: Any) -> Any:
@@ -92,3 +93,35 @@ def test_where_the_graphs_of_a_call_are_found(its):
     assert its.find(key, args, {}).entries == ()
     its.put_first(key, entry("this"))
     assert [e.replay for e in its.of_call(args, {})] == ["this"]
+
+
+def test_graphs_that_take_numbers_as_inputs(its):
+    args = (Tensor([1.0]), 2, 0.5)
+    key, (kind, given) = key_of(args, {}), key_without_numbers(args, {})
+    profile = ScalarProfile()
+    assert its.scalars(kind) is None
+    line = its.line(kind)
+    assert its.scalars(kind) is None and its.find(key, args, {}) == (key, (), ())
+    line.scalars = profile
+    assert its.scalars(kind) is profile and its.find(key, args, {}) == (key, (), ())
+    profile.arguments.places.add(1)
+    place = profile.place(kind, given)
+    assert its.find(key, args, {}) == (key, (), ())
+    its.line(place)
+    assert its.find(key, args, {}) == (key, (), ())
+    its.put_first(place, entry("any rate"))
+    found = its.find(key, args, {})
+    assert (found.key, found.numbers) == (place, [0.5]) and found.entries[0].replay == "any rate"
+    assert its.find(key, (args[0], 3, 0.5), {}).entries == ()
+
+
+def test_graphs_for_several_sizes_serve_until_one_size_is_frequent(its, monkeypatch):
+    monkeypatch.setattr(size_profile, "OFTEN", 2)
+    args = (Tensor([1.0]),)
+    key, place = key_of(args, {}), key_of(args, {}, tensor_meta_of_any_size)
+    assert its.sizes(place).expected is False
+    its.put_first(place, entry("any size"))
+    found = [its.find(key, args, {}) for _ in range(3)]
+    assert [f.key for f in found] == [place, place, key] and found[2].entries == ()
+    assert [e.replay for e in found[0].entries] == ["any size"]
+    assert not its.line("new").waits
