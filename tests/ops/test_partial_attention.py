@@ -77,3 +77,61 @@ def test_sums_are_given_if_asked_for(flag):
     sums = inference(softmax_lse_flag=flag)[1]
     assert sums.shape == ((2, 2, 3, 1) if flag else (1,))
     assert flag or sums.item() == 0
+
+
+B, Q, K, D = 2, 4, 6, 3
+
+
+def in_layout(raw, layout):
+    """From (B, heads, S, D)."""
+    rows = raw.swapaxes(1, 2)
+    return {"BNSD": raw, "BSND": rows, "BSH": rows.reshape(*rows.shape[:2], -1)}[layout]
+
+
+def hidden_by(mode, before, after):
+    """Which pairs a sparse mode hides."""
+    ahead = np.arange(K) - np.arange(Q)[:, None] - (K - Q if mode in (3, 4) else 0)
+    if mode in (2, 3):
+        return ahead > 0
+    return (ahead > after) | (ahead < -before) if mode != 1 else np.zeros((Q, K), bool)
+
+
+@pytest.mark.parametrize("layout", ["BNSD", "BSND", "BSH"])
+@pytest.mark.parametrize("mode, before, after", [(0, 99, 99), (0, 2, 1), (1, 0, 0), (2, 0, 0),
+                                                 (3, 0, 0), (4, 3, 1)])
+@pytest.mark.parametrize("mask_rank", [0, 3, 4])
+@pytest.mark.parametrize("lengths", [{}, {"actual_seq_lengths": [3, 4],
+                                          "actual_seq_lengths_kv": [6, 5]}], ids=len)
+def test_inference_beside_its_formula(layout, mode, before, after, mask_rank, lengths):
+    q, k, v = (RNG.normal(size=(B, heads, long, D)) for heads, long in ((4, Q), (2, K), (2, K)))
+    shift = RNG.normal(size=(B, 4, Q, K))
+    mask = RNG.random((B, 1, Q, K)) < 0.3
+    mask[..., np.arange(Q), np.arange(Q)] = False  # each position sees something
+    hidden = np.broadcast_to(hidden_by(mode, before, after), (B, 4, Q, K)).copy()
+    given = {"pse_shift": Tensor(shift), "sparse_mode": mode, "pre_tokens": before,
+             "next_tokens": after, **lengths}
+    if mask_rank:
+        given["atten_mask"] = Tensor(mask if mask_rank == 4 else mask[:, 0])
+        hidden |= mask if mode < 2 else False
+    if lengths:
+        hidden[1, :, :, 5:] = True
+    scores = np.where(hidden, -np.inf, q @ k.repeat(2, 1).swapaxes(2, 3) * 0.7 + shift)
+    sums = np.log(np.exp(scores).sum(-1, keepdims=True))
+    want = np.exp(scores - sums) @ v.repeat(2, 1)
+    if lengths:
+        want[0, :, 3:] = 0
+    tensors = [Tensor(in_layout(t, layout)) for t in (q, k, v)]
+    out, logs = ops.fused_infer_attention_score(
+        tensors[0], [tensors[1]], (tensors[2],), num_heads=4, num_key_value_heads=2, scale=0.7,
+        input_layout=layout, softmax_lse_flag=True, **given)
+    np.testing.assert_allclose(out.asnumpy(), in_layout(want, layout), rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(logs.asnumpy(), sums, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_parts_of_narrow_types_are_added_in_float32(kind):
+    one, ones = ops.ones((1, 1, 2)).astype(kind), ops.ones((1, 1, 1, 8))
+    out, most, total = ops.ring_attention_update(one * 256, ones, ones * 255, one, ones, ones)
+    assert str(out.dtype).lower() == kind and most.dtype == total.dtype == ones.dtype
+    want = Tensor([[[(256 * 255 + 1) / 256] * 2]]).astype(kind)
+    assert (out == want).all() and (total == 256).all()
