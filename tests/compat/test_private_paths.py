@@ -121,6 +121,12 @@ def test_the_seeds_of_a_random_operator():
     assert prim.random_cache is False
 
 
+def test_the_seeds_of_an_operator_without_a_global_one(monkeypatch):
+    monkeypatch.setattr(operator_seeds, "get_seed", lambda: None)  # every test has one
+    for own, want in ((0, (0, 0)), (None, (0, 0)), (0, (0, 0)), (3, (0, 3)), (3, (0, 533697031))):
+        assert operator_seeds._get_graph_seed(own, "of no seed") == want
+
+
 def test_all_of_them_by_the_names_of_mindspore(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)

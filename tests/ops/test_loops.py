@@ -7,6 +7,7 @@ import pytest
 
 import lamella as ms
 from lamella import Tensor, nn, ops
+from lamella.ops.loops import alike
 
 RNG = np.random.default_rng(7)
 W = Tensor((RNG.standard_normal((3, 3)) * 0.5).astype("float32"))
@@ -234,3 +235,20 @@ def test_a_loop_without_steps_gives_another_value(loop):
         inner, first, last = fn(x)
         assert inner.tolist() == [2, 4] and first.tolist() == [1, 2] and last.tolist() == [7, 2]
     assert ms.fori_loop(0, 0, lambda i, v: v, (1, x))[0] == 1
+
+
+SAME, ONE = object(), Tensor([1.0])
+
+
+@pytest.mark.parametrize("value, first, want", [
+    (float("1.5"), float("1.5"), True), (1.5, 2.5, False), (0.0, -0.0, False), (1, True, False),
+    (1, 1.0, False), (float("nan"), float("nan"), True), (10**30, int("1" + "0" * 30), True),
+    ("".join(["a", "b"]), "ab", True), (None, None, True), (SAME, SAME, True),
+    (frozenset([1, 2]), frozenset([2, 1]), False), (ONE, Tensor([2.0]), True), (ONE, 1.0, False),
+    (1.0, ONE, False), (ms.Parameter(ONE, name="p"), ONE, False), ((ONE, 1.5), (ONE, 1.5), True),
+    ((ONE, 1.5), (ONE, 2.5), False), ([ONE], (ONE,), False), ((ONE,), (ONE, ONE), False),
+    ({"a": ONE, "b": 1}, {"a": ONE, "b": 1}, True), ({"b": 1, "a": ONE}, {"a": ONE, "b": 1}, False),
+    ({"a": ONE}, {"b": ONE}, False)], ids=range(22))
+def test_what_steps_may_leave_as_it_is(value, first, want):
+    """Numbers and texts of one type and spelling, other values only themselves, any Tensors."""
+    assert bool(alike(value, first)) is want

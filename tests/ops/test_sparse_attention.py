@@ -126,6 +126,7 @@ def test_indexer(layout):
     found, values = ops.lightning_indexer(*map(Tensor, given), layout_query=layout,
                                           layout_key=layout, sparse_count=5, return_value=True,
                                           **ends)
+    assert found.shape == values.shape == (*given[0].shape[:-2], 1, 5)
     found, values = (t.asnumpy().reshape(2, 3, 5) for t in (found, values))
     for b, s in np.ndindex(2, 3):
         seen = 6 - 3 + s + 1
