@@ -3,9 +3,12 @@
 import itertools
 
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Tensor, jit, nn, ops
+from lamella.graph.ir.unused_results import sources_of, without_unused
+from tests.graph.passes.checks import recorded
 
 from ..runtime.taped import array, assert_alike
 
@@ -123,3 +126,52 @@ def test_many_results_that_meet_in_a_hook_stay_eager():
         gradients(call, [0], 0)
     for chosen in ((0, 1), (2,), (0, 1, 2)):
         assert_alike(gradients(call, chosen, 1), gradients(function, chosen, 1))
+
+
+A, B, X = torch.tensor([[1.0, 2], [3, 4]]), torch.tensor([[5.0, 7], [0, 2]]), torch.eye(2) + 1
+
+
+def written(a, b, x):
+    table = torch.zeros(2, 2)
+    table[0] = a[1]
+    return [table * 2, b + table]
+
+
+PASSES = {
+    "a sum": (lambda a, b, x: [a * x + b * 2, a * 3, x * b], [3, 1, 2]),
+    "parts": (lambda a, b, x: [torch.cat([a, b.sum(0, keepdim=True)]), x @ x], [3, 0]),
+    "a stack": (lambda a, b, x: [torch.stack([a[0], (b @ x).sum(1)], 1)], [3]),
+    "three of them": (lambda a, b, x: [torch.cat([x, a, b, a * x], 1)], [3]),
+    "both twice": (lambda a, b, x: [(a + b) @ x + (b * 2 + x.sum() * a)], [3]),
+    "a factor and a shift": (lambda a, b, x: [
+        torch.native_layer_norm(x, [2], a[0], b[1], 1e-5)[0]], [3]),
+    "what is written": (written, [1, 3])}
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_for_some_results_is_that_for_all_with_zeros(name):
+    fn, wanted = PASSES[name]
+    for given in ([0], [1], [0, 1]):
+        graph = recorded(fn, A, B, X)
+        nodes = [*graph.graph.nodes]
+        found = sources_of(nodes, nodes[:2])
+        assert [found.get(node, 0) for node in nodes[-1].args[0]] == wanted
+        short, there = without_unused(graph, nodes[:2], given)
+        bits = sum(1 << i for i in given)
+        assert there == [not its or bool(its & bits) for its in wanted]
+        a, b = A * (0 in given), B * (1 in given)
+        every = fn(a, b, X) if "factor" not in name else [
+            torch.native_layer_norm(X, [2], A[0] if 0 in given else None,
+                                    B[1] if 1 in given else None, 1e-5)[0]]
+        for got, want in zip(short(a, b, X), [
+                one for one, is_there in zip(every, there, strict=True) if is_there], strict=True):
+            torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("fn", [
+    lambda a, b, x: a * b, lambda a, b, x: a @ b, lambda a, b, x: torch.add(a, b, alpha=2),
+    lambda a, b, x: torch.where(x > 1, a, b), lambda a, b, x: (a + b) * a,
+    lambda a, b, x: torch.native_layer_norm(a, [2], b[0], None, 1e-5)[0]])
+def test_gradients_that_meet_elsewhere(fn):
+    nodes = [*recorded(fn, A, B, X).graph.nodes]
+    assert sources_of(nodes, nodes[:2]) is None

@@ -5,6 +5,7 @@ import torch
 
 import lamella as ms
 from lamella import ops
+from lamella.graph.xla.lowering import growing
 from lamella.graph.xla.lowering.boxes import PUT
 from lamella.graph.xla.lowering.growing import with_equal_sizes
 from lamella.graph.xla.lowering.growing_rules import Length, through_view
@@ -159,6 +160,27 @@ def test_lists_of_other_types_or_lengths_are_no_chain():
     for steps in (chain("cat.default", [[2]] * 7, 0, kinds)[:2],
                   chain("cat.default", [[2]] * 5, 0), chain("cat.default", [[2]] * 7, 0)[::2]):
         assert with_equal_sizes(steps, [[[2], F32]] * 7, [steps[-1]["to"]]) is None
+
+
+def test_a_piece_of_another_type_is_not_joined_to_what_was_there():
+    kinds = [F32] * 5 + ["float64"] * 3
+    for op in ("cat.default", "stack.default"):
+        steps = chain(op, [[2]] * 7, 0, kinds)
+        made = [step for step in growing._as_chains(steps) if step["op"] != "view.default"]
+        assert [len(step["args"][0]) for step in made] == [3, 2, 5, 2, 2]
+        assert [step["op"] for step in made] == [op, "cat.default", op, *["cat.default"] * 2]
+        assert [step["to"] for step in made] == [step["to"] for step in steps]
+
+
+@pytest.mark.parametrize("count, grows", [(3, False), (4, True)])
+def test_how_many_lengths_are_growth(count, grows):
+    steps = [{"op": "slice.Tensor", "to": n, "args": [{"n": 0}, 0, 0, n + 1, 1],
+              "aval": [[n + 1], F32]} for n in range(1, count + 1)]
+    steps += [{**steps[0], "to": 9}]
+    assert (with_equal_sizes(steps, [[[16], F32]], [1]) is not None) == grows
+    joined = [{"op": "cat.default", "to": 1 + n, "args": [[{"n": n}, {"n": 0}], 0],
+               "aval": [[2 * n + 4], F32]} for n in range(count)]
+    assert (with_equal_sizes(joined, [[[2], F32]], [count]) is not None) == grows
 
 
 def test_a_chain_begins_with_a_size_that_can_not_be_broadcast():

@@ -3,10 +3,13 @@
 import math
 
 import pytest
+import torch
 
 from lamella.graph.xla.lowering.boxes import FILL, PLACE, PUT, TAKE
 from lamella.graph.xla.lowering.growing import Growing
 from lamella.graph.xla.lowering.growing_rules import Length, is_pointwise, made
+
+from . import evaluated
 
 F32, I64 = "float32", "int64"
 LONG = Length(5, 8)
@@ -342,3 +345,35 @@ def test_writes_of_joined_dimensions_have_no_rule(part, own, sizes):
     for op, whole in ((PUT, [n(0)]), (PLACE, [])):
         assert ran(graph, op, [*whole, n(1), [0], sizes], [30]) is None
     assert not graph.steps
+
+
+@pytest.mark.parametrize("shape, own, split, longest", [
+    ([5, 4], {0: LONG}, [5, 4], [8, 4]), ([5, 4], {0: LONG, 1: Length(4, 6)}, [5, 4], [8, 6]),
+    ([10, 4], {0: Length(5, 8, 2, 1)}, [2, 5, 1, 4], [2, 8, 1, 4]),
+    ([10, 4], {0: Length(5, 8, 2, 1), 1: Length(4, 6)}, [2, 5, 1, 4], [2, 8, 1, 6]),
+    ([3, 30], {0: Length(3, 7), 1: Length(5, 8, 2, 3)}, [3, 2, 5, 3], [7, 2, 8, 3])])
+def test_the_part_that_counts(shape, own, split, longest):
+    graph = graph_of((shape, own))
+    part = graph.cut(n(0))
+    assert graph.cut(n(0)) == part and graph.cut(n(part["n"])) == part
+    x = torch.arange(float(math.prod(longest))).reshape(longest)
+    given = x.reshape(graph.longer(n(0)))
+    wanted = x[tuple(slice(size) for size in split)].reshape(shape)
+    assert torch.equal(evaluated.run(graph.steps, {0: given})[part["n"]], wanted)
+    assert len(graph.steps) == (1 if split == shape else 3)
+
+
+@pytest.mark.parametrize("op, args, longer", [
+    ("zeros.default", [[5, 4], None, None, None, None], [[8, 4], None, None, None, None]),
+    ("new_ones.default", [n(0), [5, 4], None, None, None, None],
+     [n(0), [8, 4], None, None, None, None]),
+    ("expand.default", [n(1), [5, 4], False], [n(1), [8, 4], False])])
+def test_what_follows_from_sizes_alone_is_made_longer(op, args, longer):
+    step = {"op": op, "to": 2, "args": args, "aval": [[5, 4], F32]}
+    graph = Growing([step], [[[3], F32], [[4], F32]], {})
+    found = graph.padded(n(2), {0: LONG})
+    (made_longer,) = graph.steps
+    assert (made_longer["op"], made_longer["args"]) == (op, longer)
+    assert made_longer["aval"] == [[8, 4], F32] and found == n(made_longer["to"])
+    assert graph.padded(n(2), {0: LONG}) == found and graph.padded(found, {0: LONG}) == found
+    assert graph.lengths[found["n"]] == {0: LONG}
