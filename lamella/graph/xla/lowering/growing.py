@@ -144,7 +144,7 @@ class Growing:
         """A value with another one beyond its length in a dimension, if it has grown there."""
         number, length = link["n"], self.lengths.get(link["n"], {}).get(dim)
         clean = self.clean.get(number, frozenset())
-        is_zero = value == 0
+        is_zero = type(value) is int and value == 0
         if length is None or is_zero and dim in clean:
             return link
         key = "filled", number, dim, repr(value)
