@@ -102,6 +102,9 @@ PAIRS = [
     (functools.partial(max, 1), functools.partial(max, 2), False),
     (functools.partial(max, 1), functools.partial(min, 1), False),
     (functools.partial(max, key=abs), functools.partial(max, key=len), False),
+    (functools.partial(max, nested(LEVELS - 2, 1)), functools.partial(max, nested(LEVELS - 2, 1)),
+     True), (functools.partial(max, nested(LEVELS - 1, 1)),
+             functools.partial(max, nested(LEVELS - 1, 1)), False),
     (Tensor([1.0]), Tensor([1.0]), False), (max, max, True), (max, min, False),
     (Plain, Plain, True), (Plain, Alike, False), (BUILT_IN, BUILT_IN, True),
     (BUILT_IN, dict(BUILT_IN), False)]
@@ -154,6 +157,11 @@ def test_context_variables_and_caches():
     assert before != after != comparable(functools.lru_cache(abs))
     cached(1)
     assert comparable(cached) == after  # only the number of hits has changed
+    last = functools.lru_cache(maxsize=1)(str)
+    last(1)
+    before = comparable(last)
+    last(2)
+    assert comparable(last) != before  # it holds as many
 
 
 VALUES = [

@@ -1,11 +1,14 @@
 """Side effects on Python's objects: every replay makes them."""
 
 import collections
+import types
 
 import pytest
 
 import lamella as ms
-from lamella import jit, nn, ops
+from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.tracing.changes import check_givable
+from lamella.graph.tracing.refusals import CannotTrace, Cause
 
 from .agreement import Plain, agree, numbers, x
 
@@ -302,3 +305,56 @@ def test_a_dict_of_attributes_that_is_replaced_is_put_back_after_a_dry_run():
             call(x(1.0, 2.0), number)
             found.append(thing.count)
         assert found == [1, 2, 3, 4, 5]
+
+
+def _closure(value):
+    return lambda: value
+
+
+def _nested(depth):
+    found = 1
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+class Numbers:
+    def __init__(self, *held):
+        self.held = list(held)
+
+
+class Slotted:
+    __slots__ = ()
+
+
+WEIGHT = Parameter(Tensor([1.0]), name="w")
+
+
+@pytest.mark.parametrize("value, given, kept", [
+    (1, True, True), ("a", True, True), (None, True, True), (Tensor([1.0]), True, True),
+    ([1, (2, {"a": Tensor([1.0])})], True, True), (len, True, True), (int, True, True),
+    (types, True, True), (slice(1), True, True), (range(3), True, True), (..., True, True),
+    (numbers, True, True), (_closure(1), False, False), ([_closure(1)], False, False),
+    ({"a": _closure(1)}, False, False), (frozenset([1]), True, True),
+    (frozenset([(1,)]), False, False), ({1}, False, False), (Numbers(1), True, False),
+    (Numbers(_closure(1)), False, False), ([Numbers(Numbers(1))], True, False),
+    (Slotted(), False, False), (WEIGHT, False, False), ([WEIGHT], False, False),
+    (nn.ReLU(), False, False), (ops.Softmax(), False, False)],
+    ids=range(26))
+def test_what_a_replay_can_make_again(value, given, kept):
+    for cause, may in ((Cause.ALWAYS, given), (Cause.NEW_OBJECT, kept)):
+        if may:
+            check_givable(value, lambda _: False, "it keeps", cause)
+        else:
+            with pytest.raises(CannotTrace, match="it keeps a new "):
+                check_givable(value, lambda _: False, "it keeps", cause)
+        check_givable(value, lambda _: True, "it keeps", cause)  # what a replay finds
+
+
+def test_what_a_replay_makes_again_has_an_end():
+    around: list = []
+    around.append(around)
+    for value in (around, {"a": around}, _nested(200)):
+        with pytest.raises(CannotTrace, match="objects that refer to each other"):
+            check_givable(value, lambda _: True, "it returns")
+    check_givable(_nested(5), lambda _: False, "it returns")

@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from lamella import Parameter, Tensor, jit, nn
+from lamella.graph.tracing.identities import identity
 
 KNOWN: dict = {}
 SEEN: set = set()
@@ -94,3 +95,8 @@ def test_a_library_may_ask_for_ids():
     for _ in range(2):
         assert compiled(Tensor([1.0])).asnumpy() == 2.0
 
+
+
+def test_outside_of_a_recorded_run_it_is_pythons():
+    for thing in (Tensor([1.0]), [1], KNOWN, len, None):
+        assert identity(thing) == id(thing)

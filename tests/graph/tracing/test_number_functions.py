@@ -94,3 +94,13 @@ def test_a_function_reports_when_its_result_does_not_hold():
     assert [raw.item() for raw in power([two, 5])] == [32, True]
     for operands in ([two, -1], [two, 63], [two * 0, -1]):  # a float, too large, an error
         assert not power(operands)[1]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+def test_a_number_beside_what_is_no_number():
+    def step(x, n):
+        return x * len([0] * n) + len(n * "ab") + ((1, 2) * n)[-1]
+
+    compiled = ms.jit(step)
+    for n in range(1, 7):
+        assert compiled(Tensor([1.0]), n).item() == n + 2 * n + 2
