@@ -174,7 +174,8 @@ def test_a_kernel_whose_shape_is_guarded_is_a_stage_of_its_own():
         call = graph.call_function
         double, mask = call(aten.mul.Tensor, (y, 2)), call(aten.gt.Scalar, (x, 0))
         chosen = call(aten.masked_select.default, (x, mask))
-        graph.output([chosen, call(aten.add.Tensor, (double, 1)), call(aten.neg.default, (chosen,))])
+        graph.output([chosen, call(aten.add.Tensor, (double, 1)),
+                      call(aten.neg.default, (chosen,))])
         return torch.fx.GraphModule(torch.nn.Module(), graph)
 
     cut = check_stages(made(), [X, Y], 1, [0])
