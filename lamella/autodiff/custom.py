@@ -26,9 +26,8 @@ from .stop import no_grad
 from .tree import (
     check_no_hidden,
     differentiable,
-    leaves,
     map_tensors,
-    same_structure,
+    matched,
     tensors,
 )
 
@@ -238,10 +237,11 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
         result = call.cell.jvp(*(named[n] for n in call.names), out,
                                dinputs[0] if len(dinputs) == 1 else tuple(dinputs),
                                **{n: named[n] for n in call.keywords if n in named})
-    if not same_structure(out, result):
+    parts = matched(out, result)
+    if parts is None:
         raise ValueError(f"The {name} must return tangents in the structure of the outputs, "
                          f"but it returned a {type(result).__name__}.")
-    found = [checked_gradient(leaf_of(result, i), raw, name) for i, raw in enumerate(outs)]
+    found = [checked_gradient(part, raw, name) for part, raw in zip(parts, outs, strict=True)]
     return [torch.zeros_like(raw) if t is None else t
             for t, raw, floats in zip(found, outs, floating, strict=True) if floats]
 
@@ -321,15 +321,11 @@ def _input_gradient(call: _BpropCall, by_name: dict[str, Any], leaf: tuple[str, 
     value = by_name[name]
     if kind_of(value) is not None:
         named = call.arguments([raw] * sum(1 for _ in tensors((call.args, call.kwargs))))
-        if not same_structure(named[name], value):
+        parts = matched(named[name], value)
+        if parts is None:
             raise ValueError(f"The {call.rule} must return the gradient of input '{name}' in the "
                              f"structure of that input, but it returned a {type(value).__name__}.")
-        value = leaf_of(value, index)
+        value = parts[index]
     if level is not None and isinstance(value, (int, float)) and not isinstance(value, bool):
         level.constants[id(raw)] = (raw, value)
     return checked_gradient(value, raw, call.rule)
-
-
-def leaf_of(tree: Any, index: int) -> Any:
-    """Leaf number `index` of a structure, None and numbers counting as leaves."""
-    return list(leaves(tree))[index]

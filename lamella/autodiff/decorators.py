@@ -9,12 +9,11 @@ from typing import Any
 import torch
 
 from ..tensors.tensor import wrap
-from .custom import leaf_of
 from .level import batching, watched
 from .node import Rule, attach, pushing_only
 from .rules import checked_gradient, rule_name, warn_of_closed_over
 from .stop import no_grad
-from .tree import check_no_hidden, differentiable, map_tensors, tensors
+from .tree import check_no_hidden, differentiable, map_tensors, matched, tensors
 
 
 class _Custom:
@@ -138,12 +137,19 @@ def _by_leaf(result: Any, arguments: tuple, inputs: Sequence[torch.Tensor], labe
                          f"each argument, but it returned {result!r}.")
     found: list[torch.Tensor | None] = []
     for argument, gradient in zip(arguments, result, strict=True):
-        count = sum(1 for _ in tensors(argument))
-        parts = [None] * count if gradient is None else [
-            leaf_of(gradient, i) for i in range(count)]
+        parts = _in_places(argument, gradient, label)
         found += [checked_gradient(part, inputs[len(found) + i], label)
                   for i, part in enumerate(parts)]
     return found
+
+
+def _in_places(like: Any, given: Any, label: str) -> list[Any]:
+    """What a rule returned in the place of each Tensor of a structure."""
+    parts = matched(like, given)
+    if parts is None:
+        raise ValueError(f"The {label} must return the structure of what it is for, a "
+                         f"{type(like).__name__}, but it returned {given!r}.")
+    return parts
 
 
 class custom_jvp(_Custom):  # noqa: N801
@@ -206,8 +212,8 @@ class custom_jvp(_Custom):  # noqa: N801
                      for raw, t in zip(inputs, tangents, strict=True)]
             _, tangent = chosen(*fixed, _in_structure(others, inputs),
                                 _in_structure(others, given))
-            parts = [checked_gradient(leaf_of(tangent, i), raw, label)
-                     for i, raw in enumerate(outs)]
+            parts = [checked_gradient(part, raw, label) for part, raw in zip(
+                _in_places(out, tangent, label), outs, strict=True)]
             return [torch.zeros_like(raw) if part is None else part
                     for part, raw in zip(parts, outs, strict=True) if differentiable(raw)]
 

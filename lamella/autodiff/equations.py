@@ -23,7 +23,14 @@ from .pullback import vjp
 from .reverse import checked_weights
 from .rules import rule_name
 from .stop import no_grad
-from .tree import check_no_hidden, differentiable, map_tensors, same_structure, tensors
+from .tree import (
+    check_no_hidden,
+    differentiable,
+    map_tensors,
+    same_structure,
+    tensors,
+    tensors_as,
+)
 from .vmap import vmap
 
 Directions = Sequence[torch.Tensor | None]
@@ -146,10 +153,10 @@ def implicit(solve: Callable[..., Any], residual: Callable[..., Any] | None = No
     known = checked_weights("implicit", weights) or ()
 
     def equation(x: Any, *args: Any) -> Any:
-        if residual is not None:
-            return residual(x, *args)
-        assert fixed_point is not None
-        return _difference(fixed_point(x, *args), x)
+        if residual is None:
+            assert fixed_point is not None
+            return _difference(_as(x, fixed_point(x, *args)), x)
+        return _as(x, residual(x, *args))
 
     def transposed(u: Any, x: Any, *args: Any) -> Any:
         return vjp(lambda v: equation(v, *args), x)[1](u)[0]
@@ -208,7 +215,7 @@ def with_rule(run: Callable[..., Any], pull: Callable[..., Any], args: tuple,
         with with_values(weights, given[len(raws):]):
             tangent = push(in_structure(out, found), in_structure(args, given[:len(raws)]),
                            tangents)
-        return [t._raw for t in tensors(tangent)]
+        return [t._raw for t in tensors_as(out, tangent)]
 
     tied = iter(attach(Rule(label, rule, forward if push else None),
                        [t._raw for t in tensors(out)], inputs))
@@ -229,7 +236,7 @@ def _gradients(argument: Any, gradient: Any) -> list[torch.Tensor | None]:
     if gradient is None:
         return [None for _ in tensors(argument)]
     return [t._raw if differentiable(own._raw) else None
-            for own, t in zip(tensors(argument), tensors(gradient), strict=True)]
+            for own, t in zip(tensors(argument), tensors_as(argument, gradient), strict=True)]
 
 
 def pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...], gradient: Any
@@ -257,8 +264,15 @@ def _zeros(tree: Any) -> Any:
     return map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), tree)
 
 
+def _as(like: Any, tree: Any) -> Any:
+    """A structure whose dicts have their keys in the order of `like`, if it is of that form."""
+    if not same_structure(like, tree):
+        return tree
+    return in_structure(like, [t._raw for t in tensors_as(like, tree)])
+
+
 def _difference(a: Any, b: Any) -> Any:
-    other = tensors(b)
+    other = tensors_as(a, b)
     return map_tensors(lambda t: t - next(other), a)
 
 
@@ -273,7 +287,7 @@ def _solved(matvec: Callable[[Any], Any], b: Any, solver: str, symmetric: bool) 
         if not same_structure(b, result):
             raise TypeError(f"For 'custom_linear_solve', 'matvec' must give the structure of 'b', "
                             f"but it gave a {type(result).__name__}.")
-        return torch.cat([t._raw.reshape(-1) for t in tensors(result)])
+        return torch.cat([t._raw.reshape(-1) for t in tensors_as(b, result)])
 
     right = torch.cat([p.reshape(-1) for p in parts])
     if solver == "auto":

@@ -11,12 +11,11 @@ from ..core.errors import describe
 from ..core.structures import kind_of, same_structure
 from ..core.tape import note_results, only_with_gradients
 from ..tensors.tensor import Tensor, wrap
-from .custom import leaf_of
 from .level import current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name, warn_of_closed_over
 from .stop import no_grad
-from .tree import differentiable, map_tensors, tensors
+from .tree import differentiable, map_tensors, matched, tensors
 
 
 class _Function:
@@ -176,8 +175,11 @@ def _gradients(call: _FunctionCall, result: Any) -> list[Any]:
         if isinstance(arg, Tensor) and value is not None and not isinstance(value, Tensor):
             raise RuntimeError(f"Gradient should be none or tensor: the {label} returned "
                                f"{describe(value)}.")
-        for index, leaf in enumerate(tensors(arg)):
-            part = value if kind_of(value) is None else leaf_of(value, index)
+        parts = [value for _ in tensors(arg)] if kind_of(value) is None else matched(arg, value)
+        if parts is None:
+            raise RuntimeError(f"The {label} must return the gradient of the input {describe(arg)} "
+                               f"in its structure, but it returned {describe(value)}.")
+        for part, leaf in zip(parts, tensors(arg), strict=True):
             if isinstance(part, Tensor) and part._raw.shape != leaf._raw.shape:
                 part = wrap(_in_shape(part._raw, leaf._raw.shape, label))
             found.append(checked_gradient(part, leaf._raw, label))
@@ -247,7 +249,11 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         tangents = [map_tensors(lambda _: _or_none(next(flow)), arg) for arg in call.args]
         result = call.cls.jvp(restored(inputs, found), *tangents)  # type: ignore[attr-defined]
         label = f"jvp {rule_name(call.cls.jvp)}"  # type: ignore[attr-defined]
-        parts = [checked_gradient(leaf_of(result, i), o, label) for i, o in enumerate(outs)]
+        found = matched(out, result)
+        if found is None:
+            raise RuntimeError(f"The {label} must return tangents in the structure of the outputs, "
+                               f"but it returned {describe(result)}.")
+        parts = [checked_gradient(part, o, label) for part, o in zip(found, outs, strict=True)]
         return [torch.zeros_like(o) if t is None else t
                 for t, o, s in zip(parts, outs, floating, strict=True) if s]
 

@@ -20,7 +20,6 @@ from ..core.cuts import depends
 from ..core.forking import ReentrantLock
 from ..core.primitive import Primitive
 from ..core.require import of_type, one_of
-from ..core.structures import aligned, kind_of
 from ..core.tape import note_results, only_with_gradients
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
@@ -28,7 +27,7 @@ from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
-from .tree import differentiable, map_tensors, same_structure, tensors
+from .tree import differentiable, map_tensors, matched, same_structure, tensors
 
 
 class InsertGradientOf(Primitive):
@@ -213,11 +212,12 @@ def _checked_structure(result: Any, given: Any, gradients: Sequence[torch.Tensor
     """What a rule for a structure of gradients returned, for each of them."""
     if result is None:
         return gradients
-    if not same_structure(given, result):
+    found = matched(given, result) if same_structure(given, result) else None
+    if found is None:
         raise ValueError(f"The {name} must return gradients in the structure it was given, "
                          f"{_shape_of(given)}, but it returned {_shape_of(result)}.")
     return [checked_gradient(value, gradient, name)
-            for value, gradient in zip(_leaves(result, given), gradients, strict=True)]
+            for value, gradient in zip(found, gradients, strict=True)]
 
 
 def _attached_structure(tree: Any, leaves: list[Tensor], rule: Callable[[Any], Any],
@@ -261,17 +261,6 @@ def _with_structure_rule(tree: Any, rule: Callable[[Any], Any], name: str) -> An
         return tree
     outs = iter(_StructureRule.apply(rule, name, tree, *(leaf._raw for leaf in leaves)))
     return map_tensors(lambda _: wrap(next(outs)), tree)
-
-
-def _leaves(result: Any, like: Any) -> list[Any]:
-    """What a rule returned for each Tensor of the structure `like`."""
-    if isinstance(like, Tensor):
-        return [result]
-    kind = kind_of(like)
-    if kind is None:
-        return []
-    return [leaf for part, of in zip(aligned(like, result), kind.parts(like), strict=True)
-            for leaf in _leaves(part, of)]
 
 
 def _shape_of(tree: Any) -> str:

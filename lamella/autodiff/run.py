@@ -32,6 +32,7 @@ from .tree import (
     differentiable_tensors,
     map_tensors,
     tensors,
+    tensors_as,
     trained,
 )
 
@@ -396,7 +397,7 @@ def starts_of(outputs: Any, sens: Any,
                 if raw.requires_grad or every and differentiable(raw)]
         return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
     given = [sens] * len(outs) if isinstance(sens, Real) else (
-        [sens] if isinstance(sens, Tensor) else list(tensors(sens)))
+        [sens] if isinstance(sens, Tensor) else list(tensors_as(outputs, sens)))
     if len(given) != len(outs):
         raise ValueError(f"The gradient of the output ('sens') must hold a Tensor for each of the "
                          f"{len(outs)} outputs, but got {len(given)}.")

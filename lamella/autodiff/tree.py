@@ -10,13 +10,21 @@ from typing import Any
 import torch
 
 from ..core import structures
-from ..core.structures import dict_like, endless, kind_of, leaves, same_structure
+from ..core.structures import (
+    agree,
+    aligned,
+    dict_like,
+    endless,
+    kind_of,
+    leaves,
+    same_structure,
+)
 from ..tensors.tensor import Tensor
 
 __all__ = [
     "argument_names", "check_no_hidden", "container_tensors", "dict_like", "differentiable",
     "differentiable_tensors", "hides_tensor", "leaves", "map_container_tensors", "map_tensors",
-    "paths", "same_structure", "tensors",
+    "matched", "paths", "same_structure", "tensors", "tensors_as",
 ]
 
 
@@ -38,6 +46,44 @@ def tensors(tree: Any) -> Iterator[Tensor]:
             yield from tensors(branch)
         except RecursionError:
             raise endless(tree) from None
+
+
+def tensors_as(like: Any, tree: Any) -> Iterator[Tensor]:
+    """The Tensors in a structure, in the order in which `like` has them.
+
+    Dicts that have the same keys may have them in another order. Where the structures differ
+    otherwise, the Tensors come in their own order.
+    """
+    kind = kind_of(like)
+    if kind is None or not agree(like, tree):
+        yield from tensors(tree)
+        return
+    for own, part in zip(kind.parts(like), aligned(like, tree), strict=True):
+        yield from tensors_as(own, part)
+
+
+def matched(like: Any, tree: Any) -> list[Any] | None:
+    """What a structure has in the place of each Tensor in `like`; None for all in a part of None.
+
+    Returns:
+        None if it isn't of that structure.
+    """
+    if isinstance(like, Tensor):
+        return [tree] if kind_of(tree) is None else None
+    kind = kind_of(like)
+    if kind is None:
+        return []
+    if tree is None:
+        return [None for _ in tensors(like)]
+    if not agree(like, tree):
+        return None
+    found: list[Any] = []
+    for own, part in zip(kind.parts(like), aligned(like, tree), strict=True):
+        of_part = matched(own, part)
+        if of_part is None:
+            return None
+        found += of_part
+    return found
 
 
 def trained(tensor: Tensor) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ..autodiff.level import by_example, for_any_example
-from ..autodiff.tree import map_tensors, tensors
+from ..autodiff.tree import map_tensors, tensors, tensors_as
 from ..core.state import state
 from ..core.structures import kind_of
 from ..tensors.parameter import Parameter
@@ -284,7 +284,8 @@ def _stacked(f: Any, init: Any, xs: Any, results: list[Any]) -> Any:
     if not results:  # their forms are those of a step on zeros
         _, result = f(init, map_tensors(lambda t: wrap(t._raw.new_zeros(t.shape[1:])), xs))
         return map_tensors(lambda t: wrap(t._raw.detach().new_zeros((0, *t.shape))), result)
-    columns = zip(*[[t._raw for t in tensors(result)] for result in results], strict=True)
+    columns = zip(*[[t._raw for t in tensors_as(results[0], result)] for result in results],
+                  strict=True)
     return with_raws(results[0], [torch.stack(column) for column in columns])
 
 

@@ -11,7 +11,14 @@ from ..autodiff.custom import in_structure
 from ..autodiff.equations import pulled, with_rule
 from ..autodiff.level import batching, in_forward_mode
 from ..autodiff.reverse import checked_weights
-from ..autodiff.tree import check_no_hidden, differentiable, map_tensors, same_structure, tensors
+from ..autodiff.tree import (
+    check_no_hidden,
+    differentiable,
+    map_tensors,
+    same_structure,
+    tensors,
+    tensors_as,
+)
 from ..core.require import of_type, positive_float, positive_int
 from ..core.wrappers import physical
 from ..tensors.tensor import Tensor, wrap
@@ -126,7 +133,7 @@ def _pulled_back(func: Callable[..., Any], ys: Any, given: tuple, gradient: Any,
 
     def speed(place: int, along: Any) -> Tensor:
         """How fast a time moves the result."""
-        value = tensors(func(at(place, ys), t[place], *args))
+        value = tensors_as(along, func(at(place, ys), t[place], *args))
         return _sum([(next(value) * leaf).sum() for leaf in tensors(along)])
 
     zeros = [_zeros(arg) if any(differentiable(leaf._raw) for leaf in tensors(arg)) else None
@@ -203,7 +210,7 @@ class _Solver:
     def slope(self, y: Raws, t: torch.Tensor) -> Raws:
         """The derivative in the direction of the time."""
         found = self.func(in_structure(self.y0, y), wrap(t * self.sign), *self.args)
-        parts = [leaf._raw for leaf in tensors(found)]
+        parts = [leaf._raw for leaf in tensors_as(self.y0, found)]
         if not same_structure(found, self.y0) or any(
                 a.shape != b.shape for a, b in zip(parts, y, strict=True)):
             raise ValueError(f"For 'odeint', 'func' must give a derivative in the structure and "
@@ -242,7 +249,7 @@ class _Solver:
         """One step, taken back where its error is too large."""
         rest = end - now
         is_last = length >= rest
-        h = torch.where(is_last, rest, length).detach()
+        h = torch.where(is_last, rest, length.detach())
         going = None
         if batching():  # some examples may be there, while others go on
             going = self.going(end, now, length, count).detach()
@@ -261,7 +268,7 @@ class _Solver:
             longer = longer if going is None else torch.where(going, longer, length)
         then = torch.where(is_last, end, now + h)
         if len(outs[0]) > 1:
-            place = ((t - now) / h).detach()
+            place = (t - now) / h
             here = good & (t > now) & (t <= then)
             middle = _moved(y, slopes, _MIDDLE, h)
             outs = [_written(out, here, place, h, *parts) for out, *parts

@@ -252,3 +252,11 @@ SAME, ONE = object(), Tensor([1.0])
 def test_what_steps_may_leave_as_it_is(value, first, want):
     """Numbers and texts of one type and spelling, other values only themselves, any Tensors."""
     assert bool(alike(value, first)) is want
+
+
+def test_results_of_steps_may_have_their_keys_in_another_order():
+    def step(total, x):
+        return total + x, {"p": x, "q": x * 10} if float(total) < 2 else {"q": x * 10, "p": x}
+
+    _, found = ms.scan(step, Tensor(0.0), Tensor([1.0, 2.0, 3.0]))
+    assert found["p"].tolist() == [1.0, 2.0, 3.0] and found["q"].tolist() == [10.0, 20.0, 30.0]

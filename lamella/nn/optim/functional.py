@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...autodiff.level import current
-from ...autodiff.tree import map_tensors, paths, same_structure, tensors
+from ...autodiff.tree import map_tensors, paths, same_structure, tensors, tensors_as
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
 from .optimizer import Optimizer
@@ -111,7 +111,7 @@ class FunctionalOptimizer:
         try:
             for (p, _), value in zip(kept, values, strict=True):
                 p._data = _copied(value._raw)
-            optimizer.construct(tuple(tensors(gradients)))
+            optimizer.construct(tuple(tensors_as(params, gradients)))
             new = iter([wrap(p._data) for p in own])
             return (map_tensors(lambda _: next(new), params),
                     {p.name: wrap(p._data) for p in others})

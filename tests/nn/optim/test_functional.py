@@ -184,3 +184,12 @@ def test_wrong_arguments():
 
 def test_all_optimizers_are_tried():
     assert {name for name in optim.__all__ if name in REQUIRED or name in EVERY} <= set(CASES)
+
+
+def test_gradients_may_have_their_keys_in_another_order():
+    optimizer, params = nn.FunctionalOptimizer(nn.SGD, learning_rate=1.0), {
+        "w": Tensor([5.0, 5.0]), "b": {"u": Tensor([5.0, 5.0]), "v": Tensor([5.0, 5.0])}}
+    new, _ = optimizer.update({"b": {"v": Tensor([1.0, 2.0]), "u": Tensor([2.0, 3.0])},
+                               "w": Tensor([3.0, 4.0])}, optimizer.init(params), params)
+    assert new["w"].tolist() == [2.0, 1.0]
+    assert new["b"]["u"].tolist() == [3.0, 2.0] and new["b"]["v"].tolist() == [4.0, 3.0]
