@@ -7,7 +7,6 @@ import math
 import statistics
 from typing import Any
 
-from ...autodiff.tree import differentiable
 from ...core.errors import describe
 from ...tensors.parameter import Parameter
 from .causes import LEAST, Causes
@@ -46,9 +45,6 @@ class Findings:
                         for i in range(len(path) + 1) if i == len(path) or path[i] == "."}
         self._parameters = {names.of_parameter(p): p for p in parameters}
         self._owners = {name: names.owner(p) for name, p in self._parameters.items()}
-        self._frozen = {name for name, p in self._parameters.items() if not p.requires_grad}
-        self._whole = {name for name, p in self._parameters.items()
-                       if not differentiable(p._data)}
         sizes = sorted(v.gradient.mean_size for v in self.parameters.values()
                        if v.gradient is not None and v.gradient.is_finite
                        and not v.gradient.is_zero) or [0.0]
@@ -106,7 +102,7 @@ class Findings:
         name, value = self.find(name)
         gradient = value.gradient
         if not value.tracked:
-            return "frozen" if name in self._frozen and name not in self._whole else "not floating"
+            return "frozen" if _is_floating(value) else "not floating"
         if not value.uses and not value.is_output:
             return "unused"
         if gradient is None:
@@ -148,13 +144,15 @@ class Findings:
         name, value = self.find(name)
         mark, gradient = self.mark(name), value.gradient
         zero = f"The gradient of '{name}' is zero because "
+        if mark == "frozen" and value.kind == "input":
+            return (f"{zero}it is given by keyword or is a frozen Parameter: the function is not "
+                    f"differentiated by it.")
         if mark == "frozen":
             return (f"{zero}requires_grad=False: the Parameter is frozen, and no gradient is "
                     f"computed for it.")
         if mark == "not floating":
             kind = value.numbers.dtype if value.numbers is not None else "another type"
-            return (f"{zero}it holds integers or booleans ({kind}), which have no "
-                    f"gradient.")
+            return f"{zero}it holds integers or booleans ({kind}), which have no gradient."
         if mark == "unused":
             return zero + self._unused_text(name)
         if mark in ("cut", "zero"):
@@ -229,3 +227,8 @@ class Findings:
 
 def _own(value: Value) -> float:
     return value.numbers.mean_size if value.numbers is not None else 0.0
+
+
+def _is_floating(value: Value) -> bool:
+    return value.numbers is not None and value.numbers.dtype.startswith(
+        ("float", "bfloat", "complex"))

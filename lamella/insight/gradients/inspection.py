@@ -83,6 +83,10 @@ class _Inspection:
         if not self.by and not self.weights:
             raise TypeError("For 'inspect_gradients', the function must have a floating input or a "
                             "Parameter that requires a gradient, but there is none.")
+        names.take(name for start, arg in zip(argument_names(fn, len(args)), args, strict=True)
+                   for name, _ in paths(start, arg))
+        names.take(name for key, arg in kwargs.items() for name, tensor in paths(key, arg)
+                   if not isinstance(tensor, Parameter))
         self.recorder = Recorder(self.body.__code__)
         self.known: dict[str, Value] = {}  # inputs and Parameters by name
 

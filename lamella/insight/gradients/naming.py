@@ -64,6 +64,10 @@ class Names:
             self._taken.add(found)
         return found
 
+    def take(self, names: Iterable[str]) -> None:
+        """Keep names for something else, such that no Parameter gets one of them."""
+        self._taken.update(names)
+
     def other_parameters(self, known: Iterable[Parameter]) -> list[Parameter]:
         """Those of the Cells that are not among `known`."""
         seen = {id(p) for p in known}

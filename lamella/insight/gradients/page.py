@@ -212,8 +212,7 @@ def _leaf(value: Value, parent: str, label: str, kind: str, mark: str,
 def _step_node(report: Findings, step: Step, parent: str) -> dict[str, Any]:
     cell = report.cell_of[step.number]
     shown = _columns(step.outputs[0]) if step.outputs else {}
-    rules = [rule for rule in step.rules if rule is not step.rule]
-    changed = [rule.effect for rule in rules if rule.effect not in ("", "unchanged")]
+    changed = [rule.effect for rule in step.rules if rule.effect not in ("", "unchanged")]
     mark = {"": "", "stop_gradient": "cut: stop_gradient", "numpy": "cut: NumPy",
             "no_grad": "cut: _no_grad", "cast": "cut: integer cast",
             "discrete": "no gradient", "other": "no gradient"}[step.cut]

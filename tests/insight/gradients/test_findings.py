@@ -27,6 +27,9 @@ class Sums(nn.Cell):
         return total
 
 
+HELD = {"a": Parameter(Tensor(np.full(4, 2.0)), name="a")}
+
+
 def report(**given):
     return inspect_gradients(Sums(**given), X)
 
@@ -87,6 +90,33 @@ def test_names():
             found.find(name)
     with pytest.raises(TypeError, match="must be a str or a Parameter, but got 3"):
         found.find(3)
+
+
+def test_inputs_and_parameters_of_the_same_name():
+    w, a = (Parameter(Tensor([2.0, 2.0]), name=name) for name in "wa")
+    found = inspect_gradients(lambda w_, w: w * w_ * a, Tensor([1.0, 1.0]), Tensor([5.0, 5.0]))
+    assert list(found.inputs) == ["w_", "w"] and list(found.parameters) == ["a"]
+    found = inspect_gradients(lambda a, b=None: a * HELD["a"] + b, X, b=X,
+                              weights=HELD["a"])
+    assert (found.gradient("a").high, found.gradient("a (2)").high) == (2.0, 1.0)
+    # the Parameter's own name, where it is the argument itself
+    found = inspect_gradients(lambda w: w * 3, w, weights=w)
+    assert found.gradient("w").high == 3.0 and found.mark("w (2)") == "unused"
+    assert list(inspect_gradients(lambda x, w: x * w, X, w=HELD["a"]).parameters) == ["a"]
+
+
+def test_what_is_not_differentiated():
+    cold = Parameter(Tensor(np.ones(4)), name="cold", requires_grad=False)
+    whole = Parameter(Tensor([1, 2, 3, 4]), name="whole", requires_grad=False)
+    found = inspect_gradients(lambda x, y, z, k: x * y * z * k * whole, X, cold, Tensor(2), k=X)
+    assert {n: found.mark(n) for n in ("x", "y", "z", "k", "cold", "whole")} == {
+        "x": "", "y": "frozen", "z": "not floating", "k": "frozen", "cold": "frozen",
+        "whole": "not floating"}
+    assert "by keyword or is a frozen Parameter" in found.why("y") and found.why("k").endswith(
+        "the function is not differentiated by it.")
+    assert "requires_grad=False" in found.why("cold")
+    assert "integers or booleans (int64)" in found.why("z")
+    assert found.gradient("k") is None and "integers or booleans (int64)" in found.why("whole")
 
 
 def test_the_printed_form_counts_what_is_odd():
