@@ -89,8 +89,6 @@ class Causes:
                     if out.number not in seen:
                         seen.add(out.number)
                         queue.append(out)
-                if not step.outputs and step.kernel not in ("numpy", "item"):
-                    yield value, None
 
     def _discrete(self, step: Step) -> bool:
         """Whether a step has results with a gradient, but only those without one are used."""
@@ -226,18 +224,18 @@ class Causes:
 
     @staticmethod
     def _factors(step: Step, value: Value, names: set[str]) -> list[Value]:
-        """The other factors of a product with a value, without its added term."""
+        """The other factors of a product with a value; none for its added term."""
         if not names & PRODUCTS:
             return []
-        added = step.inputs[:1] if names & ADDED_FIRST else step.inputs[2:]
-        return [v for v in step.inputs if v is not value and all(v is not a for a in added)]
+        most = None if "einsum" in names else 2
+        factors = step.inputs[1:] if names & ADDED_FIRST else step.inputs[:most]
+        return [v for v in factors if v is not value] if value in factors else []
 
     def _underflows(self, step: Step, value: Value, names: set[str]) -> bool:
         """Whether a product with the gradient is too small for its type."""
         if value.numbers is None or not value.tracked or not names & (PRODUCTS | CASTS):
             return False
-        arrived = max((_size(out.gradient) for out in step.outputs), default=0.0)
-        factor = 1.0
+        arrived, factor = max(_size(out.gradient) for out in step.outputs), 1.0
         for other in self._factors(step, value, names):
             factor *= _size(other.numbers)
         for number in step.plain if names & (MULTIPLIED | DIVISIONS) else ():

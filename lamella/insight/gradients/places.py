@@ -71,7 +71,7 @@ def here(end: CodeType | None = None) -> Place:
             if name == "forward":  # of a `torch.autograd.Function`
                 opaque = True
             if cell is None and not file:
-                if path.startswith(_OPERATORS) and name[0] != "_" and name != "construct":
+                if path.startswith(_OPERATORS) and name[0] not in "_<" and name != "construct":
                     operator = name if name != "method" else operator
                 elif path.startswith(_OPERATORS) and name == "__call__":
                     owner = frame.f_locals.get("self")

@@ -44,7 +44,8 @@ ONE = (1.0, 1.0)
     (0.9e4, 1.0, ""), (1.1e4, 1.0, "exploding"),  # beside its own value
     (0.9e4, 0.5, "exploding"),
     # beside the median gradient, 1, and a hundred times the larger of its own and the usual value
-    (1.1e4, 100.0, "exploding"), (0.9e4, 80.0, ""), (1.1e4, 120.0, "")])
+    (1.1e4, 100.0, "exploding"), (0.9e4, 80.0, ""), (1.1e4, 120.0, ""),
+    (1e4, 1.0, ""), (10000.5, 1.0, "exploding"), (10000.5, 100.0, "exploding"), (1e4, 50.0, "")])
 def test_limits(gradient, value, mark):
     found = report(a=ONE, w=(gradient, value), b=ONE, c=ONE)
     assert found.mark("w") == mark and [found.mark(name) for name in "abc"] == [""] * 3
@@ -117,6 +118,31 @@ def test_what_is_not_differentiated():
     assert "requires_grad=False" in found.why("cold")
     assert "integers or booleans (int64)" in found.why("z")
     assert found.gradient("k") is None and "integers or booleans (int64)" in found.why("whole")
+
+
+class Called(nn.Cell):
+    """Its first Parameter isn't read, but it is called, as its inner Cell is."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = Parameter(Tensor(np.ones(4)), name="own")
+        self.inner = nn.SequentialCell(Sums(a=ONE, b=ONE))
+        self.inner[0].given = {"a": ONE}
+        self.never = nn.SequentialCell(Sums(c=ONE))
+
+    def construct(self, x):
+        return self.inner(x)
+
+
+def test_what_is_never_read_and_what_is_never_called():
+    lone = Parameter(Tensor(np.ones(4)), name="lone")
+    found = inspect_gradients(nn.SequentialCell(Called()), X, weights=None)
+    for name in ("0.own", "0.inner.0.b"):
+        assert found.why(name).endswith("not used by the output: 'SequentialCell' never reads it.")
+    assert "its Cell '0.never.0' (Sums) is never called by" in found.why("c")
+    alone = inspect_gradients(lambda x: x * 2, X, weights=lone)
+    assert alone.why("lone").endswith("'<lambda>' never reads it.") and alone.owner("lone") == ""
+    assert inspect_gradients(lambda x: x * 2, X, weights=[]).parameters == {}
 
 
 def test_the_printed_form_counts_what_is_odd():

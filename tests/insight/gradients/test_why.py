@@ -236,6 +236,73 @@ def test_what_is_said_is_so(body, words):
     assert "cancel" in words or "cancel" not in text
 
 
+NONE, ALL = ops.zeros((3, 3)), ops.ones((3, 3))
+ENDS = Tensor([[1.0], [0.0], [-1.0]])
+
+
+def column(w):
+    return w.reshape(3, 1) * Tensor([[1.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize("body, zeros", [
+    (lambda x, w: ops.addmm(ALL, NONE, column(w)), True),
+    (lambda x, w: ops.addmm(ALL, column(w), NONE), True),
+    (lambda x, w: ops.addmm(NONE, column(w), ALL, alpha=0.0), False),  # the zeros are added only
+    (lambda x, w: ops.addmm(NONE, ALL, column(w), alpha=0.0), False),
+    (lambda x, w: ops.addmm(column(w), NONE, ALL, beta=0.0), False),  # and it is what is added
+    (lambda x, w: ops.dense(NONE, ALL, w) * ENDS, False),
+    (lambda x, w: ops.dense(NONE, column(w), ops.ones(3)), True),
+    (lambda x, w: ops.dense(ENDS.T, column(w), ops.zeros(3)) * Tensor([1.0, -2.0, 1.0]), False),
+    (lambda x, w: ops.einsum("i,i,ij->j", w, w + 1, NONE), True),
+    (lambda x, w: ops.einsum("ij,i,i->j", NONE, ops.ones(3), w), True),
+    (lambda x, w: 0 / w, True), (lambda x, w: 0 * w, False), (lambda x, w: NONE[0] + 0 * w, False),
+    (lambda x, w: ops.add(w, NONE) * 0, False)])
+def test_only_factors_multiply(body, zeros):
+    text = why(body)
+    assert ("multiplied by zeros" in text) is zeros, text
+    assert "lambda>' in" not in text
+
+
+def dropped(x, w):
+    """What is dropped is chosen, and what isn't is left out."""
+    y = ops.dropout(w, p=0.5, training=True)
+    return y * (y == 0).astype(ms.float32)
+
+
+def test_what_is_not_dropped_altogether():
+    ms.set_seed(4)
+    w = Parameter(ops.ones(64), name="w")
+    text = inspect_gradients(lambda x: dropped(x, w), X, weights=w).why("w")
+    assert "of 'dropout' in " in text and "all of it is dropped" not in text
+
+
+def of_many(x, w):
+    return ops.round(w) + ops.floor(w) + ops.ceil(w) + ops.trunc(w)
+
+
+@pytest.mark.parametrize("body, named, left", [
+    (of_many, "'round'.*; and .*'floor'.*; and .*'ceil'", "trunc"),
+    (lambda x, w: ops.neg(w) + w / 1 + (w - x) + w * -1, "'neg'.* and 'div'.* and 'sub'", "'mul'"),
+])
+def test_three_causes_are_named(body, named, left):
+    text = why(body)
+    assert re.search(named, text) and left not in text.replace(line(), ""), text
+
+
+@pytest.mark.parametrize("body, words", [
+    (lambda x, w: half(w) / 1e8, "underflows in 'div' .* is 1 or less"),
+    (lambda x, w: half(w) / 1e8 * 1e-3, "underflows in 'div' .* is 0.001 or less"),
+    (lambda x, w: half(w) * 1e-4 * 2.9e-4, "underflows in 'mul' .* is 0.00029 or less"),
+    (lambda x, w: half(w) * half(x * 0 + 1e-4) * 2.9e-4, "underflows in 'mul' .* 0.00029 or less"),
+    (lambda x, w: x[0][ops.topk(w, 2)[1].asnumpy()].sum(), "'topk' in .* gives integers"),
+    (lambda x, w: x * 2 if w[0] > 0 else x, "'gt' in .* gives integers or booleans"),
+    (lambda x, w: 0 ** w, "derivative of 'rpow' in "),
+    (lambda x, w: ops.relu6(w + 9), "outside of the bounds of 'relu6'"),
+    (lambda x, w: x * w.shape[0] * ops.ones_like(w), "'One' never reads it")])
+def test_why_it_is_small_or_ends(body, words):
+    assert re.search(words, why(body)), why(body)
+
+
 def test_not_the_first_output():
     w = Parameter(Tensor([1.0, 2.0]), name="w")
     report = inspect_gradients(lambda x: (x.sum(), x @ w), Tensor([1.0, 2.0]), has_aux=True,
