@@ -44,10 +44,10 @@ def fuse_activations(module: GraphModule, measure: bool) -> int:
 
 def _fits(node: Node) -> bool:
     """Whether a node is a known activation of many contiguous numbers of bfloat16."""
-    metas = [meta_of(a) for a in node.args]
-    return set(node.kwargs) <= {"approximate"} and meta_of(node) is not None and all(
+    its = meta_of(node)
+    return its is not None and set(node.kwargs) <= {"approximate"} and all(
         m is not None and m.dtype is NARROW and m.contiguous and m.device.type == "cpu"
-        and m.size >= SMALLEST for m in [*metas, meta_of(node)])
+        and m.shape == its.shape and m.size >= SMALLEST for m in [its, *map(meta_of, node.args)])
 
 
 def _rewrite(module: GraphModule, node: Node, memory: Memory, measure: bool) -> bool:
@@ -55,7 +55,7 @@ def _rewrite(module: GraphModule, node: Node, memory: Memory, measure: bool) -> 
         return False
     name = FORWARD.get(node.target) or BACKWARD[node.target]
     setting = str(node.kwargs.get("approximate", "none")) if name == "gelu" else ""
-    sums = column_sum(node, memory) if node.target in BACKWARD else None
+    sums = column_sum(node) if node.target in BACKWARD else None
     meta = meta_of(node)
     assert meta is not None
     width = meta.shape[-1] if meta.shape else 1

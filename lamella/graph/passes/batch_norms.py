@@ -19,7 +19,7 @@ from ...machine import batch_norm
 from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
 from ..ir.operations import effects_of
-from .casts import NARROW, WIDE, is_cast, is_like, source_of
+from .casts import NARROW, WIDE, casts_of, is_like, source_of
 from .fusing import (
     Arguments,
     are_written,
@@ -85,28 +85,28 @@ def _is_large(node: Node) -> bool:
     its = Forward(*node.args) if node.target is FORWARD else Backward(*node.args)
     meta = meta_of(its.values)
     return (bool(its.training) and meta is not None and meta.device.type == "cpu"
-            and meta.size >= SMALLEST)
+            and meta.dtype is WIDE and meta.size >= SMALLEST)
 
 
 def _forward(module: GraphModule, node: Node, memory: Memory) -> bool:
     its, results = Forward(*node.args), results_of(node, 3)
     if its.running_mean or its.running_var or results is None or results[0] is None:
         return False
-    x: Any = source_of(its.values)
+    x: Any = source_of(its.values, memory)
     last, added, relu = results[0], None, False
-    if (total := only_user(last, aten.add.Tensor, memory)) is not None and (
+    if (total := only_user(last, aten.add.Tensor)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         other: Any = total.args[1] if total.args[0] is last else total.args[0]
         if other is not last and is_like(other, last) and memory.place[other] < memory.place[node]:
-            last, added = total, source_of(other)
-    if (after := only_user(last, aten.relu.default, memory)) is not None:
+            last, added = total, source_of(other, memory)
+    if (after := only_user(last, aten.relu.default)) is not None:
         last, relu = after, True
-    casts: list[Node | None] = [u for u in last.users if is_cast(u, NARROW)]
+    casts: Any = casts_of(last, memory)
     if not (casts or relu or added is not None or x is not its.values) or are_written(
             memory, x, added, *results, last, *casts):
         return False
-    masks = [u for u in last.users if _is_mask(u, last)] if casts else []
-    in_wide = last in memory.results or len(last.users) > len(casts) + len(masks)
+    masks = [u for u in last.users if _mask_of(u) is last] if casts else []
+    in_wide = len(last.users) > len(casts) + len(masks)
     given = Fused(x, its.weight, its.bias, added, its.eps, relu, in_wide, bool(casts))
     if not _pays(batch_norm.by_torch, batch_norm.fused, given):
         return False
@@ -126,22 +126,21 @@ def _backward(module: GraphModule, node: Node, memory: Memory) -> bool:
             results is None or results[0] is None):
         return False
     g, values, weight, own = its.gradient, its.values, its.weight, results[0]
-    x, first, second, result = source_of(values), g, None, None
+    x, first, second, result = source_of(values, memory), g, None, None
     assert isinstance(g, Node) and isinstance(first, Node)
-    if g.target is aten.threshold_backward.default and _is_mask(g, g.args[1]):
-        first, result = g.args[0], _narrower(g.args[1])
+    if (mask := _mask_of(g)) is not None:
+        first, result = g.args[0], _narrower(mask, memory)
         if not (is_like(first, g) and is_like(result, g, WIDE, NARROW)):
             return False
     assert isinstance(first, Node)
     if first.target is aten.add.Tensor and len(first.args) == 2 and not first.kwargs and (
-            first is g or len(first.users) == 1 and first not in memory.results) and all(
-            is_like(n, g) for n in first.args):
-        first, second = map(source_of, first.args)
-    first = source_of(first)
-    of_added = (result is not None or second is not None) and (
-        len(g.users) > 1 or g in memory.results)
-    casts = [u for u in own.users if is_cast(u, NARROW)]
-    in_narrow = len(casts) == len(own.users) and own not in memory.results
+            first is g or len(first.users) == 1) and all(is_like(n, g) for n in first.args):
+        first, second = (source_of(n, memory) for n in first.args)
+    else:
+        first = source_of(first, memory)
+    of_added = (result is not None or second is not None) and len(g.users) > 1
+    casts = casts_of(own, memory)
+    in_narrow = len(casts) == len(own.users)
     place: Any = g if of_added else node
     reads = [n for n in (first, second, result, x, weight, its.mean, its.inverse)
              if isinstance(n, Node)]
@@ -190,15 +189,17 @@ def _measured(theirs: Callable[..., Any], ours: Callable[..., Any], metas: Argum
         return faster(theirs, ours, given)
 
 
-def _narrower(node: Any) -> Any:
+def _narrower(node: Any, memory: Memory) -> Any:
     """The same value in bfloat16 if there is one: the same elements are positive."""
     kernel = node.args[0] if node.target is operator.getitem else None
     if kernel is not None and _is_fused(kernel) and node.args[1] == IN_WIDE:
         return next((u for u in kernel.users if u.args[1] == IN_NARROW and meta_of(u)), node)
-    return source_of(node)
+    return source_of(node, memory)
 
 
-def _is_mask(node: Any, of: Any) -> bool:
-    """Whether an operation takes a gradient where a result of ReLU is positive."""
-    return (isinstance(node, Node) and node.target is aten.threshold_backward.default
-            and node.args[1] is of and node.args[0] is not of and node.args[2] in (0, 0.0))
+def _mask_of(node: Node) -> Any:
+    """The result of ReLU where whose elements are positive an operation takes a gradient."""
+    if node.target is not aten.threshold_backward.default:
+        return None
+    gradient, result, threshold = node.args
+    return result if gradient is not result and threshold == 0 else None

@@ -8,6 +8,7 @@ import torch
 from torch.fx import Node
 
 from ..ir.metadata import meta_of
+from .memory import Memory
 
 aten = torch.ops.aten
 WIDE, NARROW = torch.float32, torch.bfloat16
@@ -27,6 +28,16 @@ def is_cast(node: Any, to: torch.dtype) -> TypeGuard[Node]:
             and is_like(node.args[0], node, WIDE if to is NARROW else NARROW))
 
 
-def source_of(node: Any) -> Any:
-    """What a value in float32 is cast from, if it is from bfloat16; else itself."""
-    return node.args[0] if is_cast(node, WIDE) else node
+def source_of(node: Any, memory: Memory) -> Any:
+    """What a value in float32 is cast from, if it is from bfloat16; else itself.
+
+    A cast that is written is more than a cast.
+    """
+    return node.args[0] if is_cast(node, WIDE) and not memory.writes(node) else node
+
+
+def casts_of(node: Node, memory: Memory) -> list[Node]:
+    """The casts of a value to bfloat16 that may become one: at most one of them is a result."""
+    casts: list[Node] = [user for user in node.users if is_cast(user, NARROW)]
+    given = [cast for cast in casts if memory.escapes(cast)]
+    return [cast for cast in casts if cast not in given[1:]]

@@ -18,8 +18,8 @@ from ...machine import cross_entropy
 from ...machine.measured import Key, Measured
 from ..ir.metadata import meta_of
 from ..ir.operations import sweep
-from .casts import is_cast, source_of
-from .fusing import faster
+from .casts import casts_of, source_of
+from .fusing import are_written, faster
 from .memory import Memory
 
 aten = torch.ops.aten
@@ -37,14 +37,17 @@ class Loss(NamedTuple):
     """Cross entropy in a graph.
 
     Attributes:
+        logits: the node of the logits, as they are before a cast to float32.
         logarithms: the node of the logarithms of probabilities.
         loss: the node of the loss.
-        gradients: for each gradient by the loss, that by the logits.
+        gradients: for each gradient by the loss, that by the logits, and its casts to bfloat16
+            if nothing else reads it.
     """
 
+    logits: Node
     logarithms: Node
     loss: Node
-    gradients: list[tuple[Node, Node]]
+    gradients: list[tuple[Node, Node, list[Node]]]
 
 
 def fuse_cross_entropies(module: GraphModule, measure: bool) -> int:
@@ -76,8 +79,7 @@ def _loss(node: Node, memory: Memory) -> Loss | None:
     x, dim, halves = node.args
     meta, given = meta_of(node), meta_of(x)
     if meta is None or given is None or halves or len(meta.shape) != 2 or dim not in (1, -1) or (
-            given.dtype is not torch.float32 or not given.contiguous
-            or node in memory.results or memory.writes(node)):
+            given.dtype is not torch.float32 or not given.contiguous):
         return None
     losses = [u for u in node.users if u.target is LOSS]
     if len(losses) != 1:
@@ -92,30 +94,25 @@ def _loss(node: Node, memory: Memory) -> Loss | None:
     for of_loss in [u for u in node.users if u.target is OF_LOSS]:
         rest = list(of_loss.users)
         if of_loss.args[1:6] != (node, target, None, reduction, ignored) or len(rest) != 1 or (
-                of_loss in memory.results or rest[0].target is not OF_LOGARITHMS
-                or rest[0].args[:2] != (of_loss, node) or rest[0].args[2] not in (1, -1)
-                or rest[0].args[3] is not torch.float32):
+                rest[0].target is not OF_LOGARITHMS or rest[0].args[:2] != (of_loss, node)
+                or rest[0].args[2] not in (1, -1) or rest[0].args[3] is not torch.float32):
             return None
-        gradients.append((of_loss, rest[0]))
-    used = {loss, *(n for pair in gradients for n in pair)}
-    read = [n for n in (x, source_of(x), target) if isinstance(n, Node)]
-    if not used.issuperset(node.users) or any(map(memory.writes, read)):
+        casts = casts_of(rest[0], memory)
+        gradients.append((of_loss, rest[0], casts if len(casts) == len(rest[0].users) and (
+            not are_written(memory, *casts)) else []))
+    used = {loss, *(n for of_loss, gradient, _ in gradients for n in (of_loss, gradient))}
+    logits, of_losses = source_of(x, memory), [of_loss.args[0] for of_loss, *_ in gradients]
+    if not used.issuperset(node.users) or are_written(memory, logits, target, *of_losses):
         return None
-    return Loss(node, loss, gradients)
-
-
-def _casts(node: Node) -> list[Node]:
-    """The casts of a gradient to bfloat16, if nothing else reads it."""
-    casts = [u for u in node.users if is_cast(u, torch.bfloat16)]
-    return casts if len(casts) == len(node.users) else []
+    return Loss(logits, node, loss, gradients)
 
 
 def _pays(loss: Loss, measure: bool) -> bool:
     """Whether the kernel is right and clearly faster for these sizes, which is measured once."""
-    source = meta_of(source_of(loss.logarithms.args[0]))
+    source = meta_of(loss.logits)
     assert source is not None
     rows, width = source.shape
-    narrow = any(_casts(node) for _, node in loss.gradients)
+    narrow = any(casts for *_, casts in loss.gradients)
     key = (min(rows, MOST_ROWS), width, str(source.dtype), str(loss.loss.args[3]),
            bool(loss.gradients), narrow, torch.get_num_threads())
     return known.find(key, _measured if measure else None) == "fused"
@@ -152,7 +149,7 @@ def _measured(key: Key) -> str:
 
 def _replace(module: GraphModule, loss: Loss) -> None:
     graph, ours = module.graph, torch.ops.lamella
-    x, (_, target, _, reduction, ignored) = source_of(loss.logarithms.args[0]), loss.loss.args
+    x, (_, target, _, reduction, ignored) = loss.logits, loss.loss.args
     meta = meta_of(loss.logarithms)
     assert meta is not None
     with graph.inserting_before(loss.loss):
@@ -163,8 +160,7 @@ def _replace(module: GraphModule, loss: Loss) -> None:
             shape=(meta.shape[0], 2), stride=(2, 1)))
     for user in list(loss.loss.users):
         user.update_arg(0, kernel)
-    for of_loss, gradient in loss.gradients:
-        casts = _casts(gradient)
+    for of_loss, gradient, casts in loss.gradients:
         like = casts[0] if casts else gradient
         with graph.inserting_before(gradient):
             new = graph.call_function(ours.cross_entropy_backward.default, (

@@ -112,12 +112,11 @@ def replace(old: Sequence[Node | None], new: Sequence[Node]) -> None:
             before.replace_all_uses_with(after)
 
 
-def only_user(node: Node, target: Any, memory: Memory) -> Node | None:
+def only_user(node: Node, target: Any) -> Node | None:
     """The only reader of a value, if it is this operation, with a result of the same form."""
     users = list(node.users)
-    if len(users) != 1 or users[0].target is not target or node in memory.results:
-        return None
-    return users[0] if is_like(users[0], node) else None
+    return users[0] if len(users) == 1 and users[0].target is target and (
+        is_like(users[0], node)) else None
 
 
 def are_written(memory: Memory, *values: Node | None) -> bool:
@@ -149,7 +148,7 @@ def kernel_inserted(module: GraphModule, place: Node, target: Any, given: Argume
     return found
 
 
-def column_sum(node: Node, memory: Memory) -> Node | None:
+def column_sum(node: Node) -> Node | None:
     """The cast to float32 of the sums of a value's columns: over all dimensions but the last one.
 
     None if there is none, or if anything else reads the sums, which are in bfloat16.
@@ -159,9 +158,10 @@ def column_sum(node: Node, memory: Memory) -> Node | None:
         if meta is None or its is None or its.shape[-1:] != meta.shape[-1:]:
             continue
         for total in [u for u in reader.users if u.target is aten.sum.dim_IntList]:
-            (cast, *more), dims = total.users, [d % len(its.shape) for d in total.args[1]]  # type: ignore[union-attr]
-            if not more and is_cast(cast, WIDE) and total not in memory.results and (
-                    sorted(dims) == list(range(len(its.shape) - 1)) and not total.kwargs
-                    and total.args[2:] in ((), (False,))):
-                return cast
+            given: Any = total.args[1] or ()  # none are all
+            dims, casts = [d % len(its.shape) for d in given], list(total.users)
+            if dims and sorted(dims) == list(range(len(its.shape) - 1)) and not total.kwargs and (
+                    total.args[2:] in ((), (False,)) and len(casts) == 1
+                    and is_cast(casts[0], WIDE)):
+                return casts[0]
     return None

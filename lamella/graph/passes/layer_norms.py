@@ -18,7 +18,7 @@ from torch.fx import GraphModule, Node
 from ...machine import layer_norm
 from ...machine.measured import Measured
 from ..ir.metadata import TensorMetadata, meta_of
-from .casts import NARROW, WIDE, is_cast, is_like, source_of
+from .casts import WIDE, casts_of, is_like, source_of
 from .fusing import (
     are_written,
     column_sum,
@@ -78,14 +78,14 @@ def _forward(module: GraphModule, node: Node, memory: Memory, measure: bool) -> 
         return False
     total, own = its.values, results[0]
     assert isinstance(total, Node)
-    x, added, place = source_of(total), None, node
+    x, added, place = source_of(total, memory), None, node
     if total.target is aten.add.Tensor and len(total.args) == 2 and not total.kwargs and all(
             is_like(a, total) for a in total.args) and (
             _is_ready(memory, total, node, its.weight, its.bias)):
-        x, added = map(source_of, total.args)
+        x, added = (source_of(n, memory) for n in total.args)
         place = total
-    casts = [u for u in own.users if is_cast(u, NARROW)]
-    in_wide = len(casts) < len(own.users) or own in memory.results
+    casts = casts_of(own, memory)
+    in_wide = len(casts) < len(own.users)
     if not casts and added is None or are_written(memory, x, added, total, own, *casts):
         return False
     given = Fused(x, added, its.weight, its.bias, len(its.form), its.eps, in_wide, bool(casts))
@@ -114,20 +114,20 @@ def _backward(module: GraphModule, node: Node, memory: Memory, measure: bool) ->
     its, results = Backward(*node.args), results_of(node, 3)
     if results is None or results[0] is None or not all(its.wanted):
         return False
-    first, x, own, other = source_of(its.gradient), source_of(its.values), results[0], None
-    last = own
-    if (total := only_user(last, aten.add.Tensor, memory)) is not None and (
+    first, x = (source_of(n, memory) for n in (its.gradient, its.values))
+    last, other = results[0], None
+    if (total := only_user(last, aten.add.Tensor)) is not None and (
             len(total.args) == 2 and not total.kwargs):
         rest: Any = total.args[1] if total.args[0] is last else total.args[0]
         if rest is not last and is_like(rest, last) and memory.place[rest] < memory.place[node]:
-            last, other = total, source_of(rest)
-    casts = [u for u in last.users if is_cast(u, NARROW)]
-    in_wide = len(casts) < len(last.users) or last in memory.results
+            last, other = total, source_of(rest, memory)
+    casts = casts_of(last, memory)
+    in_wide = len(casts) < len(last.users)
     reads = [n for n in (first, x, other, its.mean, its.inverse) if isinstance(n, Node)]
     if first is its.gradient and other is None and not casts or are_written(
-            memory, *reads, own, last, *casts):
+            memory, *reads, results[0], last, *casts):
         return False
-    sums = next((s for c in casts if (s := column_sum(c, memory)) is not None), None) if (
+    sums = next((s for c in casts if (s := column_sum(c)) is not None), None) if (
         len(its.form) == 1) else None
     given = FusedBackward(first, x, its.mean, its.inverse, its.weight, other, len(its.form),
                           in_wide, bool(casts), sums is not None)

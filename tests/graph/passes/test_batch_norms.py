@@ -11,7 +11,7 @@ from lamella import nn, ops
 from lamella.graph.passes import batch_norms
 from lamella.graph.passes.batch_norms import BACKWARD, FORWARD, fuse_batch_norms
 from lamella.machine import batch_norm
-from tests.graph.passes.checks import check_fused, count, losses_of, take_every_form
+from tests.graph.passes.checks import check_fused, count, losses_of, recorded, take_every_form
 
 OURS = "batch_norm", "batch_norm_backward"
 THEIRS = "native_batch_norm", "native_batch_norm_backward"
@@ -222,3 +222,168 @@ def test_a_sum_with_a_factor_stays(alpha):
                               [True] * 3)
 
     assert count(fused(block, data(), (2, 0)), "add") == 2 * (alpha != 1)
+
+
+def written_through_a_view(value):
+    value[:2].mul_(3)
+    return value
+
+
+def masked(gradient, out, threshold=0):
+    return torch.ops.aten.threshold_backward.default(gradient, out, threshold)
+
+
+def back(gradient, values, weight, mean, inverse):
+    return BACKWARD(gradient, values, weight, None, None, mean, inverse, True, 1e-3, [True] * 3)
+
+
+def forward_of(others):
+    """What `others` makes of a normalization and the inputs."""
+    return lambda x, weight, bias, other, g: others(
+        normalized(wide(x), weight, bias)[0], other, g)
+
+
+def backward_of(others):
+    """A gradient by values in bfloat16, for what `others` makes of the inputs and ReLU's result."""
+    def block(x, weight, bias, other, g):
+        values = wide(x)
+        y, mean, inverse = normalized(values, weight, bias)
+        gradient, *rest = others(g, other, narrow(y).float().relu())
+        return *back(gradient, values, weight, mean, inverse), *rest
+
+    return block
+
+
+@pytest.mark.parametrize("function, adds, relus", [
+    (forward_of(lambda y, other, g: (y + other).relu()), 0, 0),
+    (forward_of(lambda y, other, g: (other + y).relu()), 0, 0),
+    (forward_of(lambda y, other, g: (wide(g) + y).relu()), 1, 1),  # is cast after it
+    (forward_of(lambda y, other, g: (y + y).relu()), 1, 1),
+    (forward_of(lambda y, other, g: (y + 1).relu()), 1, 1),
+    (forward_of(lambda y, other, g: (y + other[:, :, :1, :1]).relu()), 1, 1),
+    (forward_of(lambda y, other, g: (y[:1] + other).relu()), 1, 1),
+    (forward_of(lambda y, other, g: (y + other, y)), 1, 0),
+    (forward_of(lambda y, other, g: ((total := y + other), total.relu())), 0, 1),
+    (forward_of(lambda y, other, g: (y + other).tanh()), 0, 0),
+    (backward_of(lambda g, other, out: [masked(wide(g) + other, out)]), 0, 1),
+    (backward_of(lambda g, other, out: [masked(other + wide(g), out)]), 0, 1),
+    (backward_of(lambda g, other, out: [masked(wide(g) + 1, out)]), 1, 1),
+    (backward_of(lambda g, other, out: [masked(wide(g) + other[:1], out)]), 1, 1),
+    (backward_of(lambda g, other, out: [masked((both := wide(g) + other), out), both]), 1, 1),
+    (backward_of(lambda g, other, out: [wide(g) + other[:1]]), 1, 0)])
+def test_which_sums_and_relus_are_part_of_the_kernel(function, adds, relus):
+    """Of values of the same form, that are there by then, where nothing else reads the parts."""
+    kernels = 1 if function.__qualname__.startswith("forward_of") else 2
+    better = fused(function, data(), (kernels, 0))
+    assert (count(better, "add"), count(better, "relu")) == (adds, relus)
+    assert count(better, "threshold_backward") == 0
+
+
+@pytest.mark.parametrize("gradient, kernels", [
+    (lambda g, other, out: masked(out, out), 2), (lambda g, other, out: masked(wide(g), out, 1), 2),
+    (lambda g, other, out: masked(wide(g)[:1].expand(4, 6, 5, 7), out), 1),
+    (lambda g, other, out: masked(wide(g), out[:1]), 1),
+    (lambda g, other, out: masked(wide(g), out.contiguous(memory_format=torch.channels_last)), 1),
+    (lambda g, other, out: masked(wide(g), out.transpose(2, 3).contiguous().transpose(2, 3)), 1)])
+def test_which_masks_stay_with_pytorch(gradient, kernels):
+    """Those of other thresholds, of a value by itself, and of values of several forms."""
+    better = fused(backward_of(lambda *given: [gradient(*given)]), data(), (kernels, 2 - kernels))
+    assert count(better, "threshold_backward") == 1
+
+
+@pytest.mark.parametrize("function, expected", [
+    (lambda x, weight, bias, other, g: normalized(
+        written_through_a_view(wide(x)), weight, bias)[0].relu(), (0, 1)),
+    (lambda x, weight, bias, other, g: narrow(normalized(
+        written_through_a_view(wide(x)), weight, bias)[0]), (0, 1)),
+    (lambda x, weight, bias, other, g: normalized(
+        written_through_a_view(wide(x)), weight, bias)[0], (0, 1)),
+    (forward_of(lambda y, other, g: (y + written_through_a_view(other)).relu()), (0, 1)),
+    (forward_of(lambda y, other, g: written_through_a_view(narrow(y))), (0, 1)),
+    (forward_of(lambda y, other, g: (y * 2, written_through_a_view(y))), (0, 1)),
+    (lambda x, weight, bias, other, g: written_through_a_view(normalized(
+        wide(x), weight, bias)[1]), (0, 1)),
+    (backward_of(lambda g, other, out: [written_through_a_view(wide(g))]), (1, 1)),
+    (backward_of(lambda g, other, out: [masked(written_through_a_view(wide(g)), out)]), (1, 1)),
+    (backward_of(lambda g, other, out: [masked(wide(g), written_through_a_view(out))]), (1, 1)),
+    (backward_of(lambda g, other, out: [written_through_a_view(masked(wide(g), out))]), (1, 1))])
+def test_what_is_written_is_no_longer_what_it_was_made_of(function, expected):
+    fused(function, data(), expected)
+
+
+@pytest.mark.parametrize("casts", [1, 2, 3])
+def test_results_in_bfloat16_have_memory_of_their_own(casts):
+    forward = forward_of(lambda y, other, g: [narrow(y) for _ in range(casts)])
+    assert count(fused(forward, data(), (1, 0)), "_to_copy") == casts - 1
+
+    def backward(x, weight, bias, other, g):
+        y, mean, inverse = normalized(other, weight, bias)
+        of_x, *found = back(wide(g), other, weight, mean, inverse)
+        return *(narrow(of_x) for _ in range(casts)), *found
+
+    assert count(fused(backward, data(), (1, 1)), "_to_copy") == (casts if casts > 1 else 0)
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_results_in_bfloat16_of_values_in_bfloat16_stay(masks):
+    """Their kernel rounds everything; ours gives them in float32."""
+    def block(x, weight, bias, other, g):
+        y, mean, inverse = normalized(x, weight, bias)
+        out = y.relu()
+        return out, *back(masked(g, out) if masks else g, x, weight, mean, inverse)
+
+    fused(block, data(), (0, 2))
+
+
+def test_a_kernel_that_also_gives_the_sum_comes_where_that_is_read():
+    """All that it reads is there by then, and the weight is the same as later."""
+    def block(change, x, weight, bias, other, g):
+        values = wide(x)
+        y, mean, inverse = normalized(values, weight, bias)
+        gradient = masked(wide(g), y.relu())
+        if change == "weight":
+            weight.mul_(2)
+        if change == "mean":
+            mean = mean.sin()
+        if change == "values":
+            values = values.sin()
+        return gradient * 2, *back(gradient, values, weight, mean, inverse)
+
+    for change in ("none", "weight", "mean", "values"):
+        better = fused(lambda *given, change=change: block(change, *given), data(),
+                       (2, 0) if change == "none" else (1, 1))
+        assert count(better, "threshold_backward") == (change != "none")
+
+
+def test_what_decides_which_kernel_is_used(monkeypatch):
+    """The form, the types and the settings, of dense values, if there are many of these."""
+    asked = []
+    monkeypatch.setattr(batch_norms.known, "find", lambda key, measured: asked.append(key))
+
+    def block(x, weight, bias, other, g):
+        y, mean, inverse = normalized(wide(x), weight, None)
+        return narrow((y + other).relu()), *back(wide(g), wide(x), weight, mean, inverse)
+
+    threads, wide_, half = torch.get_num_threads(), "torch.float32", "torch.bfloat16"
+
+    def wanted(last):
+        return [("by_torch", 4, 6, 5, 7, last, half, wide_, "None", wide_, "0.001", "True",
+                 "False", "True", threads),
+                ("by_torch_backward", 4, 6, 5, 7, last, half, "None", "None", half, wide_, wide_,
+                 wide_, "False", "False", threads)]
+
+    for last, smallest, found in ((False, 840, wanted(False)), (True, 840, wanted(True)),
+                                  (False, 841, [])):
+        asked.clear()
+        monkeypatch.setattr(batch_norms, "SMALLEST", smallest)
+        assert fuse_batch_norms(recorded(block, *data(last)), True) == 0
+        assert asked == found
+    asked.clear()
+    monkeypatch.setattr(batch_norms, "SMALLEST", 1)
+    x, weight, bias, other, g = data()
+    for given in ((x.transpose(2, 3), weight, bias, other.transpose(2, 3), g.transpose(2, 3)),
+                  (x[..., ::2], weight, bias, other[..., ::2], g[..., ::2]),
+                  (x, torch.randn(12)[::2], bias, other, g)):
+        assert fuse_batch_norms(recorded(block, *given), True) == 0
+    assert asked == []
+    assert fuse_batch_norms(recorded(block, *data()), False) == 0 and asked == []

@@ -9,7 +9,13 @@ import torch
 import lamella as ms
 from lamella import ops
 from lamella.graph.passes import cross_entropies, improve, plain
-from lamella.graph.passes.cross_entropies import LOSS, OF_LOGARITHMS, OF_LOSS, _measured
+from lamella.graph.passes.cross_entropies import (
+    LOSS,
+    OF_LOGARITHMS,
+    OF_LOSS,
+    _measured,
+    fuse_cross_entropies,
+)
 from lamella.graph.passes.memory import Liveness
 from lamella.machine import cross_entropy
 from tests.graph.passes.checks import check_same, count, recorded, take_every_form
@@ -124,3 +130,100 @@ def test_both_ways_that_are_timed_give_the_same(monkeypatch, has_gradient, narro
     key = (16, 30, "torch.bfloat16", str(reduction), has_gradient, narrow, 1)
     assert _measured(key) == "fused"
     assert shapes == [(16,) if reduction == 0 else (), ()] + [(16, 30)] * has_gradient
+
+
+def written_through_a_view(value):
+    value[:2].mul_(3)
+    return value
+
+
+def of(logits=lambda x: x, target=lambda t: t, grad=torch.ones_like, casts=0, reduction=1, dim=1,
+       after=lambda grad: None, other=None):
+    """Cross entropy and its gradient, with something that may differ from what a tape records."""
+    def both(x, t):
+        x, t = logits(x), target(t)
+        logarithms = aten._log_softmax.default(x, dim, False)
+        loss, total = LOSS(logarithms, t, None, reduction, -100)
+        given = grad(loss)
+        how = dict(logarithms=logarithms, target=t, weight=None, reduction=reduction, ignored=-100,
+                   again=logarithms, back_dim=dim)
+        how.update(other(how) if other else {})
+        picked = OF_LOSS(given, how["logarithms"], how["target"], how["weight"], how["reduction"],
+                         how["ignored"], total)
+        after(given)
+        found = OF_LOGARITHMS(picked, how["again"], how["back_dim"], torch.float32)
+        return loss, *([aten._to_copy.default(found, dtype=torch.bfloat16) for _ in range(casts)]
+                       or [found])
+
+    return both
+
+
+@pytest.mark.parametrize("function, kernels", [
+    (of(), 2), (of(dim=-1), 2), (of(casts=1), 2), (of(casts=2), 2),
+    (of(lambda x: x.bfloat16().float()), 2),
+    (of(lambda x: written_through_a_view(x.bfloat16().float())), 0),
+    (of(lambda x: written_through_a_view(x * 2)), 0),
+    (of(target=lambda t: written_through_a_view(t // 4)), 0),
+    (of(lambda x: torch.cat([x, x], 1)[:, ::2]), 0), (of(lambda x: x.t().contiguous().t()), 0),
+    (of(lambda x: x[:6], lambda t: t[::2]), 0),
+    (of(lambda x: x[:6], lambda t: t[6:]), 2),
+    (of(grad=lambda loss: torch.full((1,), 2.0).expand(12), reduction=0), 2),
+    (of(grad=lambda loss: torch.arange(24.0)[::2], reduction=0), 2),
+    (of(grad=lambda loss: torch.tensor(2.0), reduction=2), 2),
+    (of(grad=lambda loss: loss * 2, after=lambda grad: grad.mul_(3)), 0),
+    (of(other=lambda how: {"reduction": 2}), 0), (of(other=lambda how: {"ignored": 7}), 0),
+    (of(other=lambda how: {"weight": torch.arange(40.0)}), 0),
+    (of(other=lambda how: {"target": how["target"].clamp(max=9)}), 0),
+    (of(other=lambda how: {"again": how["logarithms"] * 2}), 0),
+    (of(other=lambda how: {"logarithms": how["logarithms"] * 2}), 0),
+    (of(other=lambda how: {"back_dim": 0}), 0), (of(other=lambda how: {"back_dim": -1}), 2)])
+def test_which_cross_entropies_are_fused(function, kernels):
+    """Of dense logits and classes that nothing writes, with a gradient of the same loss."""
+    inputs = data()
+    graph, better = recorded(function, *inputs), recorded(function, *inputs)
+    assert fuse_cross_entropies(better, True) == (kernels > 0)
+    better.recompile()
+    assert count(better, *OURS) == kernels
+    check_same(graph, better, inputs, 1e-2)
+    check_same(graph, plain(better), inputs, 1e-2)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, t: LOSS(aten._log_softmax.default(x, 0, False), t, None, 1, -100)[0],
+    lambda x, t: LOSS((y := aten._log_softmax.default(x, 1, False)), t, None, 1, -100)[0]
+    + LOSS(y, t // 2, None, 1, -100)[0],
+    lambda x, t: LOSS((y := aten._log_softmax.default(x, 1, False)), t, None, 1, -100)[0] + y[0, 0],
+    lambda x, t: (LOSS((y := aten._log_softmax.default(x, 1, False)), t, None, 1, -100)[0], y),
+    lambda x, t: (LOSS((y := aten._log_softmax.default(x, 1, False)), t, None, 1, -100)[0],
+                  aten.nll_loss_backward.default(x.sum(), y, t, None, 1, -100, x[0, 0])),
+    lambda x, t: LOSS(aten._log_softmax.default(x.bfloat16(), 1, False), t, None, 1, -100)[0],
+    lambda x, t: LOSS(aten._log_softmax.default(x[0], 0, False), t[0], None, 1, -100)[0]])
+def test_logarithms_that_are_read_otherwise_stay(function):
+    inputs = data()
+    graph, better = recorded(function, *inputs), recorded(function, *inputs)
+    assert fuse_cross_entropies(better, True) == 0
+    better.recompile()
+    assert count(better, *OURS) == 0
+    check_same(graph, better, inputs)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_what_decides_which_kernel_is_used(monkeypatch, dtype):
+    """The form, of at most 256 rows, and what is wanted; only if there are many logits."""
+    asked = []
+    monkeypatch.setattr(cross_entropies.known, "find", lambda key, measured: asked.append(
+        (key, measured)) or "torch")
+    for rows, smallest, measure in ((255, 2550, True), (256, 2560, False), (257, 2570, True),
+                                    (255, 2551, True)):
+        asked.clear()
+        monkeypatch.setattr(cross_entropies, "SMALLEST", smallest)
+        for reduction, function in ((0, both), (2, of(lambda x: x.float(), reduction=2)), (
+                1, lambda x, t: LOSS(aten._log_softmax.default(x.float(), 1, False), t, None, 1,
+                                     -100)[0])):
+            graph = recorded(lambda x, t, f=function, r=reduction: f(x, t) if r else f(x, t, r),
+                             *data(dtype, rows, 10))
+            assert fuse_cross_entropies(graph, measure) == 0
+        threads, half = torch.get_num_threads(), dtype is torch.bfloat16
+        assert asked == [((min(rows, 256), 10, str(dtype), reduction, back, narrow, threads),
+                          _measured if measure else None) for reduction, back, narrow in (
+            ("0", True, half), ("2", True, False), ("1", False, False))] * (smallest % 10 == 0)

@@ -13,7 +13,7 @@ from lamella.graph.passes import layer_norms, plain
 from lamella.graph.passes.layer_norms import BACKWARD, FORWARD, fuse_layer_norms
 from lamella.machine import layer_norm
 from lamella.machine.casts import narrow, wide
-from tests.graph.passes.checks import check_fused, count, losses_of, take_every_form
+from tests.graph.passes.checks import check_fused, count, losses_of, recorded, take_every_form
 
 OURS = "layer_norm", "layer_norm_backward"
 THEIRS = "native_layer_norm", "native_layer_norm_backward"
@@ -227,3 +227,125 @@ def test_a_sum_with_a_factor_is_no_residual_connection(alpha):
         return other.add(of_x, alpha=alpha), *others
 
     assert count(fused(backward, data(), (1, 0)), "add") == (alpha != 1)
+
+
+def backward_of(others, before=wide):
+    """A gradient of a normalization, with what `others` makes of that by x and the inputs."""
+    def block(x, weight, bias, other, g, branch):
+        mean, inverse = x.mean(-1, keepdim=True), x.var(-1, keepdim=True).rsqrt()
+        of_x, *found = gradients(before(g), x, weight, bias, mean, inverse)
+        return *others(of_x, other, branch), *found
+
+    return block
+
+
+def forward_of(others):
+    """A result in bfloat16 of the normalization of what `others` gives with weight and bias."""
+    return lambda *given: narrow(FORWARD(*others(*given), 1e-5)[0])
+
+
+@pytest.mark.parametrize("function, adds", [
+    (forward_of(lambda x, weight, bias, other, g, branch: (x + other, FORM, weight, bias)), 0),
+    (forward_of(lambda x, weight, bias, *_: (x + x, FORM, weight, bias)), 0),
+    (forward_of(lambda x, weight, bias, other, *_: (x + other[:1], FORM, weight, bias)), 1),
+    (forward_of(lambda x, weight, bias, *_: (x + 1, FORM, weight, bias)), 1),
+    (forward_of(lambda x, weight, bias, *_: (x + bias, FORM, weight, bias)), 1),
+    (forward_of(lambda x, weight, bias, other, *_: (x + other, FORM, weight.sin(), bias)), 1),
+    (forward_of(lambda x, weight, bias, other, *_: (x + other, FORM, weight, bias.sin())), 1),
+    (forward_of(lambda x, weight, bias, other, *_: (x + other, FORM, None, None)), 0),
+    (backward_of(lambda of_x, other, branch: [of_x + other]), 0),
+    (backward_of(lambda of_x, other, branch: [other + of_x]), 0),
+    (backward_of(lambda of_x, other, branch: [of_x + of_x]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x + 1]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x + other[:1]]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x[:1] + other]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x + other.sin()]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x + other, of_x]), 1),
+    (backward_of(lambda of_x, other, branch: [of_x + other, of_x * 2]), 1)])
+def test_which_sums_are_part_of_the_kernel(function, adds):
+    """Of values of the same form, that are there by then, where nothing else reads the parts."""
+    assert count(fused(function, data(), (1, 0)), "add") == adds
+
+
+def written_through_a_view(value):
+    value[:2].mul_(3)
+    return value
+
+
+@pytest.mark.parametrize("function, expected, adds", [
+    (forward_of(lambda x, weight, bias, other, g, branch: (
+        written_through_a_view(wide(branch)), FORM, weight, bias)), (0, 1), 0),
+    (forward_of(lambda x, weight, bias, other, g, branch: (
+        x + written_through_a_view(wide(branch)), FORM, weight, bias)), (0, 1), 1),
+    (lambda x, weight, bias, other, g, branch: written_through_a_view(narrow(
+        FORWARD(x, FORM, weight, bias, 1e-5)[0])), (0, 1), 0),
+    (backward_of(lambda of_x, other, branch: [of_x], lambda g: written_through_a_view(wide(g))),
+     (0, 1), 0),
+    (backward_of(lambda of_x, other, branch: [narrow(of_x + written_through_a_view(other))]),
+     (0, 1), 1),
+    (backward_of(lambda of_x, other, branch: [written_through_a_view(of_x + other)]), (0, 1), 1),
+    (backward_of(lambda of_x, other, branch: [of_x, written_through_a_view(other)]), (1, 0), 0)])
+def test_what_is_written_is_no_longer_what_it_was_made_of(function, expected, adds):
+    assert count(fused(function, data(), expected), "add") == adds
+
+
+def test_a_cast_that_is_written_before_the_sum_is_more_than_a_cast():
+    def block(x, weight, bias, other, g, branch):
+        mean, inverse = x.mean(-1, keepdim=True), x.var(-1, keepdim=True).rsqrt()
+        passed = wide(branch)
+        of_x, *found = gradients(wide(g), x, weight, bias, mean, inverse)
+        passed[:2].mul_(3)
+        return passed + of_x, *found
+
+    assert count(fused(block, data(), (0, 1)), "add") == 1
+
+
+@pytest.mark.parametrize("casts", [1, 2, 3])
+def test_results_in_bfloat16_have_memory_of_their_own(casts):
+    def forward(x, weight, bias, *_):
+        y = FORWARD(x, FORM, weight, bias, 1e-5)[0]
+        return narrow(y) * 2, *(narrow(y) for _ in range(casts))
+
+    assert count(fused(forward, data(), (1, 0)), "_to_copy") == casts - 1
+    backward = backward_of(lambda of_x, other, branch: [narrow(of_x) for _ in range(casts)])
+    assert count(fused(backward, data(), (1, 0)), "_to_copy") == casts - 1
+
+
+@pytest.mark.parametrize("function", [
+    forward_of(lambda x, weight, bias, *_: (x.transpose(0, 1), FORM, weight, bias)),
+    forward_of(lambda x, weight, bias, *_: (x[..., ::2], [12], weight[:12], bias[:12])),
+    forward_of(lambda x, weight, bias, *_: (x[..., :12].clone(), [12], weight[::2], bias[:12])),
+    forward_of(lambda x, weight, bias, *_: (x[..., :12].clone(), [12], weight[:12], bias[::2])),
+    forward_of(lambda x, weight, bias, *_: (x.double(), FORM, weight.double(), bias.double())),
+    lambda x, weight, bias, other, g, branch: narrow(
+        FORWARD(x, FORM, weight, bias, 1e-5)[1].expand(4, 6, 24)),
+    backward_of(lambda of_x, other, branch: [of_x], lambda g: wide(g[:1].expand(4, 6, 24))),
+    backward_of(lambda of_x, other, branch: [narrow(of_x)], lambda g: wide(g).expand(4, 6, 24)[
+        :1].expand(4, 6, 24))])
+def test_values_that_the_kernel_does_not_take_stay_with_pytorch(function):
+    fused(function, data(), (0, 1))
+
+
+def test_what_decides_which_kernel_is_used(monkeypatch):
+    """The form, the types and the settings; only if it is large; timed only when asked to."""
+    asked = []
+    monkeypatch.setattr(layer_norms.known, "find", lambda key, measured: asked.append(
+        (key, measured is not None)) or "torch")
+
+    def block(x, weight, bias, other, g, branch):
+        y, mean, inverse = FORWARD(x + wide(branch), FORM, weight, None, 1e-3)
+        of_x, *found = gradients(wide(g), x, weight, bias, mean, inverse)
+        half = narrow(of_x)
+        return narrow(y), half, wide(half.sum((0, 1))), *found
+
+    given, threads = data(), torch.get_num_threads()
+    for measure, smallest, wanted in ((False, 576, 2), (True, 576, 2), (True, 577, 0)):
+        asked.clear()
+        monkeypatch.setattr(layer_norms, "SMALLEST", smallest)
+        assert fuse_layer_norms(recorded(block, *given), measure) == 0
+        wide_, half = "torch.float32", "torch.bfloat16"
+        assert asked == [
+            (("by_torch", 4, 6, 24, wide_, half, wide_, "None", "1", "0.001", "False", "True",
+              threads), measure),
+            (("by_torch_backward", 4, 6, 24, half, wide_, wide_, wide_, wide_, "None", "1",
+              "False", "True", "True", threads), measure)][:wanted]
