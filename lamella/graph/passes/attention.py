@@ -116,7 +116,8 @@ def _settings(node: Node) -> tuple[list[Node], bool, float]:
     query, scale = meta_of(tensors[0]), node.kwargs.get("scale")
     assert query is not None
     is_causal = node.args[count + 1] if len(node.args) > count + 1 else node.kwargs.get("is_causal")
-    return tensors, bool(is_causal), query.shape[-1]**-0.5 if scale is None else float(scale)  # type: ignore[arg-type]
+    usual = max(query.shape[-1], 1)**-0.5
+    return tensors, bool(is_causal), usual if scale is None else float(scale)  # type: ignore[arg-type]
 
 
 def _fastest(node: Node, measure: bool) -> str | None:

@@ -101,8 +101,9 @@ def _loss(node: Node, memory: Memory) -> Loss | None:
         gradients.append((of_loss, rest[0], casts if len(casts) == len(rest[0].users) and (
             not are_written(memory, *casts)) else []))
     used = {loss, *(n for of_loss, gradient, _ in gradients for n in (of_loss, gradient))}
-    logits, of_losses = source_of(x, memory), [of_loss.args[0] for of_loss, *_ in gradients]
-    if not used.issuperset(node.users) or are_written(memory, logits, target, *of_losses):
+    logits: Any = source_of(x, memory)
+    by_loss: Any = [of_loss.args[0] for of_loss, *_ in gradients]
+    if not used.issuperset(node.users) or are_written(memory, logits, target, *by_loss):
         return None
     return Loss(logits, node, loss, gradients)
 

@@ -9,7 +9,7 @@ from lamella.graph.passes import activations
 from lamella.graph.passes.activations import fuse_activations
 from lamella.machine import activation
 from lamella.machine.casts import wide
-from tests.graph.passes.checks import check_fused, count, take_every_form
+from tests.graph.passes.checks import check_fused, count, recorded, take_every_form
 
 aten = torch.ops.aten
 OURS = "activation", "activation_backward"
@@ -89,3 +89,88 @@ def test_no_more_rows_are_timed_than_take_a_while(monkeypatch, shape, rows, widt
     assert [key[:5] for key in keys] == [
         ("aten.gelu.default", "tanh", rows, width, False),
         ("aten.silu_backward.default", "", rows, width, False)]
+
+
+def summed(dims, *settings, size=(), to=torch.float32, **keywords):
+    """A gradient and a cast of sums of it."""
+    def block(x, g):
+        found = aten.silu_backward(g, x)
+        total = aten.sum.dim_IntList(found.view(size or x.shape), dims, *settings, **keywords)
+        return found, aten._to_copy.default(total, dtype=to)
+
+    return block
+
+
+@pytest.mark.parametrize("shape, function, is_part", [
+    ((4, 6, 10), summed([0, 1]), True), ((4, 6, 10), summed([1, 0], False), True),
+    ((4, 6, 10), summed([-2, -3]), True), ((4, 6, 10), summed([0], size=(24, 10)), True),
+    ((24, 10), summed([0, 2], size=(6, 1, 4, 10)), False),
+    ((24, 10), summed([0, 1, 2], size=(6, 1, 4, 10)), True),
+    ((4, 6, 10), summed([0]), False), ((4, 6, 10), summed([1]), False),
+    ((4, 6, 10), summed([0, 2]), False), ((4, 6, 10), summed([0, 1, 2]), False),
+    ((4, 6, 10), summed([0, 1], True), False), ((4, 6, 10), summed([0], size=(12, 20)), False),
+    ((4, 6, 10), summed([0], size=(48, 5)), False), ((4, 6, 10), summed([]), False),
+    ((4, 6, 10), summed(None), False), ((240,), summed([]), False), ((240,), summed([0]), False),
+    ((240,), summed([0], size=(1, 240)), True),
+    ((4, 6, 10), summed([0, 1], to=torch.float64), False),
+    ((4, 6, 10), summed([0, 1], dtype=torch.bfloat16), False)])
+def test_which_sums_are_part_of_the_kernel(shape, function, is_part):
+    """Those over all dimensions but the last one, with nothing that says more."""
+    torch.manual_seed(0)
+    better = fused(function, [torch.randn(shape).bfloat16() for _ in range(2)], 1, 2e-2)
+    assert count(better, "sum") == (not is_part)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, g: aten.silu_backward(g[:1], x), lambda x, g: aten.silu_backward(g, x[:1]),
+    lambda x, g: aten.tanh_backward(g[:, :1].clone(), x), lambda x, g: aten.silu(x.half()),
+    lambda x, g: aten.silu_backward(g, x.float()), lambda x, g: aten.silu_backward(g.float(), x),
+    lambda x, g: aten.silu(x[..., ::2]), lambda x, g: aten.silu(x.transpose(1, 2)),
+    lambda x, g: aten.silu_backward(g.transpose(0, 1), x.transpose(0, 1)), lambda x, g: x.relu()])
+def test_gradients_of_several_forms_and_types_stay_with_pytorch(function):
+    fused(function, data(), 0)
+
+
+def test_a_gradient_that_is_written_through_a_view_stays():
+    def block(x, g):
+        found = aten.silu_backward(g, x)
+        found[:2].mul_(3)
+        return found, wide(found.sum((0, 1)))
+
+    assert count(fused(block, data(), 0, 3e-2), "sum") == 1
+
+
+@pytest.mark.parametrize("smallest, measure", [(240, False), (240, True), (241, True)])
+def test_only_many_numbers_are_worth_it(monkeypatch, smallest, measure):
+    asked = []
+    monkeypatch.setattr(activations.known, "find", lambda *given: asked.append(given))
+    monkeypatch.setattr(activations, "SMALLEST", smallest)
+    x, g = data()
+    graph = recorded(lambda x, g: (aten.sigmoid(x), *summed([0, 1])(x, g)), x, g)
+    assert fuse_activations(graph, measure) == 0
+    threads, timed = torch.get_num_threads(), activations._measured if measure else None
+    assert asked == [(("aten.sigmoid.default", "", 24, 10, False, threads), timed), (
+        ("aten.silu_backward.default", "", 24, 10, True, threads), timed)] * (smallest == 240)
+
+
+def test_what_is_timed_is_what_the_key_says(monkeypatch):
+    """On numbers of that form; gradients of sigmoid and tanh take their results."""
+    seen = []
+    monkeypatch.setattr(activations, "faster", lambda theirs, ours, given: seen.append(
+        (theirs, ours, given)) or "torch")
+    for target, name in (*activations.FORWARD.items(), *activations.BACKWARD.items()):
+        for in_sums in (False, True):
+            form = "tanh" if name == "gelu" else ""
+            activations._measured((str(target), form, 300, 7, in_sums, 1))
+            theirs, ours, given = seen.pop()
+            *tensors, its, setting = given[:4 if target in activations.BACKWARD else 3]
+            assert (its, setting) == (name, form)
+            assert all(x.shape == (300, 7) and x.dtype is torch.bfloat16 for x in tensors)
+            if target in activations.FORWARD:
+                assert (theirs, ours) == (activation.by_torch, activation.fused)
+                assert len(given) == 3
+                continue
+            assert (theirs, ours) == (activation.by_torch_backward, activation.fused_backward)
+            assert given[4:] == [in_sums]
+            assert (tensors[1].abs().max() <= 1) == (name in ("sigmoid", "tanh"))
+            assert (tensors[1].min() >= 0) == (name == "sigmoid")
