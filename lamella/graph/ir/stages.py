@@ -225,7 +225,6 @@ class Cut:
         count = len(place)
         self.stages: list[tuple[Part, list[int]]] = []
         self.exchanges: set[int] = set()
-        self.changing = 0
         known_after: dict[Node, int] = {}
         parts = [*early, *(late or [[]])]
         for number, part in enumerate(parts):

@@ -1,5 +1,7 @@
 """Stages of a graph: together they do what the graph does, and only the last change its inputs."""
 
+import operator
+
 import pytest
 import torch
 
@@ -36,7 +38,11 @@ def run(cut, inputs):
         if number <= cut.changing:
             assert all(torch.equal(a, b) for a, b in zip(before, inputs, strict=True))
         assert part.changes_inputs is False or number >= cut.changing
-        values.extend(part.copied()(*[values[i] for i in takes]))
+        copy = part.copied()
+        assert [n.meta.get("tensor_meta") for n in copy.graph.nodes][:len(takes)] == [
+            n.meta.get("tensor_meta") for n in part.inputs]
+        values.extend(copy(*[values[i] for i in takes]))
+        assert all(type(value) is torch.Tensor for value in values)
     return values
 
 
@@ -152,6 +158,10 @@ GUARDED = {
     "an input": (lambda x, y: [y, x * 2], 1, 1, []),
     "computed": (lambda x, y: [x.sum(), x * 2], 1, 2, [1]),
     "two, one of them an input": (lambda x, y: [x.sum(), y, y.sum(), x * 2], 3, 2, [1, 1]),
+    "parts of several": (lambda x, y: (lambda most, place: [most, place, y.exp(), most * 2, place])(
+        *x.max(1)), 2, 2, [1, 1]),
+    "one of several, and the other": (lambda x, y: (lambda most, place: [most, y.exp(), place])(
+        *x.max(1)), 1, 2, [1]),
     "the last value": (lambda x, y: [(x * 2).sum()], 1, 1, [1]),
     "a guard and a result": (lambda x, y: (lambda t: [t, t, t * 2])(x.sum()), 1, 2, [1]),
     "a part of several": (guarded_and_used, 1, 2, [1]),
@@ -183,6 +193,38 @@ def test_a_kernel_whose_shape_is_guarded_is_a_stage_of_its_own():
     its, _ = cut.stages[after - 1]
     assert names(its.nodes) == ["masked_select"] and len(cut.stages) == 3
     assert len(check_stages(made(), [X, Y], 1).stages) == 2
+
+
+def test_the_kernel_of_a_guarded_part_is_alone_with_all_its_parts():
+    graph = torch.fx.Graph()
+    x, y = graph.placeholder("x"), graph.placeholder("y")
+    call = graph.call_function
+    double = call(aten.mul.Tensor, (x, 2))
+    several = call(aten._unique2.default, (double, True, True))
+    different, inverse, counts = (call(operator.getitem, (several, i)) for i in range(3))
+    tail = call(aten.neg.default, (y,))
+    graph.output([different, call(aten.neg.default, (inverse,)), counts, tail])
+    cut = check_stages(torch.fx.GraphModule(torch.nn.Module(), graph), [X, Y], 1, [0])
+    assert [names(part.nodes) for part, _ in cut.stages] == [
+        ["mul"], ["_unique2", "getitem", "getitem", "getitem"], ["neg", "neg"]]
+    assert [after for after, _ in cut.guards] == [2]
+
+
+def turned_before(x, y):
+    view = x.t()
+    return [view.sum(), view * 2]
+
+
+@pytest.mark.parametrize("fn, inputs, results", [
+    (turned_before, [X], [1, 1]), (turned_before, [X, Y], [1, 1]),
+    (lambda x, y: turned_before(x + 1, y), [X, Y], [2, 1]),  # the view of a value is kept
+    (lambda x, y: (lambda t: [x.sum(), t, y.exp() * 2])(x.sin()), [X, Y], [2, 1]),
+    (lambda x, y: (lambda t: [t.sum(), (t + y).cos()])(x.sin()), [X, Y], [2, 1]),
+    (lambda x, y: [y.exp().sum(), x.sin() * 2], [X, Y], [1, 1])])
+def test_what_a_stage_keeps_for_those_after_it(fn, inputs, results):
+    graph = recorded(lambda x, y=Y: fn(x, y) if len(inputs) == 2 else fn(x, x), *inputs)
+    cut = check_stages(graph, inputs, 1)
+    assert [len(part.results) for part, _ in cut.stages] == results
 
 
 @pytest.mark.parametrize("fn, late", [
@@ -257,7 +299,8 @@ class Exchange:
     ("ab", 2, {0, 1}, 2),  # independent of each other, they keep their order
     ("wab", 3, {0, 1}, 2),  # what is written is read by neither
     ("wxb", 3, {1, 2}, 0),  # one reads what was written: it is late, and so is that after it
-    ("axwb", 4, {0, 1, 2}, 3)])
+    ("axwb", 4, {0, 1, 2}, 3),
+    ("anb", 3, {0, 2}, 3), ("nannb", 4, {1, 3}, 4), ("nan", 3, {1}, 3)])
 def test_collectives_are_stages_in_their_order(order, stages, exchanges, changing):
     log, graph = [], KernelGraph()
     x, y = graph.placeholder("x"), graph.placeholder("y")
@@ -265,6 +308,8 @@ def test_collectives_are_stages_in_their_order(order, stages, exchanges, changin
     for letter in order:
         if letter == "w":
             outs.append(graph.call_function(aten.add_.Scalar, (x, 1)))
+        elif letter == "n":  # a kernel
+            outs.append(graph.call_function(aten.add.Scalar, (outs[-1] if outs else y, 1)))
         else:
             outs.append(graph.call_function(Exchange(log, letter), (x if letter == "x" else y,)))
             called.append(letter)
@@ -275,10 +320,11 @@ def test_collectives_are_stages_in_their_order(order, stages, exchanges, changin
     values = run(cut, [HELD.clone(), Y.clone()])
     assert log == called
     assert (len(cut.stages), cut.exchanges, cut.changing) == (stages, exchanges, changing)
-    wanted, now = [], HELD.clone()
+    wanted, now = [], HELD
     for letter in order:
         now = now + 1 if letter == "w" else now
-        wanted.append(now if letter == "w" else (now if letter == "x" else Y) + 1)
+        given = {"w": now - 1, "x": now, "n": wanted[-1] if wanted else Y}.get(letter, Y)
+        wanted.append(given + 1)
     for place, want in zip(cut.results, wanted, strict=True):
         assert torch.equal(values[place], want)
 
