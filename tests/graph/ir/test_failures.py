@@ -194,7 +194,7 @@ def test_rows_that_a_gradient_skips_are_not_read_by_machine_code():
     (check,) = [check for node in graph.graph.nodes if node.op == "call_function"
                 for check in checks_of(node)]
     assert check.fails(torch.tensor([-1, 0, 3, 4])).tolist() == [True, False, False, True]
-    assert check.within == (0, 3)
+    assert check.within == (0, 3) and check.place == (1,)
 
 
 @pytest.mark.parametrize("name, first", [("nll_loss", 1), ("nll_loss2d", 2)])
@@ -220,7 +220,7 @@ def test_numbers_for_which_a_kernel_fails(fn, wrong, right):
     (check,) = [check for node in graph.graph.nodes if node.op == "call_function"
                 for check in checks_of(node)]
     assert check.fails(torch.tensor(wrong)).all() and not check.fails(torch.tensor(right)).any()
-    assert check.instead is None and check.within is None
+    assert check.instead is None and check.within is None and check.place == (0,)
 
 
 @pytest.mark.parametrize("fn", [

@@ -5,10 +5,13 @@ import pathlib
 import re
 
 import pytest
+import torch
 
 from lamella.graph.ir import logs
+from lamella.graph.tracing.lines import Line
 
 from ...zygote import run as python
+from ..passes.checks import recorded
 
 PAGE = (pathlib.Path(__file__).parents[3] / "docs" / "compiler.md").read_text(encoding="utf-8")
 PROGRAM = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -52,3 +55,24 @@ def test_unknown_parts(capsys):
     assert capsys.readouterr().err == (
         "LAMELLA_LOGS: there is no part 'nothing'; there are trace, guards, passes, schedule "
         "and all.\n")
+
+
+def test_operations_as_text():
+    graph = recorded(lambda x: torch.add(torch.cat([x, x], 1), 1, alpha=2).sum(), torch.ones(2, 3))
+    x, joined, added, total, _ = graph.graph.nodes
+    joined.meta["line"] = Line("/some/where/net.py", 12, "forward")
+    added.meta["line"] = Line("", 3, "forward")
+    total.meta.clear()
+    assert list(logs.kernels(graph.graph)) == [
+        f"{joined} = cat([{x}, {x}], 1)  # float32[2, 6] forward, net.py:12",
+        f"{added} = add.Tensor({joined}, 1, alpha=2)  # float32[2, 6]",
+        f"{total} = sum({added})"]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_what_is_shown(monkeypatch, capsys, shown):
+    monkeypatch.setattr(logs, "SHOWN", {"trace"} if shown else {"guards"})
+    asked = []
+    logs.show("trace", "a title", (asked.append(n) or f"line {n}" for n in range(2)))
+    assert capsys.readouterr().err == ("[trace] a title\n    line 0\n    line 1\n" if shown else "")
+    assert asked == ([0, 1] if shown else [])

@@ -21,7 +21,7 @@ class Code:
         self.requested = finished
         self.is_possible, self.memory, self.key = True, 0, name
         self.backends = (name, f"{name}, captured", "replay") if name == "inductor" else (name,)
-        self.asked, self.kept = [], []
+        self.asked, self.kept, self.known = [], [], None
 
     def request(self, *given):
         self.requested = True
@@ -29,6 +29,12 @@ class Code:
 
     def load(self):
         return self.run if self.finished else None
+
+    def make_now(self, *given):
+        self.finished = self.run is not None
+
+    def remembered(self):
+        return self.known
 
     def remember(self, name):
         self.kept.append(name)
@@ -88,8 +94,8 @@ BOTH = ("xla", "inductor")
     ({"_compared": {"xla"}, "finished": ["xla"]}, HOT, (["inductor"], "replay", None)),
     ({"_compared": {"xla"}, "finished": BOTH}, WARM, ([], "replay", None)),
     ({"_compared": {"xla"}, "finished": BOTH}, HOT, ([], "replay", ["replay", "inductor"])),
-    ({"finished": BOTH, "memory": MORE_MEMORY}, WARM, ([], "replay", ["replay", "xla"])),
-    ({"finished": BOTH, "memory": 2 * MORE_MEMORY}, WARM, ([], "replay", None))])
+    ({"finished": BOTH, "memory": 2**27}, WARM, ([], "replay", ["replay", "xla"])),
+    ({"finished": BOTH, "memory": 2**27 + 2**10}, WARM, ([], "replay", None))])
 def test_the_next_step(settings, heat, wanted):
     stage = made(**settings)
     stage.settle([X], heat)
@@ -115,7 +121,7 @@ def test_inductor_alone(monkeypatch):
 def test_code_that_takes_much_more_memory_is_not_even_timed():
     stage = made(finished=["xla"])
     first = next(n for n in range(9 * X.nbytes) if stage._takes_more_memory(n + MORE_MEMORY))
-    assert X.nbytes < first <= 4 * X.nbytes  # beyond what a replay takes: a few values at a time
+    assert first == 2 * X.nbytes + 16 + 1  # a replay takes its results, and one value more
     assert not stage._takes_more_memory(MORE_MEMORY)
     stage.xla.memory = first + MORE_MEMORY
     for _ in range(2):
@@ -204,7 +210,10 @@ def test_code_draws_the_numbers_that_a_replay_draws():
     ("xla", {"replay": 1.0, "xla": 0.49}, True, True), ("xla", {"replay": 1.0, "xla": 0.5}, True,
                                                        False),
     ("xla", {"replay": 0.9, "xla": 0.449}, False, True), ("replay", {}, True, False),
-    ("replay", {"replay": 1.0, "xla": 0.3}, True, False),
+    ("replay", {"replay": 1.0, "xla": 0.3}, True, False), ("xla", {}, True, False),
+    ("xla", {"replay": 2.0, "xla": 0.9}, True, True), ("xla", {"xla": 0.49}, True, True),
+    ("xla", {"replay": 0.5, "xla": 0.3}, True, False), ("xla", {"replay": 2.5}, True, True),
+    ("xla", {"replay": 1.5}, True, False), ("xla", {"xla": 0.5}, True, False),
     ("inductor", {"replay": 1.0, "inductor": 0.1}, True, False)])
 @pytest.mark.parametrize("compared", [{"xla"}, {"xla", "inductor"}])
 def test_the_fastest_one_is_kept(fastest, shares, sure, ahead, compared):
@@ -283,3 +292,84 @@ def test_the_executor_in_cpp_takes_the_place_of_pythons(executor):
     stage.xla.finished = True
     stage.lower()
     assert stage.run is tuner
+
+
+@pytest.mark.parametrize("of_xla, of_inductor, engine, finished, wanted", [
+    # what earlier processes found; what runs the stage then, what is loaded, and what is known
+    (None, None, "", BOTH, ("replay", 0, None)), ("xla", None, "", (), ("replay", 1, "xla")),
+    ("xla", "inductor", "", BOTH, ("replay", 1, "xla")),
+    ("xla", None, "inductor", BOTH, ("replay", 0, "xla")),
+    (None, "inductor", "", BOTH, ("inductor", 0, "inductor")),
+    (None, "inductor", "", (), ("replay", 0, None)),
+    (None, "replay", "", (), ("replay", 0, "replay")),
+    (None, "inductor, captured", "", BOTH, ("replay", 0, None))])
+def test_what_an_earlier_process_found(monkeypatch, of_xla, of_inductor, engine, finished, wanted):
+    xla, native = Code("xla", right, "xla" in finished), Code("inductor", right, finished == BOTH)
+    xla.known, native.known = of_xla, of_inductor
+    monkeypatch.setattr(stages, "ENGINE", engine)
+    monkeypatch.setattr(stages, "Xla", lambda part, name, replay, constants: xla)
+    monkeypatch.setattr(stages, "Native", lambda part, values: native)
+    stage = Stage(Part.whole(recorded(function, X)), [0], [False], True)
+    stage.settle([X], COLD)
+    backend, loaded, known = wanted
+    if known == "xla" and finished == BOTH and engine == "":
+        backend = "xla"  # it is there at once
+    assert (stage.backend, len(xla.asked), stage._known) == (backend, loaded, known)
+    assert stage.run is (stage.replay if backend == "replay" else right)
+
+
+@pytest.mark.parametrize("engine, name", [("xla", "xla"), ("inductor-forced", "inductor")])
+@pytest.mark.parametrize("run, there", [(right, True), (None, False)])
+def test_one_compiler_runs_all_that_it_can_run(monkeypatch, engine, name, run, there):
+    stage = made(xla=run, inductor=run)
+    monkeypatch.setattr(stages, "ENGINE", engine)
+    stage.settle([X], COLD)
+    assert stage.settled and stage.backend == (name if there else "replay")
+    assert stage.run is (right if there else stage.replay)
+    assert (stage.xla.finished, stage.native.finished) == (
+        there and name == "xla", there and name == "inductor")
+    wrong = made(xla=WRONG["another number"], inductor=WRONG["another number"])
+    with pytest.raises(AssertionError, match=f"^{name} computes something else"):
+        wrong.settle([X], COLD)
+
+
+class Capture:
+    """Stands for a captured graph, on a device that has them."""
+
+    def __init__(self, run, values, stays, streams):
+        self.run, self.old, self.stays = run, run(values), stays
+
+    def __call__(self, values):
+        return self.run(values)
+
+
+class OldResults(Capture):
+    def __call__(self, values):
+        return self.old
+
+
+class Impossible(Capture):
+    def __init__(self, *given):
+        raise RuntimeError("a kernel can't be captured")
+
+
+@pytest.mark.parametrize("capture, ways", [
+    (Capture, ["replay", "replay, captured"]), (OldResults, None), (Impossible, None)])
+def test_the_replay_is_captured_first(monkeypatch, capture, ways):
+    monkeypatch.setattr(stages, "captures", lambda values: True)
+    monkeypatch.setattr(stages, "Captured", capture)
+    stage = made(finished=BOTH)
+    stage.settle([X], COLD)
+    assert not stage.is_timed and not stage._compared
+    stage.settle([X], WARM)
+    assert candidates(stage) == ways and stage._compared == {"replay"} and not stage.settled
+    if ways is not None:
+        assert stage.run.candidates["replay, captured"].stays == [False]
+    stage.run = stage.replay
+    stage.settle([X], WARM)
+    assert stage._compared == {"replay", "xla"}
+    assert candidates(stage) == ["replay", "xla", *(
+        ["replay, captured", "xla, captured"] if capture is Capture else [])]
+    known = made(finished=BOTH, _known="xla")
+    known.settle([X], WARM)
+    assert known.backend == "xla" and not known._compared
