@@ -278,9 +278,9 @@ def _are_equal(value: Any, reader: Node, other: Any, its_reader: Node, memory: M
 
 
 def _uncopied(weight: Any, memory: Memory, last: Node) -> Node:
-    """The stored weights of which these are a copy, if nothing mutates them before `last`."""
+    """The stored weights of which these are a copy, if nothing mutates either before `last`."""
     source = weight.args[0] if weight.target is aten.clone.default else None
-    if isinstance(source, Node) and memory.version(
+    if isinstance(source, Node) and not memory.writes(weight) and memory.version(
             (source,), memory.place[weight]) == memory.version((source,), memory.place[last]):
         return source
     return weight

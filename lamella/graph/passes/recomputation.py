@@ -68,8 +68,10 @@ def _found(memory: Memory, live: Liveness) -> Iterator[Recast]:
         if not users or value in sources or memory.escapes(value):
             continue
         first, last = live.place[users[0]], live.place[users[-1]]
-        if live.end[value] > last or any(place < first for place in memory.writes(value)):
-            continue  # a view of it is read later, or it is more than a cast by then
+        writes, views = memory.writes(value), [u for u in value.users if value in memory.bases[u]]
+        if live.end[value] > last or writes and (
+                min(writes) < first or not set(views) <= set(users)):
+            continue  # a view of it is read or written later, or it is more than a cast by then
         for source in _sources(value, users):
             if (source not in values and _is_unchanged(source, value, users[0], memory)
                     and live.size[value] - _kept_for(source, memory, live) >= FEWEST):
@@ -103,7 +105,7 @@ def _is_cast(node: Node) -> bool:
 def _is_mask(user: Node, value: Node) -> bool:
     """Whether an operation only asks which elements of a value are positive."""
     return (user.target is aten.threshold_backward.default and user.args[0] is not value
-            and user.args[2] in (0, 0.0))
+            and user.args[2] == 0)
 
 
 def _kept_for(source: Node, memory: Memory, live: Liveness) -> int:

@@ -290,3 +290,90 @@ def test_which_windows_are_few(channels, rows, dtype, want):
     """At most 2 ** 24 elements: 256 rows of 256 windows of 4 by 4 elements of 16 channels."""
     c = described((1, channels, rows + 3, 259), (8, channels, 4, 4), padding=(0, 0), dtype=dtype)
     assert module.LARGEST == 2**24 and module.WAYS["windows"].suits(c) is want
+
+
+def written_through_a_view(value):
+    value[:1].mul_(3)
+    return value
+
+
+HOW = (1, 1), (0, 0), (1, 1), False, (0, 0), 1
+
+
+def pair(x=lambda x: x, w=lambda w: w, between=lambda x, w: None, again=lambda x, w: (x, w),
+         how=HOW, wanted=(True, True, False), bias=None):
+    """A convolution and its gradient, with something that may differ from what a tape records."""
+    def both(*given):
+        its = x(given[0]), w(given[1])
+        y = torch.ops.aten.convolution(*its, None, *HOW)
+        between(*its)
+        found = torch.ops.aten.convolution_backward(
+            F.pad(y, [how[1][0]] * 4), *again(*its), bias, *how, wanted)
+        return y, *[f for f, is_wanted in zip(found, wanted, strict=True) if is_wanted]
+
+    return both
+
+
+@pytest.mark.parametrize("function, names, is_replaced", [
+    (pair(), ["windows"], True), (pair(wanted=(False, True, False)), ["windows"], True),
+    (pair(wanted=(True, True, True), bias=[16]), ["windows"], True),
+    (pair(wanted=(False, True, True), bias=[16]), ["winograd"], True),
+    (pair(wanted=(True, False, False)), ["windows"], False),
+    (pair(wanted=(True, False, True), bias=[16]), ["windows"], False),
+    (pair(how=((1, 1), (1, 1), *HOW[2:])), ["windows"], False),
+    (pair(again=lambda x, w: (x * 2, w)), ["windows"], False),
+    (pair(again=lambda x, w: (x, w * 2)), ["windows"], False),
+    (pair(again=lambda x, w: (x.clone(), w)), ["windows"], True),
+    (pair(again=lambda x, w: (x, w.clone())), ["winograd"], True),
+    (pair(lambda x: x.clone(), lambda w: w.clone(), again=lambda x, w: (x, w)), ["winograd"], True),
+    (pair(again=lambda x, w: (written_through_a_view(x.clone()), w)), ["windows"], False),
+    (pair(again=lambda x, w: (x, written_through_a_view(w.clone()))), ["windows"], False),
+    (pair(lambda x: written_through_a_view(x.clone())), ["windows"], True),
+    (pair(w=lambda w: written_through_a_view(w.clone())), ["windows"], True),
+    (pair(w=lambda w: written_through_a_view(w.clone())), ["winograd"], True),
+    (pair(between=lambda x, w: written_through_a_view(x)), ["windows"], False),
+    (pair(between=lambda x, w: written_through_a_view(w)), ["winograd"], False),
+    (pair(between=lambda x, w: written_through_a_view(x), again=lambda x, w: (x.clone(), w)),
+     ["windows"], False),
+    (pair(lambda x: x.clone(), lambda w: w.clone(), lambda x, w: written_through_a_view(w)),
+     ["windows"], False),
+    (pair(again=lambda x, w: (x.contiguous(memory_format=torch.channels_last), w)), ["windows"],
+     False),
+    (pair(again=lambda x, w: (x, w.contiguous(memory_format=torch.channels_last))), ["windows"],
+     False)])
+def test_which_gradients_belong_to_a_convolution(function, names, is_replaced, monkeypatch):
+    """Those of the same settings and of equal values, of which copies may have been made."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(2, 16, 7, 8), torch.randn(16, 16, 3, 3)]
+    graph, found = rewritten(function, inputs, monkeypatch, names)
+    assert (found is not None) == is_replaced
+    if found is not None:
+        assert count(found, "convolution") == 0
+
+
+@pytest.mark.parametrize("last", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize("dtype, of_input, kept", [
+    (torch.float32, True, False), (torch.float32, False, True), (torch.bfloat16, True, False)])
+def test_what_decides_how_a_convolution_is_computed(last, dtype, of_input, kept, monkeypatch):
+    """Its form, layouts, settings and type; only if it has many multiplications."""
+    asked = []
+    monkeypatch.setattr(module.known, "find", lambda key, measure: asked.append(key))
+    x, w = (a.to(dtype).contiguous(memory_format=torch.channels_last) if is_last else a.to(dtype)
+            for a, is_last in zip((torch.randn(2, 3, 7, 9), torch.randn(4, 3, 2, 3)), last,
+                                  strict=True))
+    how = (1, 2), (1, 0), (1, 1), False, (0, 0), 1
+
+    def both(x, w):
+        if kept:
+            w = w.clone(memory_format=torch.preserve_format if last[1] else torch.channels_last)
+        y = torch.ops.aten.convolution(x, w, None, *how)
+        return y, *torch.ops.aten.convolution_backward(
+            y, x, w, None, *how, (of_input, True, False))[not of_input:2]
+
+    size = 4 * 3 * 2 * 3 * 2 * 8 * 4
+    for smallest, wanted in ((size, 1), (size + 1, 0)):
+        asked.clear()
+        monkeypatch.setattr(module, "SMALLEST", smallest)
+        assert module.convolutions(recorded(both, x, w), [x, w]) is None
+        assert asked == [(2, 3, 7, 9, 4, 3, 2, 3, 1, 2, 1, 0, bool(last[0]), bool(last[1] or kept),
+                          bool(last[1]), of_input, str(dtype), torch.get_num_threads())][:wanted]

@@ -109,3 +109,19 @@ def test_casts_stay_where_nothing_is_saved():
 
     before, after, graph = peaks(step, torch.randn(1), torch.randn(200_000))
     assert after == before and count(graph, "_to_copy") == 2
+
+
+def test_a_cast_that_is_written_through_a_view_stays():
+    """Also where another cast, which is computed again, lowers the peak."""
+    def step(x, w, other):
+        cast, written = w.to(HALF), other.to(HALF)
+        part = written[:1000]
+        first = cast.sum() + written.sum()
+        first = (x.expand(400_000).clone() * 2).sum() + first
+        second = (cast * 2).sum() + (written * 2).sum()
+        part.mul_(3)
+        return first, second, written * 5, cast * 2
+
+    inputs = torch.randn(1), torch.randn(200_000), torch.randn(200_000)
+    before, after, graph = peaks(step, *inputs)
+    assert after == before - 400_000 and count(graph, "_to_copy") == 3
