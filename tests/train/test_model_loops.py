@@ -297,3 +297,24 @@ def test_the_settings_of_the_network_are_those_of_its_steps():
     for loss, optimizer in ((nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1)),
                             (nn.MSELoss(), None), (None, None)):
         assert Model(net, loss, optimizer).train_network.jit_config_dict == net.jit_config_dict
+
+
+def test_what_a_step_of_training_is():
+    """With an optimizer an update, with a loss alone the loss, else what the network gives."""
+    net, x, y = nn.Dense(2, 1), Tensor(X), Tensor(Y)
+    assert Model(net).train_network is net
+    alone = Model(net, nn.MSELoss()).train_network
+    assert isinstance(alone, nn.WithLossCell)
+    np.testing.assert_allclose(float(alone(x, y)), ((net(x) - y) ** 2).mean().asnumpy(), rtol=1e-6)
+    made = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    assert isinstance(made.train_network, nn.TrainOneStepCell)
+    assert made.predict_network is net and made.eval_network is None and made.batch_num == -1
+
+
+def test_the_first_prediction_and_evaluation_end_training_mode_and_records():
+    for call, of in ((lambda made: made.predict(Tensor(X)), "predict_network"),
+                     (lambda made: made.eval(data()), "eval_network")):
+        made = model()
+        cell = getattr(made, of).set_grad().set_train()
+        call(made)
+        assert not cell.training and not cell.requires_grad, of
