@@ -260,20 +260,22 @@ def _leaf_names(call: _BpropCall) -> list[tuple[str, int]]:
 def _split_result(call: _BpropCall, result: Any) -> tuple[dict[str, Any], dict[int, Any]]:
     """What a bprop returned, as gradients by argument name and by id of a Parameter."""
     by_parameter: dict[int, Any] = {}
-    values = list(result) if _is_sequence(result) else [result]
+    values = _by_input(call, result) if _is_sequence(result) else [result]
     if values and isinstance(values[-1], dict) and not _is_of_last_input(call, values):
         by_parameter = _parameter_gradients(call, values.pop())
         if len(values) == 1 and isinstance(values[0], (tuple, list)):
-            values = list(values[0])
+            values = _by_input(call, values[0])
     elif (len(values) == 1 and isinstance(values[0], (tuple, list)) and len(call.names) != 1):
         values = list(values[0])
-    if len(values) > len(call.names):
-        if len(call.names) == 1 and not isinstance(values[0], (tuple, list)) and len(
-                list(tensors(call.args))) == len(values):
-            values = [tuple(values)]
-        else:  # such as those of the output and its gradient, which MindSpore leaves out, too
-            del values[len(call.names):]
+    # what is left are those of the output and its gradient, which MindSpore leaves out, too
     return dict(zip(call.names, values, strict=False)), by_parameter
+
+
+def _by_input(call: _BpropCall, values: Any) -> list[Any]:
+    """The gradients in a tuple; of one input, they may be those of its parts."""
+    if len(call.names) == 1 < len(values) and matched(_last_input(call), values) is not None:
+        return [values]
+    return list(values)
 
 
 def _is_sequence(value: Any) -> bool:
@@ -285,11 +287,17 @@ def _is_of_last_input(call: _BpropCall, values: list[Any]) -> bool:
     """Whether the dict that ends what a bprop returned is the gradient of the last input."""
     if len(values) != len(call.names):
         return False
+    given = _last_input(call)
+    return isinstance(given, dict) and given.keys() == values[-1].keys()
+
+
+def _last_input(call: _BpropCall) -> Any:
+    """The last of the inputs that the rule takes by position."""
+    if call.names[-1].startswith("*"):
+        return call.args[-1]
     bound = signature_of(call.cell.construct).bind(*call.args, **call.kwargs)
     bound.apply_defaults()
-    given = bound.arguments.get(call.names[-1]) if not call.names[-1].startswith(
-        "*") else call.args[-1]
-    return isinstance(given, dict) and given.keys() == values[-1].keys()
+    return bound.arguments.get(call.names[-1])
 
 
 def _parameter_gradients(call: _BpropCall, given: dict) -> dict[int, Any]:

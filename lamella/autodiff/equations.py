@@ -241,23 +241,26 @@ def _gradients(argument: Any, gradient: Any) -> list[torch.Tensor | None]:
 
 def pulled(fn: Callable[..., Any], args: tuple, weights: tuple[Parameter, ...], gradient: Any
             ) -> tuple[list[Any], Sequence[Tensor]]:
-    """The gradients of a function by those arguments that hold Tensors, and by weights."""
+    """The gradients of a function by those arguments that hold Tensors, and by weights.
+
+    Hooks of the weights are left to the gradient that these are part of.
+    """
     places = [i for i, arg in enumerate(args)
               if any(differentiable(t._raw) for t in tensors(arg))]
 
     def of_those(*chosen: Any) -> Any:
-        given = dict(zip(places, chosen, strict=True))
-        return fn(*[given.get(i, arg) for i, arg in enumerate(args)])
+        given = dict(zip(places, chosen, strict=False))
+        with with_values(weights, [value._raw for value in chosen[len(places):]]):
+            return fn(*[given.get(i, arg) for i, arg in enumerate(args)])
 
     found: list[Any] = [None] * len(args)
     if not places and not weights:
         return found, ()
-    pull = vjp(of_those, *[args[i] for i in places], weights=weights or None)[1]
-    pair = pull(gradient)
-    by_args, by_weights = pair if weights else (pair, ())
-    for place, part in zip(places, by_args, strict=True):
+    pull = vjp(of_those, *[args[i] for i in places], *[wrap(w._raw) for w in weights])[1]
+    parts = pull(gradient)
+    for place, part in zip(places, parts, strict=False):
         found[place] = part
-    return found, by_weights
+    return found, parts[len(places):]
 
 
 def _zeros(tree: Any) -> Any:

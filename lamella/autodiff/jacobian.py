@@ -251,7 +251,7 @@ class _Request:
         _check_arguments(self.name, self.positions, args, self.holomorphic)
         if self.weights is None:
             return self.fn, args, self.positions
-        given = (*args, tuple([wrap(w._raw) for w in self.weights]))
+        given = (*args, tuple([_value_of(w) for w in self.weights]))
         positions = *self.positions, len(args)
         _check_arguments(self.name, positions, given, self.holomorphic)
         return self._with_weights, given, positions
@@ -306,6 +306,14 @@ class _Request:
         by_inputs = parts[0] if len(parts) == 2 else parts[:-1]
         by_weights = parts[-1][0] if self.single_weight else parts[-1]
         return (by_inputs, by_weights) if self.positions else by_weights
+
+
+def _value_of(weight: Parameter) -> Tensor:
+    """The value of a weight, with its hooks."""
+    value = wrap(weight._raw)
+    if "_hooks" in weight.__dict__:
+        value.__dict__["_hooks"] = weight.__dict__["_hooks"]
+    return value
 
 
 def _check_arguments(name: str, positions: tuple[int, ...], args: tuple,

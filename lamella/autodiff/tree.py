@@ -68,11 +68,11 @@ def matched(like: Any, tree: Any) -> list[Any] | None:
     Returns:
         None if it isn't of that structure.
     """
-    if isinstance(like, Tensor):
-        return [tree] if kind_of(tree) is None else None
     kind = kind_of(like)
     if kind is None:
-        return []
+        if kind_of(tree) is not None:
+            return None
+        return [tree] if isinstance(like, Tensor) else []
     if tree is None:
         return [None for _ in tensors(like)]
     if not agree(like, tree):

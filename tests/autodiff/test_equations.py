@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Tensor, nn, ops
+from lamella import Parameter, Tensor, nn, ops
 
 
 def array(*shape, seed=0):
@@ -189,3 +189,20 @@ def test_wrong_arguments():
         ms.custom_linear_solve(lambda x: x, Tensor([1.0]), solver="lu")
     with pytest.raises(TypeError, match="structure of 'b'"):
         ms.custom_linear_solve(lambda x: (x, x), Tensor([1.0]))
+
+
+def test_a_hook_of_a_weight_of_an_equation_sees_the_gradient_once():
+    w, x, seen = Parameter(Tensor(3.0), name="w"), Tensor(2.0), []
+    root = ms.implicit(lambda a: a * w, lambda x, a: x - a * w, weights=w)
+    times = Tensor([0.0, 1.0])
+    cases = [
+        (root, 2.0), (lambda b: ms.custom_linear_solve(lambda x: x * w, b, weights=w), -2 / 9),
+        (lambda a: ms.odeint(lambda y, t: y * w, a, times, weights=w)[1], 2 * np.exp(3)),
+        (lambda a: ms.grad(lambda b: root(a * b))(x), 2.0)]
+    handle = w.register_hook(lambda gradient: seen.append(float(gradient)) or gradient * 10)
+    for number, (solution, wanted) in enumerate(cases, 1):
+        found = ms.grad(solution, None, w)(x)
+        np.testing.assert_allclose([float(found), seen[-1]], [10 * wanted, wanted], 1e-4)
+        assert len(seen) == number
+    handle.remove()
+    np.testing.assert_allclose(float(ms.grad(root, None, w)(x)), 2.0)

@@ -66,3 +66,13 @@ def test_wrong_weights():
     with pytest.raises(ValueError, match="must not assign one of 'weights', but it assigns 'w'"):
         ms.jacrev(assigns, weights=w)(Tensor(X))
     np.testing.assert_array_equal(w.asnumpy(), X)
+
+
+@pytest.mark.parametrize("jacobian", [ms.jacfwd, ms.jacrev])
+def test_hooks_of_weights(jacobian):
+    w, x = Parameter(Tensor([2.0, 3.0]), name="w"), Tensor([1.0, 2.0])
+    handle = w.register_hook(lambda gradient: gradient * 10)
+    by_w = jacobian(lambda x: x * w, None, weights=w)
+    assert by_w(x).asnumpy().tolist() == [[10.0, 0.0], [0.0, 20.0]]
+    handle.remove()
+    assert by_w(x).asnumpy().tolist() == [[1.0, 0.0], [0.0, 2.0]]

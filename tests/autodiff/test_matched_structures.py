@@ -153,6 +153,39 @@ def test_what_is_no_tensor_has_a_place_in_gradients(make, form):
     assert found["n"] == 7 and found["rest"][0] == "x"
 
 
+PAIRS = [
+    ((A, B), lambda g: (g * 5, g * 7), (5.0, 7.0)), ((A, B), lambda g: [g * 5, 7.0], (5.0, 7.0)),
+    ((A, B), lambda g: ((g * 5, g * 7),), (5.0, 7.0)), ((7, B), lambda g: (None, g), (1.0,)),
+    (((A, B), A), lambda g: ((g * 5, g * 7), g * 9), (5.0, 7.0, 9.0)),
+    (((A, B), A), lambda g: ((g * 5, None), None), (5.0, 0.0, 0.0)),
+    ((A, {"b": B}), lambda g: (g * 5, {"b": g * 7}), (5.0, 7.0)),
+    ((A, {"b": B}), lambda g: ((g * 5, {"b": g * 7}), {}), (5.0, 7.0)),
+    ((A, B), lambda g: ((g * 5, g * 7), g * 9), (5.0, 7.0)),
+    ((A,), lambda g: (g * 5,), (5.0,)), (A, lambda g: (g * 5, g * 7, g), (5.0,))]
+
+
+@pytest.mark.parametrize("call", [lambda net, pair: net(pair), lambda net, pair: net(pair=pair)])
+@pytest.mark.parametrize("number", range(len(PAIRS)))
+def test_the_gradient_of_one_structure_needs_no_tuple_around_it(number, call):
+    pair, given, wanted = PAIRS[number]
+
+    class Net(nn.Cell):
+        def construct(self, pair):
+            return sum(t * t for t in ms.tree.leaves(pair))
+
+        def bprop(self, pair, out, dout):
+            return given(dout)
+
+    net, leaves = Net(), [t for t in ms.tree.leaves(pair) if isinstance(t, Tensor)]
+
+    def of_leaves(*leaves):
+        flow = iter(leaves)
+        return call(net, ms.tree.map(lambda t: next(flow) if isinstance(t, Tensor) else t, pair))
+
+    found = ms.grad(of_leaves, tuple(range(len(leaves))))(*leaves)
+    assert tuple(map(float, found if len(leaves) > 1 else [found])) == wanted
+
+
 @pytest.mark.parametrize("given, wanted", [
     ((5, None), 0.0), ((None, 6.0), 6.0), ([None, Tensor(7.0)], 7.0), (Tensor(7.0), None),
     ((None, (7.0,)), None), ((7.0,), None)], ids=range(6))

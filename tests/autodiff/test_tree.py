@@ -141,11 +141,12 @@ def test_recurrent_kernels_of_onednn_are_left_out_where_they_have_no_rule():
 @pytest.mark.parametrize("like, value, in_order, places", [
     ({"a": A, "b": B}, {"b": B, "a": C}, [C, B], [C, B]), (A, B, [B], [B]),
     (A, None, [], [None]), (A, (B, C), [B, C], None), (3, B, [B], []), (3, None, [], []),
+    (3, (B,), [B], None),
     ([A, {"a": A, "b": B}], (B, {"b": C, "a": A}), [B, A, C], [B, A, C]),
     ({"a": A, "b": B}, {"b": B}, [B], None), ({"a": A}, {"b": B, "a": C}, [B, C], None),
     ((A, 3, B), (None, A, B), [A, B], [None, B]), ((A, (B, C)), (B, None), [B], [B, None, None]),
     (Pair(A, B), (B, A), [B, A], [B, A]), (Point(A), Point(B, "q"), [B], [B]),
-    (Point(A), (B,), [B], None), ((A, B), (A, (B,)), [A, B], None)], ids=range(15))
+    (Point(A), (B,), [B], None), ((A, B), (A, (B,)), [A, B], None)], ids=range(16))
 def test_tensors_in_the_order_and_the_places_of_another_structure(like, value, in_order, places):
     assert [*map(id, tree.tensors_as(like, value))] == [*map(id, in_order)]
     found = tree.matched(like, value)
