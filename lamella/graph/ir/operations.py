@@ -14,9 +14,9 @@ from .failures import RAISING, family_of
 # marks in a node's `meta`: FAILS: nothing reads its result, but it may raise an error; CAUGHT: the
 # program may catch its error
 FAILS, CAUGHT = "fails", "caught"
-# kernels that change running statistics without their schema saying so
-_IMPURE = ("native_batch_norm", "_native_batch_norm_legit.default", "cudnn_batch_norm",
-           "miopen_batch_norm", "_batch_norm_with_update")
+# kernels that change running statistics, most without their schema saying so; not their gradients
+_IMPURE = ("aten.native_batch_norm.", "aten._native_batch_norm_legit.default",
+           "aten.cudnn_batch_norm.", "aten.miopen_batch_norm.", "aten._batch_norm_with_update.")
 # operations that read the metadata of their first argument alone
 _OF_A_FORM = ("ones_like", "zeros_like", "full_like", "new_zeros", "new_ones", "new_full")
 # operations that may return their input, or a view of it, without the schema saying so
@@ -108,7 +108,7 @@ def _effects_by_schema(target: Any) -> Effects:
         is_random=torch.Tag.nondeterministic_seeded in tags,
         dropout=next(((i, a.name) for i, a in enumerate(schema.arguments)
                       if a.name in ("dropout", "dropout_p")), None),
-        is_impure=any(part in name for part in _IMPURE),
+        is_impure=name.startswith(_IMPURE),
         is_check=not schema.returns,
         may_fail=target.namespace == "aten" and family_of(target) in RAISING,
         may_be_view=name.startswith(_PERHAPS_VIEWS),

@@ -1,10 +1,13 @@
 """Aliases, mutations and last uses of operations in recorded graphs."""
 
+import operator
+
 import pytest
 import torch
 
 from lamella.graph.ir.operations import (
     FAILS,
+    _effects_by_schema,
     all_written_by,
     bases_of,
     effects_of,
@@ -144,3 +147,62 @@ def test_what_is_in_arguments():
     assert nodes_in({"a": x}) == nodes_in(3) == []
     given = [X, (Y, 3), {"a": [X]}, None]
     assert [t.shape for t in tensors_in(given)] == [X.shape, Y.shape, X.shape]
+
+
+FLAGS = ("is_random", "is_impure", "is_check", "may_fail", "may_be_view", "shaped_by_values",
+         "gives_python", "reshapes_in_place", "only_computes", "of_a_form")
+
+
+@pytest.mark.parametrize("target, written, flags", [
+    (aten.add.Tensor, (), "only_computes"), (aten.add_.Tensor, ((0, "self"),), ""),
+    (aten.sin.out, ((1, "out"),), ""), (aten.t.default, (), "only_computes"),
+    (aten.t_.default, ((0, "self"),), "reshapes_in_place"),
+    (aten.transpose_.default, ((0, "self"),), "reshapes_in_place"),
+    (aten.bernoulli.default, (), "is_random"),
+    (aten.bernoulli_.float, ((0, "self"),), "is_random"),
+    (aten._assert_async.msg, (), "is_check"), (aten.nonzero.default, (), "shaped_by_values"),
+    (aten.masked_select.default, (), "shaped_by_values"),
+    (aten._local_scalar_dense.default, (), "gives_python"),
+    (aten.index_select.default, (), "may_fail only_computes"),
+    (aten.index_put_.default, ((0, "self"),), "may_fail"),
+    (aten.reshape.default, (), "may_be_view only_computes"),
+    (aten._unsafe_view.default, (), "may_be_view only_computes"),
+    (aten.to.dtype, (), "may_be_view only_computes"), (aten._to_copy.default, (), "only_computes"),
+    (aten.zeros_like.default, (), "of_a_form only_computes"),
+    (aten.new_full.default, (), "of_a_form only_computes"),
+    (aten.rand_like.default, (), "is_random"),
+    (aten._foreach_mul_.Scalar, ((0, "self"),), "is_check"),
+    (aten.native_batch_norm.default, (), "is_impure"),
+    (aten.cudnn_batch_norm.default, (), "is_impure"),
+    (aten._native_batch_norm_legit.default, ((3, "running_mean"), (4, "running_var")),
+     "is_impure"),
+    (aten._native_batch_norm_legit.no_stats, (), "only_computes"),
+    (aten._native_batch_norm_legit_no_training.default, (), "only_computes"),
+    (aten.native_batch_norm_backward.default, (), "only_computes"),
+    (aten.cudnn_batch_norm_backward.default, (), "only_computes"),
+    (torch.ops.mkldnn._linear_pointwise.default, (), ""), (operator.add, (), "")])
+def test_what_a_schema_says_and_what_it_does_not_say(target, written, flags):
+    known = _effects_by_schema(target)
+    assert known.written == written and set(written) <= set(known.shared)
+    assert [name for name in FLAGS if getattr(known, name)] == [
+        name for name in FLAGS if name in flags.split()]
+    assert not known.is_exchange and not known.is_python
+
+
+@pytest.mark.parametrize("name", ["is_exchange", "is_python"])
+def test_what_is_no_kernel_says_what_it_is(name):
+    class Other:
+        def __call__(self):
+            raise NotImplementedError
+
+    setattr(Other, name, True)
+    known = _effects_by_schema(Other())
+    assert (known.is_exchange, known.is_python) == (name == "is_exchange", name == "is_python")
+
+
+def test_gradients_of_batch_norm_change_no_statistics():
+    given = [torch.rand(4, 3), torch.rand(4, 3), torch.rand(3), torch.rand(3), torch.rand(3) + 1]
+    before = [x.clone() for x in given]
+    for training in (True, False):
+        aten.native_batch_norm_backward(*given, given[3], given[4], training, 1e-5, [True] * 3)
+    assert all(map(torch.equal, before, given))

@@ -86,6 +86,17 @@ def test_convolutions_with_batch_norm_and_pools():
     check(make, lambda step: (Tensor(array(5, 1, 4, 4, seed=step)), batch(step)[1]))
 
 
+@pytest.mark.parametrize("affine", [True, False])
+def test_batch_norm_in_evaluation(affine):
+    """Its gradient reads the statistics, and changes nothing."""
+    def make():
+        net = nn.SequentialCell(nn.Dense(4, 4), nn.BatchNorm1d(4, affine=affine), nn.Tanh())
+        net[1].moving_mean.set_data(Tensor([0.1, 0.2, 0.3, 0.4]))
+        return (lambda x, y: ops.cross_entropy(net(x), y)), net.set_train(False)
+
+    check(make, batch)
+
+
 def test_a_loop_over_a_cell():
     def make():
         cell = nn.RNNCell(4, 6)
