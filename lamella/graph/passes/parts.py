@@ -8,7 +8,6 @@ one term that isn't a zero, or two.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NamedTuple
 
 import torch
@@ -54,7 +53,7 @@ def join_parts(module: GraphModule) -> int:
     count, memory = 0, None
     if not any(n.target in _WRITTEN for n in module.graph.nodes):
         return 0
-    for total in reversed([n for n in module.graph.nodes if n.target is aten.add.Tensor]):
+    for total in reversed([n for n in module.graph.nodes if _is_sum(n)]):
         if not total.users or any(_is_sum(user) for user in total.users if len(total.users) == 1):
             continue  # the outermost sum of each comes first
         meta = meta_of(total)
@@ -173,15 +172,21 @@ def _beside(graph: Graph, row: list[_Part], order: list[int], meta: TensorMetada
     inner = [d - (d > dim) for d in order if d != dim] if selected else order
     pieces = [part.gradient if inner == sorted(inner) else
               _permuted(graph, part.gradient, inner) for part in row]
-    joined = graph.call_function((aten.stack if selected else aten.cat).default,
-                                 (pieces, order.index(dim)))
-    joined.meta.update(row[0].node.meta)
-    if _is_whole(row, meta):
-        return joined
+    join = (aten.stack if selected else aten.cat).default
+    joined = graph.call_function(join, (pieces, order.index(dim)))
+    like = join([torch.empty_strided(p.meta["tensor_meta"].shape, p.meta["tensor_meta"].stride,
+                                     device="meta") for p in pieces], order.index(dim))
+    its = meta._replace(shape=tuple(like.shape), stride=like.stride())
+    joined.meta.update(row[0].node.meta, tensor_meta=its)
     start, end = row[0].start, row[-1].end
-    shape = (*meta.shape[:dim], end - start, *meta.shape[dim + 1:])
-    steps = [*itertools.accumulate(reversed(shape[1:]), lambda a, n: a * max(n, 1), initial=1)]
-    joined.meta["tensor_meta"] = meta._replace(shape=shape, stride=tuple(reversed(steps)))
+    if _is_whole(row, meta):
+        if its.contiguous:
+            return joined
+        copy = graph.call_function(aten.clone.default, (joined,), {
+            "memory_format": torch.contiguous_format})  # they lie in another order
+        copy.meta.update(joined.meta, tensor_meta=its._replace(
+            stride=torch.empty(its.shape, device="meta").stride()))
+        return copy
     spread = graph.call_function(aten.slice_backward.default,
                                  (joined, [*meta.shape], dim, start, end, 1))
     spread.meta.update(row[0].node.meta)

@@ -104,3 +104,67 @@ def test_parts_that_are_written_stay():
     graph, other = recorded(step, x), recorded(step, x)
     assert join_parts(other) == 0
     check_same(graph, other, [x], 0.0)
+
+
+aten, LAST = torch.ops.aten, torch.channels_last
+SHAPE = [2, 4, 5, 6]
+
+
+def halves(a, b, middle=2):
+    """The gradient of a tensor of which each half has one."""
+    return (aten.slice_backward(a, SHAPE, 1, 0, middle, 1),
+            aten.slice_backward(b, SHAPE, 1, 4 - middle, 2**63 - 1, 1))
+
+
+def both(a, b):
+    first, second = halves(a, b)
+    return first + second
+
+
+def last(*given):
+    return [x.contiguous(memory_format=LAST) for x in given]
+
+
+@pytest.mark.parametrize("function, made, clones", [
+    (lambda a, b, c: both(a, b), 1, 0),
+    (lambda a, b, c: torch.add(*halves(a, b), alpha=2), 0, 0),
+    (lambda a, b, c: torch.add(torch.add(*halves(a, b), alpha=2), halves(b, a)[0]), 0, 0),
+    (lambda a, b, c: torch.add(both(a, b), c, alpha=2), 1, 0),
+    (lambda a, b, c: both(a, b) + 1, 0, 0), (lambda a, b, c: both(a, b) + c, 1, 0),
+    (lambda a, b, c: both(a, b) + c[:1], 0, 0),
+    (lambda a, b, c: both(a, b) + c.double(), 0, 0),
+    (lambda a, b, c: both(*last(a, b)), 1, 1),
+    (lambda a, b, c: both(*last(a, b)).view(40, 6), 1, 1),
+    (lambda a, b, c: both(*last(a), b), 1, 0),
+    (lambda a, b, c: both(a, b).permute(0, 3, 1, 2).clone(
+        memory_format=torch.contiguous_format), 1, 0),
+    (lambda a, b, c: both(a, b).permute(0, 3, -3, 2).clone(
+        memory_format=torch.contiguous_format), 1, 0),
+    (lambda a, b, c: both(a, b).permute(3, 1, 0, 2).clone(
+        memory_format=torch.contiguous_format), 1, -1),
+    (lambda a, b, c: both(a, b).permute(0, 3, 1, 2).clone(memory_format=LAST), 1, 0),
+    (lambda a, b, c: [(total := both(a, b)), total.permute(3, 1, 0, 2).clone(
+        memory_format=torch.contiguous_format)], 1, 0),
+    (lambda a, b, c: [(turned := both(a, b).permute(3, 1, 0, 2)), turned.clone(
+        memory_format=torch.contiguous_format)], 1, 0),
+    (lambda a, b, c: aten.select_backward(c[0], SHAPE, 0, 0) + aten.select_backward(
+        c[1], SHAPE, 0, -1), 1, 0),
+    (lambda a, b, c: aten.select_backward((y := last(c)[0])[0], SHAPE, 0, 0)
+     + aten.select_backward(y[1], SHAPE, 0, -1), 1, 0),
+    (lambda a, b, c: [(parts := halves(a, b))[0] + parts[1], parts[0]], 0, 0),
+    (lambda a, b, c: both(a, b.transpose(2, 3).contiguous().transpose(2, 3)), 1, 0),
+    (lambda a, b, c: (lambda total: [total[:1].mul_(3), total])(both(a, b)), 0, 0),
+    (lambda a, b, c: [both(a, b), a.mul_(3)], 0, 0),
+    (lambda a, b, c: [both(a, b) + c, c.mul_(3)], 0, 0)])
+def test_which_sums_are_joined(function, made, clones):
+    """Those without a factor, of values that nothing writes; each result has the same strides."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(2, 2, 5, 6), torch.randn(2, 2, 5, 6), torch.randn(SHAPE)]
+    graph, other = recorded(function, *inputs), recorded(function, *inputs)
+    before = count(graph, "clone")
+    assert join_parts(other) == made
+    other.graph.eliminate_dead_code()
+    other.recompile()
+    assert count(other, "clone") - before == clones
+    check_same(graph, other, inputs, 0.0)
+    check_same(graph, improve(graph, inputs), inputs, 1e-6)
