@@ -36,7 +36,7 @@ def _index_put(aval: Aval, x: Any, indices: list[Any], values: Any, accumulate: 
 def _masked_put(x: Any, indices: list[Any], values: Any, accumulate: bool) -> Any:
     """One value put where a mask of the leading dimensions is set."""
     mask, *others = indices
-    if mask is None or mask.dtype != bool or any(i is not None for i in others) or values.ndim:
+    if any(i is not None for i in others) or values.ndim:
         raise NotLowered("several values put by a mask")
     mask = mask.reshape(mask.shape + (1,) * (x.ndim - mask.ndim))
     return jnp.where(mask, x + values if accumulate else values, x)

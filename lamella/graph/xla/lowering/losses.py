@@ -40,17 +40,14 @@ def _mse_backward(aval: Aval, g: Any, x: Any, y: Any, reduction: int) -> Any:
 def _smooth_l1(aval: Aval, x: Any, y: Any, reduction: int, beta: float) -> Any:
     x, y = _wide(aval, x, y)
     z = jnp.abs(x - y)
-    if beta > 0:
-        z = jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta)
-    return _reduced(aval, z, reduction)
+    return _reduced(aval, jnp.where(z < beta, 0.5 * z * z / beta, z - 0.5 * beta), reduction)
 
 
 @row("smooth_l1_loss_backward")
 def _smooth_l1_backward(aval: Aval, g: Any, x: Any, y: Any, reduction: int, beta: float) -> Any:
     g, x, y = _wide(aval, g, x, y)
     z, g = x - y, _weight(g, x, reduction)
-    inner = z / beta if beta > 0 else jnp.sign(z)
-    found = jnp.where(z <= -beta, -1, jnp.where(z >= beta, 1, inner)) if beta > 0 else inner
+    found = jnp.where(z <= -beta, -1, jnp.where(z >= beta, 1, z / beta))
     return (found * g).astype(aval.dtype)
 
 
@@ -120,9 +117,7 @@ def _nll_backward(aval: Aval, g: Any, x: Any, target: Any, weight: Any, reductio
     if reduction == MEAN:
         each = each / total.astype(kind)
     each = jnp.where(counts != 0, each, 0)
-    classes = jnp.arange(x.shape[axis])
-    if x.ndim > 1:
-        classes = classes.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+    classes = jnp.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return jnp.where(classes == at, jnp.expand_dims(each, axis), 0).astype(aval.dtype)
 
 

@@ -36,9 +36,9 @@ def _solved(lu: Any, order: Any, b: Any, turned: bool = False) -> Any:
     return _triangular(lu, _triangular(lu, b, True, unit=True), False)
 
 
-def _factors(x: Any, square: bool = True) -> tuple[Any, Any, Any]:
+def _factors(x: Any) -> tuple[Any, Any, Any]:
     """The factors in one matrix, the pivots from 0 on, and the order of the rows."""
-    if square and x.shape[-1] != x.shape[-2] or 0 in x.shape:
+    if x.shape[-1] != x.shape[-2] or 0 in x.shape:
         raise NotLowered("a matrix that isn't square, or is empty")
     return lax.linalg.lu(x)
 
@@ -66,7 +66,7 @@ def _lu_factor(avals: list[Aval], x: Any, pivot: bool, _: bool) -> list[Any]:
 @row("_linalg_solve_ex")
 def _solve(avals: list[Aval], x: Any, b: Any, left: bool, _: bool) -> list[Any]:
     lu, pivots, order = _factors(x)
-    is_vector = b.ndim == 1 or (x.ndim - 1 == b.ndim and b.shape == x.shape[:-1])
+    is_vector = b.ndim == 1 or b.shape == x.shape[:-1]
     wide = b[..., None] if is_vector else b
     found = _solved(lu, order, wide) if left or is_vector else _turned(
         _solved(lu, order, _turned(wide), True))

@@ -239,8 +239,6 @@ row("alias", "detach", "lift_fresh", view=True)(_same)
 
 @row("_to_copy", "to.dtype", "to.device", "to.other")
 def _to_copy(aval: Aval, x: Any, *_: Any) -> Any:
-    if not hasattr(x, "dtype"):
-        return of_type(x, aval.dtype)
     if is_inexact(str(x.dtype)) and not is_inexact(aval.dtype) and aval.dtype != "bool":
         if aval.dtype != "int64":  # PyTorch goes by way of int64 on a CPU, and wraps around
             raise NotLowered("a narrow integer of a fraction")

@@ -75,12 +75,12 @@ def _all(aval: Aval, x: Any, dim: Any = None, keep: bool = False) -> Any:
 
 
 def _variance(x: Any, dim: Any, correction: Any, kind: str) -> tuple[Any, Any]:
-    """Variance and mean, with the reduced dimensions."""
+    """Variance and mean; that has the reduced dimensions."""
     wider, axes = x.astype(kind), axes_of(x, dim)
     mean = wider.mean(axes, keepdims=True)
     count = math.prod(x.shape[a] for a in axes)
     left = count - (1 if correction is None else correction)
-    squares = ((wider - mean) * (wider - mean)).sum(axes, keepdims=True)
+    squares = ((wider - mean) * (wider - mean)).sum(axes)
     return (squares / left if left > 0 else squares / 0.0), mean
 
 

@@ -11,7 +11,7 @@ from .table import Aval, NotLowered, row
 
 
 def _axis(dim: int, rank: int) -> int:
-    return dim % rank if rank else 0
+    return dim % rank
 
 
 @row("view", "_reshape_alias", "unflatten.int", "view_as", view=True)
@@ -129,19 +129,17 @@ def _pad(aval: Aval, x: Any, pad: list[int], value: Any) -> Any:
 @row("select_backward")
 def _select_backward(aval: Aval, g: Any, sizes: list[int], dim: int, index: int) -> Any:
     axis = _axis(dim, len(sizes))
-    index %= sizes[axis]
-    return _placed(jnp.expand_dims(g, axis), axis, index, index + 1, 1, sizes)
+    return _placed(jnp.expand_dims(g, axis), axis, index % sizes[axis], 1, sizes)
 
 
 @row("slice_backward")
 def _slice_backward(aval: Aval, g: Any, sizes: list[int], dim: int, start: int, end: int,
                     step: int) -> Any:
     axis = _axis(dim, len(sizes))
-    start, end = _bounds(start, end, sizes[axis])
-    return _placed(g, axis, start, end, step, sizes)
+    return _placed(g, axis, _bounds(start, end, sizes[axis])[0], step, sizes)
 
 
-def _placed(g: Any, axis: int, start: int, end: int, step: int, sizes: list[int]) -> Any:
+def _placed(g: Any, axis: int, start: int, step: int, sizes: list[int]) -> Any:
     """Zeros with a part set: as padding, which XLA joins with what it is added to."""
     count = g.shape[axis]
     if not count:
