@@ -31,6 +31,15 @@ NAMES = [(lambda: X + Y, ["AddExt"]), (lambda: X * 2, ["Muls"]), (lambda: X - Y,
          (lambda: ops.where(X > Y, X, Y), ["Greater", "Select"])]
 
 
+# those of kernels that have no name there, those in place, and what isn't seen
+NAMES += [(lambda: ops.cummax(X, 0)[0], ["Cummax"]), (lambda: 2 * X, ["Muls"]),
+          (lambda: X.copy().add_(Y), ["Clone", "InplaceAddExt"]),
+          (lambda: X.copy().mul_(2), ["Clone", "InplaceMuls"]),
+          (lambda: X.copy().mul_(Y), ["Clone", "InplaceMul"]),
+          (lambda: ops.split(X, 1)[1], ["Split"]), (lambda: ops.stop_gradient(X), []),
+          (lambda: ops.log_softmax(X), ["LogSoftmax"])]
+
+
 @pytest.mark.parametrize(("call", "names"), NAMES)
 def test_names(call, names):
     want, mode = call().asnumpy(), Seen()
@@ -70,6 +79,36 @@ def test_results_are_replaced():
     np.testing.assert_array_equal(found.asnumpy(), 2 * (X + Y).asnumpy())
 
 
+class Gives(ms.MsDispatchMode):
+    """Gives something else in place of what an operator gives."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def __ms_dispatch__(self, func, args, kwargs=None):
+        return self.change(func(*args, **kwargs or {}))
+
+
+@pytest.mark.parametrize(("call", "change", "fits"), [
+    (lambda: X + Y, lambda out: out, True), (lambda: X + Y, lambda out: (out,), False),
+    (lambda: X + Y, lambda out: None, False), (lambda: ops.cummax(X, 0), tuple, True),
+    (lambda: ops.cummax(X, 0), list, True), (lambda: ops.cummax(X, 0), lambda out: out[:1], False),
+    (lambda: ops.cummax(X, 0), lambda out: out[0], False),
+    (lambda: ops.cummax(X, 0), lambda out: (*out, X), False),
+    (lambda: ops.split(X, 1), list, True), (lambda: X.asnumpy(), lambda out: 1 / 0, True)])
+def test_forms_of_what_is_given(call, change, fits):
+    if fits:
+        with Gives(change):
+            found = call()
+        for a, b in zip(ms.tree.leaves(found), ms.tree.leaves(call()), strict=True):
+            np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+        return
+    with pytest.raises(RuntimeError, match="must be of the form that 'func.*args.' gives"), (
+            Gives(change)):
+        call()
+
+
 def test_errors():
     class Wrong(ms.MsDispatchMode):
         def __ms_dispatch__(self, func):
@@ -83,8 +122,13 @@ def test_errors():
         def __ms_dispatch__(self, func, args, kwargs=None):
             raise KeyError("stopped")
 
+    class Adds(ms.MsDispatchMode):
+        def __ms_dispatch__(self, func, args, kwargs=None):
+            return func(*args) + None
+
     for mode, error, text in ((Wrong(), TypeError, "must take"),
                               (Number(), RuntimeError, "what it returns for AddExt"),
+                              (Adds(), RuntimeError, "For 'Adds', '__ms_dispatch__' failed for"),
                               (Stops(), KeyError, "stopped")):
         with pytest.raises(error, match=text), mode:
             X + Y

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ import torch
 import lamella as ms
 from lamella import nn, ops
 from lamella.graph.tracing.symbolic import preparation
+from lamella.insight.roofline.kernels import Record
+
+explain = sys.modules[ms.explain.__module__]
 
 
 class Net(nn.Cell):
@@ -155,6 +160,26 @@ def test_cells_and_partials():
         assert ms.explain(net, x).how == "replay"
     finally:
         ms.set_context(mode=with_context)
+
+
+def test_partials_run_what_they_hold():
+    step, x = ms.jit(lambda x, y: ops.exp(x) * y), ms.Tensor([1.0, 2.0])
+    for partial, given, how in ((functools.partial(step), (x, x), "replay"),
+                                (functools.partial(step, x), (x,), "replay"),
+                                (functools.partial(step, y=x), (x,), "eager"),
+                                (functools.partial(ops.mul, x), (x,), "eager")):
+        report = ms.explain(partial, *given)
+        assert report.how == how and [k.name for k in report.kernels][-1] == "mul"
+        assert "eager" not in report.note
+
+
+def test_rounds(monkeypatch):
+    """At least three, and more while there is time, up to thirty."""
+    for patience, rounds in ((0.0, 3), (1e9, 30)):
+        monkeypatch.setattr(explain, "PATIENCE", patience)
+        calls = iter(range(100))
+        record, _ = explain._measured(Record.end, calls.__next__, torch.device("cpu"))
+        assert record.rounds == rounds and next(calls) == rounds + 1  # the first one prepares
 
 
 def test_graph_mode_around_a_function():
