@@ -11,7 +11,7 @@ from ..core.settings import Settings
 from ..nn.cell import Cell
 from . import stages
 from .layout import Layout
-from .parameter_layout import layout_of
+from .parameter_layout import ParameterLayout, layout_of
 from .stages import StageParameter
 
 __all__ = ["clear_strategy_metadata", "enable_save_strategy_online",
@@ -69,7 +69,8 @@ def get_strategy_metadata(network: Cell, rank_id: int | None = None
         stage = rank // width
         ranks = list(range(stage * width, (stage + 1) * width))
         found[rank] = {
-            p.name: [_layout(p, ranks), str(p.dtype), p.shape] for p in network.get_parameters()
+            p.name: [_layout(layout_of(p), ranks), str(p.dtype), p.shape]
+            for p in network.get_parameters()
             if not isinstance(p, StageParameter) or p.stage == stage}
     return found
 
@@ -80,9 +81,8 @@ def get_current_strategy_metadata(network: Cell) -> dict[int, dict[str, list[Any
     return None if found is None else dict(enumerate(found.values()))
 
 
-def _layout(parameter: Any, ranks: list[int]) -> Layout:
+def _layout(found: ParameterLayout, ranks: list[int]) -> Layout:
     """How a Parameter lies over the processes that hold it."""
-    found = layout_of(parameter)
     devices, axes = found.devices, list(found.axes)
     if found.extra:  # the first dimension is cut by neighbours
         devices = tuple(n for n in (len(ranks) // found.extra, found.extra) if n > 1)

@@ -18,6 +18,7 @@ def test_components_are_those_of_deviations_from_the_mean():
 def test_components_need_as_many_checkpoints():
     with pytest.raises(ValueError, match="there must be 3 checkpoints, 'n_components', but got 2"):
         _components(np.ones((2, 4), np.float32), 3)
+    assert _components(np.eye(3, 4, dtype=np.float32), 3).shape == (3, 4)
 
 
 def test_each_process_has_its_rows_of_the_components(tmp_path):

@@ -11,7 +11,7 @@ from torch.distributed.tensor import Replicate, Shard
 
 import lamella as ms
 from lamella import ops
-from lamella.parallel import Layout, sharding
+from lamella.parallel import Layout, attention, sharding
 
 
 class Mesh:
@@ -71,6 +71,32 @@ def test_a_layout_has_all_processes():
     for layout in (Layout((2,), ("a",))("a"), Layout((2, 2), ("a", "b"), [0, 1, 2, 4])("a")):
         with pytest.raises(ValueError, match="must have all processes of the world"):
             sharding._of_layout(layout, {}, Mesh(2, 2), "shard")
+
+
+def spread(shape, *placements):
+    return SimpleNamespace(shape=shape, placements=placements, dim=lambda: len(shape))
+
+
+B, H, T = Shard(0), Shard(1), Shard(2)
+ALL = Replicate()
+
+
+@pytest.mark.parametrize("mesh, tensors, want", [
+    (Mesh(2), [((4, 6, 5, 8), B)] * 3, [0]), (Mesh(2), [((4, 6, 5, 8), H)] * 3, [1]),
+    (Mesh(2), [((4, 6, 5, 8), T)] * 3, [None]), (Mesh(2), [((4, 6, 5, 8), ALL)] * 3, [None]),
+    (Mesh(2), [((4, 6, 5, 8), ALL), ((4, 6, 5, 8), H)], [1]),  # as one of them is cut
+    (Mesh(2), [((4, 6, 5, 8), B), ((4, 6, 5, 8), H)], [0]),  # the first that is wanted
+    (Mesh(4), [((4, 6, 5, 8), H)] * 2, [None]), (Mesh(4), [((4, 8, 5, 8), H), ((4, 2, 5, 8), H)],
+                                                 [None]),
+    (Mesh(4), [((6, 8, 5, 8), B), ((6, 8, 5, 8), H)], [1]),  # six examples are no four parts
+    (Mesh(2, 3), [((4, 6, 5, 8), B, H)] * 3, [0, 1]),
+    (Mesh(2, 3), [((12, 6, 5, 8), B, B)] * 3, [0, 0]), (Mesh(2, 3), [((4, 6, 5, 8), B, B)] * 3,
+                                                        [0, None]),
+    (Mesh(2, 2), [((2, 2, 5, 8), B, B), ((2, 2, 5, 8), B, H)], [0, 1]),
+    (Mesh(2), [((4, 5, 8), H)] * 3, [None]), (Mesh(2), [((4, 5, 8), B)] * 3, [0])])
+def test_what_attention_is_cut_along(mesh, tensors, want):
+    """Examples and heads, if all tensors have as many as there are processes, or times as many."""
+    assert attention._cuts(mesh, *[spread(*each) for each in tensors]) == want
 
 
 def roles(name: str, place: int, rank: int, **options: bool) -> Any:

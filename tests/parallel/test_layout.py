@@ -1,6 +1,10 @@
 import pytest
 
-from lamella.parallel import Layout
+import lamella as ms
+from lamella import nn
+from lamella.parallel import Layout, strategy
+from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.parallel.tensor_info import _DistributedTensorInfo
 
 layout = Layout((2, 2, 2), ("dp", "sp", "mp"))
 
@@ -49,3 +53,46 @@ def test_the_smallest_and_the_name_that_means_interleaving():
     assert Layout((1,), ("a",))("a").to_dict()["rank_list"] == [0]
     found = Layout((2, 2), ("dp", "interleaved_parallel"))("dp").to_dict()
     assert found["interleaved_parallel"] is True and found["tensor_map"] == (1,)
+
+
+@pytest.mark.parametrize("axes, parts", [
+    (("a", "b"), [2, 3]), (("c", "None"), [5, 1]), ((("a", "c"), "b"), [10, 3]), ((), []),
+    (("None", ("c", "b", "a")), [1, 30]), (("None",), [1])])
+def test_parts_along_each_dimension(axes, parts):
+    found = _DistributedTensorInfo(Layout((2, 3, 5), ("a", "b", "c"))(*axes))
+    assert found.sharding_strategy == parts and found.layout is found.distributed_info
+    with pytest.raises(TypeError, match="only supports Layout"):
+        _DistributedTensorInfo((2, 3))
+
+
+@pytest.mark.parametrize("devices, axes, extra, matrix, places", [
+    ((6,), ((), ()), 0, (6,), (-1, -1)), ((2, 3), ((0,), (1,)), 0, (2, 3), (0, 1)),
+    ((2, 3), ((1,), ()), 0, (2, 3), (1, -1)), ((2, 3), ((1, 0), ()), 0, (2, 3), ((1, 0), -1)),
+    ((6,), ((), ()), 6, (6,), (0, -1)), ((6,), ((), ()), 2, (3, 2), (0, -1)),
+    ((6,), ((),), 3, (2, 3), (0,)), ((6,), (), 0, (6,), ())])
+def test_layouts_of_parameters(devices, axes, extra, matrix, places):
+    """Those that are cut once more are cut by neighbours, that is, along the last axis."""
+    ranks = list(range(6))
+    told = strategy._layout(ParameterLayout(devices, axes, extra), ranks).to_dict()
+    assert (told["device_matrix"], told["tensor_map"]) == (matrix, places)
+    assert told["rank_list"] == ranks and told["alias_name"] == ("a", "b")[:len(matrix)]
+
+
+def test_layouts_are_told_while_they_are_asked_for():
+    net = nn.Dense(2, 3)
+    assert strategy.get_strategy_metadata(net) is None
+    strategy.enable_save_strategy_online()
+    try:
+        for given in (None, 0):
+            (rank, found), = strategy.get_strategy_metadata(net, given).items()
+            assert rank == 0 and {n: told[1:] for n, told in found.items()} == {
+                "weight": ["Float32", (3, 2)], "bias": ["Float32", (3,)]}
+        assert strategy.get_current_strategy_metadata(net)[0].keys() == {"weight", "bias"}
+        for rank in (-1, 1, "0"):
+            with pytest.raises(ValueError, match=r"'rank_id' must be in \[0, 1\), but got"):
+                strategy.get_strategy_metadata(net, rank)
+    finally:
+        strategy.clear_strategy_metadata()
+    assert strategy.get_current_strategy_metadata(net) is None
+    with pytest.raises(TypeError, match="'network' must be a Cell"):
+        strategy.get_strategy_metadata(ms.ops.sin)

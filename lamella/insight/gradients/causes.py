@@ -273,10 +273,8 @@ class Causes:
         """The value whose gradient is the first in the backward pass that isn't finite."""
         bad = [v for v in self.recorder.values
                if v.gradient is not None and not v.gradient.is_finite]
-        for value in reversed(bad):
-            if not any(out in bad for step in value.uses for out in step.outputs):
-                return value
-        return bad[-1] if bad else None
+        return next((value for value in reversed(bad) if not any(
+            out in bad for step in value.uses for out in step.outputs)), None)
 
     def normalized(self, value: Value) -> Step | None:
         """A normalization shortly after a value, which cancels what is added to all elements."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lamella as ms
-from lamella import Parameter, Tensor, inspect_gradients, nn
+from lamella import Parameter, Tensor, inspect_gradients, nn, ops
 
 X = Tensor(np.ones(4), ms.float64)
 
@@ -143,6 +143,15 @@ def test_what_is_never_read_and_what_is_never_called():
     alone = inspect_gradients(lambda x: x * 2, X, weights=lone)
     assert alone.why("lone").endswith("'<lambda>' never reads it.") and alone.owner("lone") == ""
     assert inspect_gradients(lambda x: x * 2, X, weights=[]).parameters == {}
+
+
+@pytest.mark.parametrize("gamma, mark", [([1.0, 1.0, 1.0], "vanishing"), ([0.5, 1.0, 2.5], "")])
+def test_what_is_no_more_than_rounding(gamma, mark):
+    """A sum of what is normalized is constant, unless it is weighted."""
+    w = Parameter(Tensor([1.0, 2.0, 4.0]), name="w")
+    found = inspect_gradients(lambda x: ops.layer_norm(w * x, (3,), Tensor(gamma)), Tensor(1.0))
+    assert found.mark("w") in (mark, "zero" if mark else mark)
+    assert ("the sum of its results is always the same" in found.why("w")) is bool(mark)
 
 
 def test_the_printed_form_counts_what_is_odd():
