@@ -20,6 +20,8 @@ from .loop_part import Unlike
 from .scalars import SymbolicScalar
 
 SMALL = 2**31  # ints below it are added exactly
+LARGE = 2**53  # where sums of ints that a loop carries begin to be too large
+SHORT = (torch.float16, torch.bfloat16)
 WIDE = {int: torch.int64, float: torch.float64}
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
@@ -40,6 +42,28 @@ class _Unbound:
 
 UNBOUND = _Unbound()
 SOMETIMES = _Unbound()  # of a name that only one branch of an `if` assigns
+
+
+class Sums:
+    """The sums of ints in a step: with the numbers of steps they may grow without end.
+
+    Args:
+        are_small: a tensor that says whether those of the steps before were small enough; None if
+            nothing carries it. Then the first sum ends the recording of the step.
+
+    Attributes:
+        are_found: whether there is one.
+    """
+
+    def __init__(self, are_small: torch.Tensor | None):
+        self.are_small, self.are_found = are_small, False
+
+    def note(self, is_small: torch.Tensor) -> None:
+        """Note that there is a sum, and whether it is small enough."""
+        self.are_found = True
+        if self.are_small is None:
+            raise unlike()
+        self.are_small = self.are_small & is_small.to(self.are_small.device)
 
 
 class LoopNumber:
@@ -68,10 +92,9 @@ class LoopNumber:
         """The result of an operator."""
         function = getattr(operator, name)
         if isinstance(other, Tensor):
-            if not other._raw.is_floating_point():
-                raise unlike()
-            pair = (self.held.to(other._raw.dtype), other._raw)
-            return wrap(function(*(pair[::-1] if reflected else pair)))
+            pair = (self._beside(other._raw), other._raw)
+            # kernels of products and sums take the number second, as for Python's
+            return wrap(function(*(pair[::-1] if reflected or name in ("add", "mul") else pair)))
         operand, kind = _operand(other)
         if kind is int and self.kind is int:
             if name not in ("add", "sub") or type(other) is int and abs(other) >= SMALL:
@@ -83,15 +106,23 @@ class LoopNumber:
             kind = float
         if name == "truediv" and (reflected or type(other) not in WIDE or not other):
             raise unlike()  # Python raises an error where the divisor is 0
-        return LoopNumber(function(*(pair[::-1] if reflected else pair)), kind)
+        held, sums = function(*(pair[::-1] if reflected else pair)), state.trace.loops.sums
+        if kind is int and sums is not None and isinstance(operand, torch.Tensor):
+            sums.note(held.abs() < LARGE)
+        return LoopNumber(held, kind)
+
+    def _beside(self, raw: torch.Tensor) -> torch.Tensor:
+        """What stands for it beside a tensor: a kernel rounds it no sooner than Python's number."""
+        if not raw.is_floating_point() or not raw.dim() and raw.dtype in SHORT:
+            raise unlike()
+        # beside a tensor with dimensions the wide type doesn't count
+        return self.held if raw.dim() else self.held.to(raw.dtype)
 
     def compared(self, name: str, other: Any) -> Truth | Tensor:
         """The outcome of a comparison."""
         function = getattr(operator, name)
         if isinstance(other, Tensor):
-            if not other._raw.is_floating_point():
-                raise unlike()
-            return wrap(function(self.held.to(other._raw.dtype), other._raw))
+            return wrap(function(self._beside(other._raw), other._raw))
         operand, kind = _operand(other)
         same = kind is self.kind
         return Truth(function(self.held if same else self.held.double(),

@@ -25,7 +25,7 @@ from . import loop_choices, loop_values, read_scalars, scalars
 from .lines import Line
 from .loop_code import Functions
 from .loop_part import BodyRecorder, Unlike
-from .loop_values import UNBOUND, LoopNumber, Truth, held_by, truth_of
+from .loop_values import UNBOUND, LoopNumber, Sums, Truth, held_by, truth_of
 from .scalars import SymbolicScalar
 from .source_loops import SourceLoop, loop_asked_by, made_of
 
@@ -49,6 +49,8 @@ class ProgramLoops:
         is_asking: whether the test of a loop is computed, as in its steps.
         taken: whether the branch of an `if` that is being computed is taken, as a tensor; None
             outside of branches.
+        sums: the sums of ints in the step that is recorded; None outside of steps, and in the test
+            of a loop, whose sums are of small numbers.
         asked: how often each loop of small kernels that was recorded step by step has asked for a
             truth value, by the line that asks.
     """
@@ -59,6 +61,7 @@ class ProgramLoops:
         self._failures: dict[int, int] = {}
         self.has_numbers = self.is_asking = False
         self.taken: torch.Tensor | None = None
+        self.sums: Sums | None = None
         self.asked: Counter[Line] = Counter()
 
     def answer(self) -> bool | None:
@@ -106,6 +109,15 @@ class ProgramLoops:
             yield
         finally:
             self.is_asking = before
+
+    @contextmanager
+    def adding(self, sums: Sums | None) -> Iterator[None]:
+        """A block whose sums of ints are noted."""
+        before, self.sums = self.sums, sums
+        try:
+            yield
+        finally:
+            self.sums = before
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:
@@ -155,6 +167,7 @@ class _Rolled:
             self.first[0] = known[loop.count.name]
             self.needed = self.needed | {loop.count.name}
         self.last: list[Any] = []
+        self.sums: Sums | None = None  # of the step; a value that is carried says what they are
 
     def _range(self) -> range:
         space = self.frame.f_globals
@@ -178,10 +191,24 @@ class _Rolled:
         functions = self.functions
         program = [f for f in (functions.test, functions.after, functions.again,
                                functions.before) if f is not None]
-        found = self.trace.loop(program, self._step, self._goes_on, raws, [], None, self._unread())
-        if found is None:
+        others = self._goes_on, raws, [], None, self._unread()
+        found = self.trace.loop(program, self._step, *others)
+        adds = self.sums is not None and self.sums.are_found
+        if found is None and adds:
+            raws.append(torch.scalar_tensor(True, dtype=torch.bool))
+            found = self.trace.loop(program, self._step, *others)
+        if found is None or adds and not self._is_exact(found[0][-1]):
             raise Unlike
         self.last = _given(self.first, found[0])
+
+    def _is_exact(self, are_small: torch.Tensor) -> bool:
+        """Whether the sums of ints were small enough; it is a guard, or part of an outer loop's."""
+        if not self.trace.run_dry:
+            return bool(self.trace.guard(are_small))
+        sums = self.trace.loops.sums
+        if sums is not None:
+            sums.note(are_small)
+        return sums is not None
 
     def _unread(self) -> set[int]:
         """The numbers of the carried values that nothing reads when the loop has ended."""
@@ -196,6 +223,13 @@ class _Rolled:
         return found
 
     def _step(self, raws: Sequence[torch.Tensor], _: Any) -> Any:
+        adds = self.sums is not None and self.sums.are_found
+        self.sums = Sums(raws[-1] if adds else None)
+        with self.trace.loops.adding(self.sums):
+            found = self._stepped(raws)
+        return [*found, self.sums.are_small] if adds else found, []
+
+    def _stepped(self, raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         values = _given(self.first, raws)
         lists = [(value, list(value)) for value in values if type(value) is list]
         now = list(self.functions.after(*values))
@@ -213,7 +247,7 @@ class _Rolled:
         if any(len(value) != len(parts) or any(
                 a is not b for a, b in zip(value, parts, strict=True)) for value, parts in lists):
             raise Unlike  # other names may see what is changed in place
-        return found, []
+        return found
 
     def _gives_others(self, kept: Sequence[Any], raws: Sequence[torch.Tensor]) -> bool:
         """Whether one of the next carried values is a Tensor that other names have, too."""
@@ -222,6 +256,10 @@ class _Rolled:
             *recorder.nodes_of(own)} - {*recorder.nodes_of(raws)})
 
     def _goes_on(self, raws: Sequence[torch.Tensor]) -> torch.Tensor:
+        with self.trace.loops.adding(None):
+            return self._tested(raws)
+
+    def _tested(self, raws: Sequence[torch.Tensor]) -> torch.Tensor:
         values = _given(self.first, raws)
         found = truth_of(self.functions.test(*values))
         if found is None:

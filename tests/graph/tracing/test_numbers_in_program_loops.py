@@ -2,7 +2,8 @@
 
 import pytest
 
-from lamella import ops
+import lamella as ms
+from lamella import Tensor, ops
 from lamella.graph.runtime.compiled import Compiled
 from tests.graph.random_loops import compile_source
 
@@ -45,6 +46,18 @@ def by_operators(a):
     return x, n, h
 
 
+def by_sums(a):
+    x, n, total, m = a, 0, 2**53 - 1, 3
+    while x.max() > 0.1 and n + m < 1000:
+        for _ in range(5):
+            if x.max() < 0.2:
+                break
+            x, n = x * 0.9, n + m
+        total, m = total - n - m, m + int((x > 0.5).int().sum())
+        x = x * 0.9
+    return x, n, total, m
+
+
 def by_comparisons(a):
     x, n, h = a, 0, 3.0
     while x.max() > 0.1:
@@ -69,7 +82,7 @@ def by_numbers_of_tensors(a):
 @finds_loops
 @pytest.mark.parametrize("fn, recordings", [
     (by_a_flag, 3), (by_a_second_test, 3), (with_an_equal_text, 3),
-    (by_operators, 4), (by_comparisons, 4),
+    (by_operators, 4), (by_sums, 4), (by_comparisons, 4),
     (by_numbers_of_tensors, 4)], ids=lambda fn: getattr(fn, "__name__", None))
 def test_loops_that_are_operations(fn, recordings):
     check(fn, recordings)
@@ -93,3 +106,40 @@ def test_numbers_that_are_computed_exactly(statement, is_one):
         assert found[1:] == wanted[1:] and list(map(type, found)) == list(map(type, wanted))
         assert (found[0] == wanted[0]).all()
     assert compiled.statistics.traces <= 4 if is_one else compiled.statistics.traces == 5
+
+
+@finds_loops
+@pytest.mark.parametrize("statements", [
+    "n = n + n", "n, m = m, n + m + m", "n = 2**30 - (m + m); m = m - n - n",
+    "for _ in range(2):\n            if x.max() < -1:\n                break\n            n = n + n",
+    "n = n - (0 - n) if x.max() > 0.1 else n"], ids=range(5))
+def test_whole_numbers_may_outgrow_a_tensor(statements):
+    """Python's have no end, those of a graph have 64 bits."""
+    text = ("def program(a):\n    x, n, m = a, 1, 1\n    while x.max() > 0.1:\n"
+            f"        x = x * 0.8\n        {statements}\n    return x, n, m\n")
+    fn = compile_source(text, f"outgrow_{abs(hash(text))}", {})
+    compiled = Compiled(fn)
+    for first in (0.11, 0.2, 0.15, 0.3, 2e5, 0.17):
+        a = Tensor([first, 0.05], ms.float32)
+        found, wanted = flat(compiled(a)), flat(fn(a))
+        assert found[1:] == wanted[1:] and (found[0] == wanted[0]).all()
+    assert compiled.statistics.replays > 0
+
+
+@finds_loops
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("use", [
+    "h * x + (h - x)", "x * h + (x - h)", "h / x + (x + h)", "x / h - (h + x)", "x * (h < x)",
+    "x * (x.sum() * h)"])
+def test_a_number_beside_a_tensor_is_rounded_as_pythons(use, dtype):
+    text = ("def program(a):\n    x, h = a, 1.0\n    while x.max() > 0.1:\n"
+            "        x, h = x * 0.7, h * 0.9137\n"
+            f"        x = ({use}) * 0.1 + x * 0.5\n"
+            "        if h < 0.2:\n            break\n    return x, h\n")
+    fn = compile_source(text, f"beside_{abs(hash(text))}", {})
+    compiled = Compiled(fn)
+    for call in range(5):
+        a = values(call, 40).astype(getattr(ms, dtype))
+        found, wanted = flat(compiled(a)), flat(fn(a))
+        assert (found[0] == wanted[0]).all() and found[1] == wanted[1]
+    assert compiled.statistics.traces <= 4 or "sum" in use
