@@ -27,6 +27,8 @@ from .recorder import Recorder
 from .refusals import CannotTrace, Cause
 
 aten = torch.ops.aten
+# functions and attributes that tell the class of an object
+_OF_CLASSES = frozenset(("type", "__class__", "isinstance", "issubclass", "isscalar"))
 Raws = list[torch.Tensor]
 # from the inputs to the carried values and the results; None if these can't be recorded
 Call = Callable[[Raws], tuple[Raws, Raws] | None]
@@ -280,13 +282,13 @@ def derivatives_follow() -> bool:
 @functools.lru_cache(maxsize=1024)
 def _tells_apart(code: CodeType) -> bool:
     """Whether code may notice that a number is held by a tensor: by its class, or `is True`."""
-    if not {"type", "__class__", "isinstance", "issubclass"}.isdisjoint(code.co_names):
+    if not _OF_CLASSES.isdisjoint(code.co_names):
         return True
-    before: list[Any] = []
+    before: list[bool] = []  # whether None is loaded, which no number is
     for one in dis.get_instructions(code):
-        if one.opname == "IS_OP" and any(type(part) in (bool, int, float) for part in before[-2:]):
+        if one.opname == "MATCH_CLASS" or one.opname == "IS_OP" and not any(before[-2:]):
             return True
-        before.append(one.argval if one.opname in ("LOAD_CONST", "LOAD_SMALL_INT") else None)
+        before.append(one.opname == "LOAD_CONST" and one.argval is None)
     return False
 
 

@@ -172,8 +172,9 @@ def _unknown(*_: Any) -> Any:
 for _class in (LoopNumber, Truth):
     for _name in ({*dir(int), *dir(float)} - {*dir(object)} | {
             "__hash__", "__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__",
-            "__eq__", "__ne__"}) - {*vars(_class)}:
-        setattr(_class, _name, _unknown)
+            "__eq__", "__ne__", "__array__"}) - {*vars(_class)}:
+        is_method = callable(getattr(int, _name, _unknown))
+        setattr(_class, _name, _unknown if is_method else property(_unknown))
 
 
 def held_by(number: Any) -> torch.Tensor:

@@ -1,5 +1,8 @@
 """Numbers, flags and texts that the steps of a loop change, in compiled functions."""
 
+import types
+
+import numpy as np
 import pytest
 
 import lamella as ms
@@ -111,7 +114,8 @@ def test_numbers_that_are_computed_exactly(statement, is_one):
 @finds_loops
 @pytest.mark.parametrize("statements", [
     "n = n + n", "n, m = m, n + m + m", "n = 2**30 - (m + m); m = m - n - n",
-    "for _ in range(2):\n            if x.max() < -1:\n                break\n            n = n + n",
+    "for _ in range(2):\n            if x.max() < -1:\n                break\n"
+    "            n = n + n",
     "n = n - (0 - n) if x.max() > 0.1 else n"], ids=range(5))
 def test_whole_numbers_may_outgrow_a_tensor(statements):
     """Python's have no end, those of a graph have 64 bits."""
@@ -143,3 +147,48 @@ def test_a_number_beside_a_tensor_is_rounded_as_pythons(use, dtype):
         found, wanted = flat(compiled(a)), flat(fn(a))
         assert (found[0] == wanted[0]).all() and found[1] == wanted[1]
     assert compiled.statistics.traces <= 4 or "sum" in use
+
+
+YES, ONE = True, 1.0
+
+
+def is_float(value):
+    return isinstance(value, float)
+
+
+def its_class(value):
+    return value.__class__
+
+
+def matches_float(value):
+    match value:
+        case float():
+            return True
+    return False
+
+
+@finds_loops
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("test, is_one", [
+    ("big is True", False), ("not big is not True", False), ("big is YES", False),
+    ("YES is big", False), ("self.yes is big", False), ("isinstance(h, float)", False),
+    ("is_float(h)", False), ("its_class(h) is float", False), ("type(n) == int", False),
+    ("issubclass(type(n), int)", False), ("h.imag", False), ("n.numerator == n", False),
+    ("matches_float(h)", False), ("np.isscalar(h)", False), ("np.array(h).dtype == float", False),
+    ("h in (0.5, ONE)", False),
+    ("h is None", True), ("None is not n", True), ("big == YES or n == 3", False),
+    ("big or n == 3 or h > ONE", True), ("n == h or h == ONE", True)])
+def test_what_tells_a_number_from_a_tensor(test, is_one):
+    text = ("def program(a):\n    x, y, n, h = a, a * 0, 1, 0.25\n    while x.max() > 0.4:\n"
+            "        big = bool(x.max() > 0.6)\n"
+            "        x, n, h = x * 0.8, n + 1, h + 0.25\n"
+            f"        if {test}:\n            y = y + x\n    return x, y, n, h\n")
+    fn = compile_source(text, f"tells_{abs(hash(text))}", {
+        "YES": YES, "ONE": ONE, "is_float": is_float, "its_class": its_class,
+        "matches_float": matches_float, "np": np, "self": types.SimpleNamespace(yes=True)})
+    compiled = Compiled(fn)
+    for call in range(5):
+        found, wanted = flat(compiled(values(call))), flat(fn(values(call)))
+        assert found[2:] == wanted[2:]
+        np.testing.assert_array_equal(found[:2], wanted[:2])
+    assert compiled.statistics.traces <= 4 if is_one else compiled.statistics.traces == 5
