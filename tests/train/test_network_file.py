@@ -164,7 +164,28 @@ CHANGES: list[Any] = [
     lambda a: a.update(graph=[]),
     lambda a: a.update(graph=3),
     lambda a: a.update(graph=[["wrap_with_set_grad_enabled", True, [["os.system", [], {}]], []]]),
-    lambda a: a.update(version=2),
+    lambda a: a.update(graph=[["input"], ["wrap_with_set_grad_enabled", True, [["output", []]],
+                                          [{"node": 1}]], ["output", []]]),
+    lambda a: a.update(graph=[["input"], ["output", [{"node": 1}]]]),
+    lambda a: a["graph"].append(["input"]),
+    lambda a: first(a).__setitem__(2, {"alpha": {"node": 99}}),
+    lambda a: first(a).__setitem__(2, {"alpha": {"dtype": "load"}}),
+    lambda a: first(a)[1].__setitem__(0, [[{"node": 99}]]),
+    lambda a: first(a)[1].__setitem__(0, {"node": True}),
+    lambda a: first(a)[1].__setitem__(0, {"node": 0.0}),
+    lambda a: first(a)[1].__setitem__(0, {"other": "float32"}),
+    lambda a: first(a)[1].__setitem__(0, {"format": "float32"}),
+    lambda a: first(a)[1].__setitem__(0, {"layout": "float32"}),
+    lambda a: first(a)[1].__setitem__(0, {"format": 3}),
+    lambda a: first(a)[1].__setitem__(0, {"complex": ["0x1p+0"] * 3}),
+    lambda a: a.update(inputs=[*a["inputs"], {"given": 9}]),
+    lambda a: a.update(inputs=[{"other": 0}, *a["inputs"][1:]]),
+    lambda a: a["outputs"].append("p9"),
+    lambda a: a["forms"].append(None),
+    lambda a: a.update(given={"tuple": [0, 7]}),
+    lambda a: a["forms"][0].update(type="quint8"),
+    lambda a: a["forms"][0].update(type=None),
+    lambda a: a.update(version=2), lambda a: a.update(version=0),
     lambda a: a.update(parameters=[{"name": "w", "requires_grad": True}] * 50),
     lambda a: a.update(parameters=3),
     lambda a: a.update(inputs=[{"tensor": "q"}]),
@@ -240,3 +261,141 @@ def test_structures_that_have_no_form(value: Any, words: str) -> None:
 def test_inputs_of_another_structure(written: Any, value: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         network_file._flatten(written, value, ["", ""])
+
+
+ARGUMENTS: list[tuple[Any, Any]] = [
+    (None, None), (True, True), (0, 0), (-3, -3), ("mean", "mean"), (0.1, {"float": (0.1).hex()}),
+    (float("inf"), {"float": "inf"}), (-1.5 + 2j, {"complex": ["-0x1.8000000000000p+0",
+                                                               "0x1.0000000000000p+1"]}),
+    (torch.device("cpu"), {"device": "cpu"}), (torch.float16, {"dtype": "float16"}),
+    (torch.bool, {"dtype": "bool"}), (torch.strided, {"layout": "strided"}),
+    (torch.channels_last, {"format": "channels_last"}),
+    (torch.contiguous_format, {"format": "contiguous_format"}),
+    ([1, [2.0, None], []], [1, [{"float": "0x1.0000000000000p+1"}, None], []])]
+
+
+@pytest.mark.parametrize(("value", "written"), ARGUMENTS, ids=range(len(ARGUMENTS)))
+def test_arguments_of_operations_are_written_and_read(value: Any, written: Any) -> None:
+    assert network_file._written(value, {}) == written
+    found = network_file._read(json.loads(json.dumps(written)), [])
+    assert found == value and type(found) is type(value)
+    network_file._check_arguments(written, 0)
+    assert network_file._written((value, value), {}) == [written, written]
+
+
+def test_arguments_that_come_from_operations() -> None:
+    graph = torch.fx.Graph()
+    first, second = graph.placeholder("x"), graph.placeholder("y")
+    written = network_file._written([second, (first, 2)], {first: 0, second: 1})
+    assert written == [{"node": 1}, [{"node": 0}, 2]]
+    assert network_file._read(written, ["a", "b"]) == ["b", ["a", 2]]
+    network_file._check_arguments(written, 2)
+    with pytest.raises(ValueError, match="its operation 1 takes what isn't computed yet"):
+        network_file._check_arguments(written, 1)
+
+
+@pytest.mark.parametrize("value", [{}, b"a", np.float32(1), {1}, slice(1), object])
+def test_arguments_that_have_no_form(value: Any) -> None:
+    with pytest.raises(network_file.Unwritable, match="an argument of type"):
+        network_file._written([value], {})
+
+
+@pytest.mark.parametrize("name", [
+    "aten.add.Tensor", "aten.relu.default", "aten._to_copy.default", "aten.__and__.Tensor",
+    "aten.index.Tensor", "aten.sum.dim_IntList", "operator.add", "operator.getitem", "math.ceil",
+    "torch.sym_max", "aten.index_put_.default", "aten._softmax.default"])
+def test_operations_of_networks(name: str) -> None:
+    found = network_file._function(name)
+    assert callable(found) and network_file._name(found) == name
+
+
+@pytest.mark.parametrize("name", [
+    "operator.setitem", "operator.attrgetter", "math.sqrt", "math.factorial", "torch.sym_sum",
+    "torch.add", "aten.add.Other", "aten.add.", "aten.relu", "aten", "", "aten..default",
+    "prims.add.default", "Aten.relu.default", "aten.set_.source_Tensor", "aten.set_data.default",
+    "aten.record_stream.default", "aten.from_file.default", "aten._index_put_impl_.default",
+    "aten._cdist_backward.default", "aten.to_sparse.default", "aten.coalesce.default",
+    "aten.to_sparse_bsr.default", "aten.ccol_indices_copy.default",
+    "aten._coalesced_.default", None, 3, True])
+def test_operations_that_no_network_has(name: Any) -> None:
+    with pytest.raises(ValueError, match="which is no operation of a network"):
+        network_file._function(name)
+
+
+@pytest.mark.parametrize("target", [print, torch.nn.functional.relu, len])
+def test_functions_that_have_no_name_in_files(target: Any) -> None:
+    with pytest.raises(network_file.Unwritable, match="the operation"):
+        network_file._name(target)
+
+
+FORM = {"type": "float32", "sizes": ["n", 3, None]}
+
+
+@pytest.mark.parametrize(("shapes", "fits"), [
+    ([(2, 3, 4), (2, 3, 9)], True), ([(0, 3, 0), (0, 3, 1)], True),
+    ([(2, 3, 4), (1, 3, 4)], False), ([(2, 2, 4), (2, 3, 4)], False),
+    ([(2, 3, 4), (2, 4, 4)], False), ([(2, 3), (2, 3, 4)], False),
+    ([(2, 3, 4), (2, 3, 4, 1)], False), ([(2, 3, 4)], False)])
+def test_sizes_of_inputs(shapes: Any, fits: bool) -> None:
+    """One name stands for one size, a number for itself, None for any."""
+    program = network_file._Program.__new__(network_file._Program)
+    program.forms = [FORM, None, FORM]
+    tensors = [torch.ones(shape) for shape in shapes]
+    flat = [tensors[0], "anything", *tensors[1:]]
+    if fits:
+        program._check(flat)
+        for wrong in ([3, 3, tensors[1]], [tensors[0].double(), 3, tensors[1]]):
+            with pytest.raises(ValueError, match="another type or number of dimensions"):
+                program._check(wrong)
+    else:
+        with pytest.raises(ValueError, match="another|longer|shorter"):
+            program._check(flat)
+
+
+@pytest.mark.parametrize(("value", "form"), [
+    (torch.ones(2, 3), {"type": "float32", "sizes": [2, 3]}), (3, None), (None, None), ("x", None),
+    (torch.ones((), dtype=torch.bfloat16), {"type": "bfloat16", "sizes": []})])
+def test_what_an_input_has_to_be(value: Any, form: Any) -> None:
+    assert network_file._form(value) == form
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_part_with_gradients_or_without(enabled: bool, outside: bool) -> None:
+    """Within a graph that records none, none are recorded."""
+    inner = [["input"], ["aten.mul.Tensor", [{"node": 0}, {"float": (3.0).hex()}], {}],
+             ["output", [{"node": 1}, {"node": 0}]]]
+    steps = network_file._steps([
+        ["input"], ["wrap_with_set_grad_enabled", enabled, inner, [{"node": 0}]],
+        ["operator.getitem", [{"node": 1}, 0], {}],
+        ["aten.add.Tensor", [{"node": 2}, {"node": 0}], {"alpha": 2}], ["output", [{"node": 3},
+                                                                                   {"node": 2}]]])
+    x = torch.ones(2, requires_grad=True)
+    with torch.set_grad_enabled(outside):
+        total, product = network_file._run(steps, [x])
+    assert total.tolist() == [5.0, 5.0] and product.tolist() == [3.0, 3.0]
+    assert product.requires_grad is (enabled and outside) and total.requires_grad is outside
+
+
+class Counting(nn.Cell):
+    """Counts its calls, and stops the gradient of a part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = ms.Parameter(Tensor(0.0), name="calls", requires_grad=False)
+        self.w = ms.Parameter(Tensor([2.0, 3.0]), name="w")
+
+    def construct(self, x: Tensor, **more: Tensor) -> Tensor:
+        self.calls += 1
+        return x * self.w + self.calls
+
+
+def test_what_a_network_assigns_stays_in_the_one_that_was_read(tmp_path: Path) -> None:
+    net = Counting()
+    path = str(exported(tmp_path / "a.lamella", net, Tensor([1.0, 1.0])))
+    assert float(net.calls) == 0
+    first, second = (nn.GraphCell(load(path)) for _ in range(2))
+    assert [numbers(first(Tensor([1.0, 0.0]))) for _ in range(3)] == [[3, 1], [4, 2], [5, 3]]
+    assert {p.name: float(p.sum()) for p in first.get_parameters()} == {"calls": 3.0, "w": 5.0}
+    assert numbers(second(Tensor([1.0, 0.0]))) == [3, 1]
+    assert [p.name for p in first.trainable_params()] == ["w"]
