@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 EVERY = int(os.environ.get("LAMELLA_AUDIT") or 0)  # one in so many replays is checked; 0: none
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
+_WITH_TEXT = (bool, int, float, str, bytes, type(None))  # whose text says what they are
 
 
 class Audit:
@@ -88,9 +89,9 @@ def _same(got: Any, want: Any) -> bool:
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         return (a.shape == b.shape and a.dtype is b.dtype and torch.allclose(
             a.detach(), b.detach(), RELATIVE, ABSOLUTE, equal_nan=True))
-    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        return False
-    return not isinstance(want, (bool, int, float, str, bytes)) or repr(got) == repr(want)
+    if any(isinstance(v, (torch.Tensor, tuple, list, dict)) for v in (a, b)):
+        return False  # like structures are taken apart before
+    return not isinstance(want, _WITH_TEXT) or repr(got) == repr(want)
 
 
 def _kernel(replay: Replay, place: str) -> str:

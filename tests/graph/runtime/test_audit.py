@@ -8,6 +8,7 @@ from lamella import Parameter, Tensor, jit, nn, ops
 from lamella.graph.runtime import audit
 
 X = Tensor([1.0, -2.0, 3.0])
+W = Parameter(Tensor([1.0, 1.0, 1.0]), name="w")
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +83,10 @@ def test_a_wrong_mutation_is_an_error():
         compiled(X)
 
 
-def test_a_number_in_the_place_of_a_tensor_is_an_error():
-    compiled = jit(lambda x: x + 1)
+@pytest.mark.parametrize("function", [lambda x: x + 1, lambda x: (x + 1, x), lambda x: {"a": x + 1},
+                                      lambda x: ops.assign_add(W, x) is None or None])
+def test_a_number_in_the_place_of_another_result_is_an_error(function):
+    compiled = jit(function)
     compiled(X)
     replay = compiled.graphs(X)[0]
     replay.outputs.gives_one, replay.outputs.build = False, None

@@ -16,8 +16,10 @@ ONE = torch.tensor([1.0, float("nan")])
     (torch.zeros(1), torch.full((1,), audit.ABSOLUTE / 2), True),
     (torch.zeros(1), torch.full((1,), audit.ABSOLUTE * 2), False), (ONE, 1.0, False),
     (1.0, ONE, False), (1, 1, True), (1, 1.0, False), (1, True, False), ("a", "a", True),
-    ("a", "b", False), (b"a", "a", False), (float("nan"), float("nan"), True), ([1], [2], True),
-    (3, None, True), (None, 3, False)])
+    ("a", "b", False), (b"a", "a", False), (float("nan"), float("nan"), True),
+    (3, None, False), (None, 3, False), (None, None, True), (5.0, (1, 2), False),
+    ((1, 2), 5.0, False), ({"a": 1}, {"b": 1}, False), ([ONE], ONE, False), ([], None, False),
+    (Tensor, torch, True)])
 def test_results(got, want, is_same):
     assert audit._same(got, want) is is_same
 

@@ -50,10 +50,19 @@ def filled(count, tables=1, of=lambda table, i: table[i]):
     return fn
 
 
+def cleared(count):
+    def fn(x):
+        table = x * 2
+        for i in range(count):
+            table[i].fill_(1.5)
+        return table
+    return fn
+
+
 @pytest.mark.parametrize("fn, many", [
     (filled(4), False), (filled(5), True), (filled(4, 2), False), (filled(5, 2), True),
     (filled(5, of=lambda table, i: table.t()[i, 2:]), True),
     (filled(4, of=lambda table, i: table.t()[i, 2:]), False),
-    (lambda x: [x[i] * 2 for i in range(6)], False)])
+    (lambda x: [x[i] * 2 for i in range(6)], False), (cleared(4), False), (cleared(5), True)])
 def test_more_than_four_writes_into_parts_of_one_tensor(fn, many):
     assert has_many_patches(part_of(fn)) is many
