@@ -257,7 +257,7 @@ def test_which_rows_are_views():
             assert (name in VIEWS) <= shares and (shares and is_kernel) <= (name in VIEWS), name
 
 
-def test_rows_have_the_names_of_overloads(monkeypatch):
+def test_names_of_rows_are_those_of_overloads(monkeypatch):
     def fn(aval):
         return aval
 
