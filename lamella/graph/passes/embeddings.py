@@ -75,7 +75,7 @@ def _pair(total: Node, memory: Memory) -> tuple[Any, Any] | None:
             continue
         rows, tokens = (meta_of(n) for n in gradient.args[:2])
         if (rows is None or tokens is None or not rows.contiguous or not tokens.contiguous
-                or not tokens.size or rows.device.type != "cpu"
+                or not rows.size or rows.device.type != "cpu"
                 or not same_as(total, gradient) or not same_as(total, other)):
             continue
         if (len(gradient.users) == 1 and _is_unshared(other, memory)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import torch
@@ -45,9 +44,7 @@ def relu_after_pools(module: GraphModule) -> int:
 def _only_pool(relu: Node) -> Node | None:
     """The one pool that reads it, if the pool's values are used."""
     pools = [n for n in relu.users if n.target is aten.max_pool2d_with_indices.default]
-    if len(pools) != 1 or any(n.target is not operator.getitem for n in pools[0].users):
-        return None
-    return pools[0] if sum(n.args[1] == 0 for n in pools[0].users) == 1 else None
+    return pools[0] if len(pools) == 1 and any(n.args[1] == 0 for n in pools[0].users) else None
 
 
 def _gradients(relu: Node, pool: Node) -> list[tuple[Node, Node]] | None:

@@ -88,6 +88,11 @@ def test_less_memory():
     assert after <= before - inputs[0].nbytes
 
 
+def written_through_a_view(value):
+    value[:1].mul_(2)
+    return value
+
+
 @pytest.mark.parametrize("change, made", [
     (lambda x, rows, tokens: (x.exp(), rows, tokens), 1),
     (lambda x, rows, tokens: (x.exp(), rows.transpose(0, 1), tokens.t()), 0),  # not in order
@@ -96,7 +101,12 @@ def test_less_memory():
     (lambda x, rows, tokens: (x.exp(), rows[0, 0], tokens[0, 0]), 1),  # one
     (lambda x, rows, tokens: (x.exp().t().contiguous().t(), rows, tokens), 0),
     (lambda x, rows, tokens: (x.exp().double(), rows, tokens), 0),
-    (lambda x, rows, tokens: (x[0].exp(), rows, tokens), 0)])  # a row for all
+    (lambda x, rows, tokens: (x[0].exp(), rows, tokens), 0),  # a row for all
+    (lambda x, rows, tokens: (x[:, :0].exp(), rows[..., :0].clone(), tokens), 0),  # no columns
+    (lambda x, rows, tokens: (x.exp()[:], rows, tokens), 1),  # of memory that is read once
+    (lambda x, rows, tokens: (written_through_a_view(x.exp()), rows, tokens), 0),
+    (lambda x, rows, tokens: (x.exp(), written_through_a_view(rows.sin()), tokens), 0),
+    (lambda x, rows, tokens: (x.exp(), rows, written_through_a_view(tokens.clamp(max=5))), 0)])
 @pytest.mark.parametrize("turned", [False, True])
 def test_which_gradients_are_added_by_rows(change, made, turned):
     def step(*given):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lamella.graph.passes.memory import Liveness, Memory
+from lamella.graph.passes.memory import Liveness, Memory, reshapes_in_place
 from tests.graph.passes.checks import recorded
 
 X = torch.rand(100)
@@ -110,3 +110,17 @@ def test_whether_the_original_can_stand_for_a_copy(fn, may):
     memory.note_replaced(x, copy)
     views = [n for n in graph.nodes if "slice" in str(n.target)]
     assert all(memory.bases[n] == {x} for n in views)
+
+
+@pytest.mark.parametrize("fn, reshapes", [
+    (lambda x: x.sin().t_() + 1, True), (lambda x: x.sin().unsqueeze_(0) + 1, True),
+    (lambda x: x.sin().squeeze_(), True), (lambda x: x.sin().add_(1).t(), False),
+    (lambda x: x + 1, False)])
+def test_what_changes_its_own_form(fn, reshapes):
+    assert reshapes_in_place(recorded(fn, X).graph) is reshapes
+
+
+def test_the_first_of_several_peaks_counts():
+    live = Liveness(recorded(lambda x: [x.sin().add_(1).mul_(2).sum(), x.cos().sum()], X[1:]).graph)
+    assert live.peak == 396 + 4 and live.top == 4
+    assert Liveness(recorded(lambda x: x.sin().add_(1).mul_(2), X).graph).top == 1

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from lamella.graph.ir.operations import sweep
 from lamella.graph.passes.relus import relu_after_pools
 from tests.graph.passes.checks import check_same, count, recorded
 
@@ -83,3 +84,59 @@ def test_what_is_read_or_written_otherwise_stays(step):
     graph, other = recorded(step, x), recorded(step, x)
     assert relu_after_pools(other) == 0 and count(other, "relu") == count(graph, "relu")
     check_same(graph, other, [x], 0.0)
+
+
+aten = torch.ops.aten
+
+
+def trained(change=lambda x, r, y, i, g, back, masked: [masked], of=lambda g: g, mask=lambda r: r,
+            threshold=0, x=lambda x: x, read=lambda r, g: (g, r)):
+    """A pool after ReLU and its gradient, with something that may differ from a tape's."""
+    def step(given, g):
+        its = x(given)
+        r = its.relu()
+        y, i = aten.max_pool2d_with_indices(r, [2, 2])
+        back = aten.max_pool2d_with_indices_backward(*read(r, of(g)), [2, 2], [], [0, 0], [1, 1],
+                                                     False, i)
+        masked = aten.threshold_backward(back, mask(r), threshold)
+        return [y, *change(its, r, y, i, g, back, masked)]
+
+    return step
+
+
+def written_through_a_view(value):
+    value[:1].mul_(3)
+    return value
+
+
+@pytest.mark.parametrize("step, made", [
+    (trained(), 1), (trained(lambda x, r, y, i, g, back, masked: [masked, y * 2, x * 2]), 1),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, r]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, i]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, i + 1]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, back]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, back * 2]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [back * (r > 0)]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [written_through_a_view(masked)]), 1),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, written_through_a_view(y)]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, written_through_a_view(x)]), 0),
+    (trained(lambda x, r, y, i, g, back, masked: [masked, written_through_a_view(g)]), 1),
+    (trained(x=lambda x: written_through_a_view(x.sin())), 0),
+    (trained(threshold=1e-3), 0), (trained(mask=lambda r: r + 1), 0),
+    (trained(mask=lambda r: r[:1].expand_as(r)), 0),
+    (trained(of=lambda g: g.contiguous(memory_format=torch.channels_last)), 0),
+    (trained(of=lambda g: g.transpose(2, 3).contiguous().transpose(2, 3)), 0),
+    (trained(x=lambda x: x[:1].expand_as(x)), 0), (trained(x=lambda x: x.transpose(2, 3)), 0),
+    (trained(read=lambda r, g: (g, r + 1)), 0),
+    (lambda x, g: aten.max_pool2d_with_indices(x.relu(), [2, 2])[1], 0),
+    (lambda x, g: aten.max_pool2d_with_indices(x.relu(), [2, 2])[0], 1),
+    (lambda x, g: F.avg_pool2d(x.relu(), 2), 0)])
+def test_which_pools_are_exchanged_with_relu(step, made):
+    """Those whose indices and inputs nothing but their gradient reads, of dense values."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(3, 4, 6, 6), torch.randn(3, 4, 3, 3)]
+    graph, other = recorded(step, *inputs), recorded(step, *inputs)
+    sweep(other.graph)
+    assert relu_after_pools(other) == made
+    other.recompile()
+    check_same(graph, other, inputs, 0.0)
