@@ -51,7 +51,7 @@ class Softplus(Bijector):
     def _forward(self, x: Tensor) -> Tensor:
         x, sharpness = self._with(x, self.sharpness)
         scaled = sharpness * x
-        return (ops.relu(scaled) + ops.log1p(ops.exp(-ops.abs(scaled)))) / sharpness
+        return -ops.logsigmoid(-scaled) / sharpness
 
     def _inverse(self, y: Tensor) -> Tensor:
         y, sharpness = self._with(y, self.sharpness)
