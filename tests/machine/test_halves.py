@@ -165,3 +165,89 @@ def test_a_layer_of_float16():
     exact = x.asnumpy().astype(float) @ layer.weight.asnumpy().astype(float).T
     np.testing.assert_allclose(layer(x).asnumpy(), exact + layer.bias.asnumpy(), rtol=1e-3,
                                atol=1e-3)
+
+
+HALF, BRAIN, WIDE = torch.float16, torch.bfloat16, torch.float32
+
+
+def spy(slow, monkeypatch, **options):
+    """A kernel for which these types are slow, and the types that it is given."""
+    monkeypatch.setattr(machine_halves, "SLOW", frozenset(slow))
+    seen = []
+
+    def kernel(a, *others, **settings):
+        seen.append([v.dtype for v in (a, *others) if isinstance(v, torch.Tensor)])
+        return a * 2
+
+    return machine_halves.in_float32(kernel, **options), seen
+
+
+# slow types, options, types of the arguments, the first one's shape, whether a gradient is wanted,
+# and the types that the kernel computes with
+KINDS = {
+    "float32": ((HALF,), {}, [WIDE], (9, 4), False, [WIDE]),
+    "float16": ((HALF,), {}, [HALF], (9, 4), False, [WIDE]),
+    "a mask": ((HALF,), {}, [HALF, torch.bool], (9, 4), False, [WIDE, torch.bool]),
+    "several types": ((HALF,), {}, [HALF, WIDE], (9, 4), False, [HALF, WIDE]),
+    "fast bfloat16": ((HALF,), {}, [BRAIN], (9, 4), False, [BRAIN]),
+    "slow bfloat16": ((HALF, BRAIN), {}, [BRAIN], (9, 4), False, [WIDE]),
+    "few rows": ((HALF,), {"rows": 8}, [HALF], (7, 4), False, [HALF]),
+    "enough rows": ((HALF,), {"rows": 8}, [HALF], (8, 4), False, [WIDE]),
+    "rows of a batch": ((HALF,), {"rows": 8}, [HALF], (2, 4, 4), False, [WIDE]),
+    "a number": ((HALF,), {"rows": 8}, [HALF], (), False, [HALF]),
+    "a number, any rows": ((HALF,), {}, [HALF], (), False, [WIDE]),
+    "few rows, a gradient": ((HALF,), {"rows": 8}, [HALF], (7, 4), True, [HALF]),
+    "few rows of bfloat16": ((HALF, BRAIN), {"rows": 8}, [BRAIN], (7, 4), False, [BRAIN]),
+    "few of bfloat16, a gradient": ((BRAIN,), {"rows": 8}, [BRAIN], (7, 4), True, [WIDE]),
+    "a fast kernel forward": ((BRAIN,), {"forward": True}, [BRAIN], (9, 4), False, [BRAIN]),
+    "forward, a gradient": ((BRAIN,), {"forward": True}, [BRAIN], (9, 4), True, [WIDE]),
+    "forward, float16": ((HALF,), {"forward": True}, [HALF], (9, 4), False, [WIDE]),
+    "another factor": ((HALF,), {"rows": 8, "factor": 1}, [HALF, HALF], (9, 4), False,
+                       [HALF, HALF]),  # the second has two rows
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_type_that_a_kernel_computes_in(monkeypatch, name):
+    slow, options, types, shape, gradient, wanted = KINDS[name]
+    kernel, seen = spy(slow, monkeypatch, **options)
+    given = [torch.ones(shape if i == 0 else (2, 4)).to(kind) for i, kind in enumerate(types)]
+    given[0].requires_grad_(gradient)
+    found = kernel(*given, 3, other=None)
+    assert seen == [wanted]
+    assert found.dtype is types[0] and found.requires_grad is gradient
+    if gradient:  # not where none is recorded
+        with torch.no_grad():
+            kernel(*given)
+        assert seen[1] == ([types[0]] if types[0] is BRAIN else wanted)
+
+
+@pytest.mark.parametrize("low, lowered, types, wanted", [
+    (BRAIN, True, [WIDE, WIDE], [WIDE, WIDE]), (HALF, True, [WIDE, HALF], [WIDE, WIDE]),
+    (BRAIN, True, [WIDE, torch.bool], [WIDE, torch.bool]), (BRAIN, False, [WIDE], [WIDE]),
+    (BRAIN, True, [WIDE, torch.float64], [WIDE, torch.float64])])
+def test_autocast_lowers_what_a_kernel_gives(monkeypatch, low, lowered, types, wanted):
+    kernel, seen = spy((HALF, BRAIN), monkeypatch, lowered=lowered)
+    given = [torch.full((9, 4), 1.001).to(kind) for kind in types]
+    with torch.autocast("cpu", low):
+        found = kernel(*given)
+    lowers = lowered and torch.float64 not in types
+    assert seen == [wanted] and found.dtype is (low if lowers else WIDE)
+    assert torch.equal(found, (given[0].to(low) if lowers else given[0]) * 2)
+
+
+@pytest.mark.parametrize("device, kind, summed", [
+    ("meta", torch.int32, True), ("meta", WIDE, False), ("cpu", torch.int32, False)])
+def test_integers_are_summed_where_a_device_has_no_kernel(device, kind, summed):
+    def fails(*given):
+        raise RuntimeError("no kernel")
+
+    given = torch.ones(2, dtype=kind, device=device), 3
+    for integers in (None, lambda *given: given):
+        kernel = machine_halves.in_float32(fails, integers=integers)
+        if summed and integers is not None:
+            found = kernel(*given)
+            assert found[0] is given[0] and found[1] == 3
+        else:
+            with pytest.raises(RuntimeError, match="no kernel"):
+                kernel(*given)

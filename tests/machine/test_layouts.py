@@ -117,3 +117,28 @@ def test_a_tensor_is_laid_as_another():
         for raw in (x, x.contiguous(memory_format=LAST), x.mT):
             assert layouts.laid_as(raw, like).stride() == like.stride()
     assert not layouts.is_dense(x[:, ::2])
+
+
+@pytest.mark.parametrize("shape, columns, chosen", [
+    ((1, 4, 64, 64), {}, True), ((1, 4, 64, 63), {}, False), ((1, 5, 64, 64), {}, False),
+    ((2, 1, 128, 64), {}, True), ((1, 4, 64, 64), {"dtype": torch.float64}, False),
+    ((1, 4, 64, 64), {"dtype": torch.bfloat16}, False),
+    ((1, 4, 64, 64), {"device": "meta"}, False)])
+def test_the_limits_of_what_is_chosen(shape, columns, chosen):
+    x, weight = torch.ones(shape, **columns), torch.ones(8, shape[1], 3, 3)
+    with lowering():
+        assert is_chosen(x, weight) is chosen
+        assert not is_chosen(x, weight[0]) and not is_chosen(x, weight.bfloat16())
+        assert not is_chosen(x, weight.to("meta"))
+        assert not is_chosen(x, torch.nn.Parameter(weight)) and not is_chosen(x[..., ::2], weight)
+
+
+@pytest.mark.parametrize("raw, last", [
+    (torch.ones(2, 3, 4, 5), False), (torch.ones(2, 3, 4, 5).contiguous(memory_format=LAST), True),
+    (torch.ones(2, 3, 1, 1).contiguous(memory_format=LAST), False),  # both at once
+    (torch.ones(2, 1, 4, 5), False), (torch.ones(3, 4, 5), False),
+    (torch.ones(2, 4, 5, 3).permute(0, 3, 1, 2), True),
+    (torch.ones(2, 3, 5, 4).mT, False), (torch.ones(2, 3, 4, 5, 1).contiguous(), False)])
+def test_where_channels_lie_last(raw, last):
+    assert layouts.is_last(raw) is last
+    assert layouts.is_dense(raw) is (last or raw.is_contiguous())

@@ -73,3 +73,27 @@ def test_transformations():
     np.testing.assert_array_equal(tangent.asnumpy(), np.ones_like(plain))
     mapped = ms.vmap(pool)(ops.stack([x, 2 * x]))
     np.testing.assert_array_equal(mapped.asnumpy(), np.stack([plain, 2 * plain]))
+
+
+CPU, META = torch.device("cpu"), torch.device("meta")
+
+
+@pytest.mark.parametrize("shape, dtype, device, suits", [
+    ((1, 16, 64, 128), torch.float32, CPU, True), ((1, 16, 64, 127), torch.float32, CPU, False),
+    ((1, 15, 128, 128), torch.float32, CPU, False), ((16, 64, 128), torch.float32, CPU, False),
+    ((1, 16, 64, 128), torch.float16, CPU, True), ((1, 16, 64, 128), torch.int32, CPU, False),
+    ((1, 16, 64, 128), torch.float32, META, False),
+    ((1, 1, 16, 64, 128), torch.float32, CPU, False)])
+def test_which_planes_suit(monkeypatch, shape, dtype, device, suits):
+    assert planes.suits(shape, dtype, device) is suits
+    monkeypatch.setattr(planes, "VECTORS", False)
+    assert not planes.suits(shape, dtype, device)
+
+
+def test_a_pool_gives_indices_only_where_they_are_asked_for():
+    x = given()
+    values, indices = planes.max_pool2d(x, (2, 4), return_indices=True)
+    for found in (planes.max_pool2d(x, [2, 4]), planes.max_pool2d(x, (2, 4), (2, 4))):
+        assert type(found) is torch.Tensor
+        assert torch.equal(found.nan_to_num(99), values.nan_to_num(99))
+    assert indices.dtype is torch.int64 and not indices.requires_grad
