@@ -199,5 +199,11 @@ def test_trials_stay_within_their_share_of_time(monkeypatch, share, runs, spent,
     assert found._can_afford_a_trial() is pays
     monkeypatch.setattr(execution.background, "is_busy", lambda: True)
     assert found._can_afford_a_trial() is (pays and share != "1")
+    monkeypatch.setattr(execution.background, "is_busy", lambda: False)
+    monkeypatch.setattr(execution.winograd.extension, "_requested", True)  # a kernel is awaited
+    for finished in (True, False):
+        monkeypatch.setattr(execution.winograd.extension, "is_finished", finished)
+        assert found._can_afford_a_trial() is (pays and finished)
+    monkeypatch.setattr(execution.winograd.extension, "_requested", False)
     monkeypatch.setattr(execution.allocator, "is_finished", False)
     assert not found._can_afford_a_trial()
