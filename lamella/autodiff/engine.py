@@ -24,7 +24,7 @@ from .forward_rules import load_rules
 
 Raws = Sequence[torch.Tensor]
 _SAVED_HOOKS = "For 'vmap', a gradient inside of it can't have hooks on saved tensors."
-_OVERWRITTEN = "modified by an inplace operation"  # what PyTorch says
+OVERWRITTEN = "modified by an inplace operation"  # what PyTorch says
 
 
 def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inputs: Raws,
@@ -60,11 +60,11 @@ def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, aga
                 tuple(raws), tuple(starts), again, nested, tuple(inputs), True,
                 accumulate_grad=False)
         except RuntimeError as error:
-            if _OVERWRITTEN not in str(error):
+            if OVERWRITTEN not in str(error):
                 raise
-            what = str(error).partition(_OVERWRITTEN)[2].partition(", which")[0].strip(": ")
+            what = str(error).partition(OVERWRITTEN)[2].partition(", which")[0].strip(": ")
             raise RuntimeError(
-                f"A derivative needs values that were {_OVERWRITTEN} through a part of their "
+                f"A derivative needs values that were {OVERWRITTEN} through a part of their "
                 f"Tensor ({what}). Write m[0, 1] = m[0, 1] * a instead of m[0][1] *= a, or change "
                 f"a copy (x.copy()).") from None
 

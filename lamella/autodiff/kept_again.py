@@ -16,6 +16,8 @@ from typing import Any
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+from .engine import OVERWRITTEN
+
 _numbers = itertools.count(-2, -1)  # of asks outside of a backward pass
 
 
@@ -23,13 +25,13 @@ class _Token:
     """Stands for a tensor that isn't kept.
 
     Attributes:
-        found: by the number of the backward pass, the tensor of the second run.
+        found: by the number of the backward pass, the tensor of the second run, and its version.
     """
 
     __slots__ = ("found", "like", "__weakref__")
 
     def __init__(self, raw: torch.Tensor):
-        self.found: dict[int, torch.Tensor] = {}
+        self.found: dict[int, tuple[torch.Tensor, int]] = {}
         self.like = raw.shape, raw.dtype, raw.device
 
 
@@ -74,7 +76,11 @@ class _Block:
             raise RuntimeError("For 'recompute', a tensor that the backward pass needs was asked "
                                "for twice, or the second run of the block didn't give it: it must "
                                "compute the same in each run.")
-        return token.found.pop(number)
+        raw, version = token.found.pop(number)
+        if raw._version != version:
+            raise RuntimeError(f"What a derivative needs was {OVERWRITTEN}: a Tensor of shape "
+                               f"{tuple(raw.shape)} in a block of 'recompute'")
+        return raw
 
     def _again(self, number: int) -> None:
         place = 0
@@ -91,7 +97,7 @@ class _Block:
             if token is not None:
                 if token.like != (raw.shape, raw.dtype, raw.device):
                     raise _differs("keeps a tensor of another shape or type")
-                token.found[number] = raw
+                token.found[number] = raw, raw._version
             if self._stops_early and place == len(self._tokens):
                 raise _AllFound
             return raw

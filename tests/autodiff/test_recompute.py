@@ -437,3 +437,26 @@ def test_a_gradient_to_start_from(mode):
     assert by_sens(sens[0]).asnumpy().tolist() == [4.0, 5.0]
     curved = mode(lambda s: ms.jvp(lambda s: ms.grad(f, sens_param=True)(x, y, (s, s)), s, s)[1])
     assert curved(sens[0]).asnumpy().tolist() == [40.0, 500.0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_needed_value_that_a_block_overwrites_through_a_part_is_an_error(compiled):
+    """As it is without recomputing; what no derivative needs may be overwritten."""
+    def needed(x):
+        a = x * 1
+        b = a * a
+        a.reshape(2, 1)[1:].mul_(2.0)
+        return (b * a).sum()
+
+    def free(x):
+        a = x * 1
+        a.reshape(2, 1)[1:].mul_(2.0)
+        return (a * a).sum()
+
+    x = Tensor([1.0, 2.0])
+    for block in (needed, lambda x: ms.recompute(needed, x)):
+        by_x = ms.grad(block)
+        with pytest.raises(RuntimeError, match=r"modified by an inplace operation .*2"):
+            (ms.jit(by_x) if compiled else by_x)(x)
+    by_x = ms.grad(lambda x: ms.recompute(free, x))
+    assert (ms.jit(by_x) if compiled else by_x)(x).tolist() == [2.0, 16.0]
