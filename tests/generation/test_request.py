@@ -93,3 +93,25 @@ def test_each_row_has_its_own_rule():
     scores = torch.randn((4, 50), generator=torch.Generator().manual_seed(0))
     found = choose(scores, torch.arange(4), rules, "filtered")
     assert torch.equal(found, scores.argmax(-1))
+
+
+@pytest.mark.parametrize("kind", ["greedy", "plain", "filtered"])
+def test_a_greedy_row_takes_the_first_of_equal_tokens(kind):
+    scores = torch.zeros(2, 50)
+    scores[:, :7] = -1.0
+    rules = Rules.of([Sampling(), Sampling(seed=3)], torch.device("cpu"))
+    for position in range(5):
+        assert choose(scores, torch.full((2,), position), rules, kind).tolist() == [7, 7]
+
+
+def test_draws_do_not_follow_from_each_other():
+    """Equal sums of a seed, a position or a token don't give equal draws."""
+    scores, count = torch.zeros(64, 1000), 64
+    found = []
+    for seeds, positions in ((range(count), [9] * count), ([9] * count, range(count)),
+                             (range(count), range(count)), (range(count), range(count)[::-1])):
+        rules = Rules.of([Sampling(1.0, seed=seed) for seed in seeds], torch.device("cpu"))
+        found.append(choose(scores, torch.tensor([*positions]), rules, "plain"))
+    for tokens in found:
+        assert len(set(tokens.tolist())) > 50  # of 64 draws among 1000
+    assert sum(map(torch.equal, found, found[1:])) == 0

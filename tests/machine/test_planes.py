@@ -31,6 +31,7 @@ def test_values_indices_and_gradients_are_those_of_pytorch(window):
     assert planes.suits(SHAPE, torch.float32, torch.device("cpu"))
     x, y = (given().requires_grad_() for _ in range(2))
     wanted, found = F.max_pool2d(x, *window, True), planes.max_pool2d(y, *window, True)
+    assert type(found[0].grad_fn).__name__ == "_MaxPoolBackward"
     for a, b in zip(wanted, found, strict=True):
         assert torch.equal(a.nan_to_num(99), b.nan_to_num(99)) and a.stride() == b.stride()
     weights = torch.randn(wanted[0].shape)
