@@ -106,12 +106,12 @@ def test_a_greedy_row_takes_the_first_of_equal_tokens(kind):
 
 def test_draws_do_not_follow_from_each_other():
     """Equal sums of a seed, a position or a token don't give equal draws."""
-    scores, count = torch.zeros(64, 1000), 64
+    scores, count = torch.zeros(32, 200), 32
     found = []
     for seeds, positions in ((range(count), [9] * count), ([9] * count, range(count)),
                              (range(count), range(count)), (range(count), range(count)[::-1])):
         rules = Rules.of([Sampling(1.0, seed=seed) for seed in seeds], torch.device("cpu"))
         found.append(choose(scores, torch.tensor([*positions]), rules, "plain"))
     for tokens in found:
-        assert len(set(tokens.tolist())) > 50  # of 64 draws among 1000
+        assert len(set(tokens.tolist())) > 20  # of 32 draws among 200
     assert sum(map(torch.equal, found, found[1:])) == 0
