@@ -92,11 +92,14 @@ def test_gradients_of_a_network_with_and_without_a_loss():
     assert numbers(started(X, Tensor(50.0))) == [27.0 * 4.0, 0.0]
 
 
-@pytest.mark.parametrize("values, wanted", [
+OVERFLOWS = [
     ([], False), ([[]], False), ([[], [np.inf]], True), ([[1, 2]], False),
-    ([[1.0], [np.nan]], True), ([np.array([1 + 2j])], False), ([np.array([complex(1, np.inf)])], True),
-    ([np.array([6e4], np.float16)], False), ([np.array([3e38, 3e38], np.float32)], False),
-    ([np.array([True])], False), ([[-np.inf, 0.0]], True)], ids=range(11))
+    ([[1.0], [np.nan]], True), ([[-np.inf, 0.0]], True), ([np.array([1 + 2j])], False),
+    ([np.array([complex(1, np.inf)])], True), ([np.array([6e4], np.float16)], False),
+    ([np.array([3e38, 3e38], np.float32)], False), ([np.array([True])], False)]
+
+
+@pytest.mark.parametrize("values, wanted", OVERFLOWS, ids=range(len(OVERFLOWS)))
 def test_overflows(values, wanted):
     given = tuple(Tensor(np.asarray(each)) for each in values)
     assert bool(has_overflow(given)) is wanted
