@@ -168,6 +168,32 @@ def test_large_whole_numbers():
     same(lambda: step, [ms.Tensor(np.array([v], np.int64)) for v in values * 2])
 
 
+# an int and a float that are read, and an int among the arguments
+FEW = [(3, 0.5, 2), (4, 1.5, 3), (-5, -2.5, 4), (6, 7.25, 5), (7, 9.5, 3)]
+LARGE = [(2**31 - 1, 2.0**31, 2**31), (-2**31, -1e12, -2**31), (2**53 + 1, 2.0**53, 2**53 + 1),
+         (2**62, 2.0**63, 2**62), (-2**63, math.inf, 2**31 + 5), (5, math.nan, 7)]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("largest", [LARGE[:3], LARGE[3:]], ids=["large", "largest"])
+@pytest.mark.parametrize("use", [
+    "n * n", "n + n", "n - n * 3", "-n", "abs(n)", "n * (2**31 - 1)", "n * 2**31", "n + 2**62",
+    "n / 7", "1 / n", "n // 7, n % 7", "divmod(n, 7)", "divmod(7, n)", "divmod(a, 0.75)",
+    "n * k", "k - n", "n < k, k <= n", "a * k", "a < k, k == a", "n == a, n > a", "n + a, a / n",
+    "a * n + k", "float(n), int(n), float(a)", "int(a)", "math.hypot(a, k)",
+    "max(n, k), min(a, n)", "math.floor(a), round(a)", "float(n) * 2 + k", "n ** 2", "n + True"])
+def test_numbers_that_64_bits_may_not_hold(use, largest):
+    names = {"math": math}
+    exec(f"def step(n, a, k):\n    n, a = n.item(), float(a)\n    return {use}\n", names)
+    step = names["step"]
+    compiled = ms.jit(step)
+    for n, a, k in [*FEW, *largest, *FEW]:
+        wanted, found = (_outcome(lambda given, f=f: f(*given), (
+            ms.Tensor(np.int64(n)), ms.Tensor(np.float64(a)), k)) for f in (step, compiled))
+        assert repr(found) == repr(wanted)
+    assert compiled.report()["replays"] > 0
+
+
 @pytest.mark.filterwarnings("ignore:For 'jit'")
 def test_programs_that_need_the_value_agree_with_eager_calls():
     def step(x):
