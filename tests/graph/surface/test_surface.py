@@ -73,6 +73,20 @@ def test_what_the_arguments_mean():
      ValueError, "no argument 'z'"),
     (lambda: ms.lazy_inline(nn.ReLU), ValueError, "__init__ of a Cell"),
     (lambda: ms.lazy_inline(double), ValueError, "__init__ of a Cell"),
+    (lambda: ms.lazy_inline(lambda x: x), ValueError, "__init__ of a Cell"),
+    (lambda: ms.lazy_inline(nn.ReLU.__init__, policy="back"), ValueError, "None or 'front'.*back"),
+    (lambda: ms.lazy_inline(nn.ReLU.__init__, 3), ValueError, "'attrs' must be a name.*3"),
+    (lambda: ms.lazy_inline(nn.ReLU.__init__, ["a", 3]), ValueError, "'attrs' must be a name"),
+    (lambda: ms.enable_dynamic(x=3), TypeError, "'x' must be a Tensor with None"),
+    (lambda: ms.enable_dynamic(x=(X, X)), TypeError, "'x' must be a Tensor with None"),
+    (lambda: ms.enable_dynamic(x=Tensor(shape=[None], dtype=ms.float32))(3),
+     ValueError, "a function decorated with jit"),
+    (lambda: ms.mutable((1, [None])), TypeError, "'input_data' must be"),
+    (lambda: ms.mutable({"a": (1, "b")}), TypeError, "'input_data' must be"),
+    (lambda: ms.mutable({"a": 1}, True), TypeError, "a tuple or a list"),
+    (lambda: jit(dynamic=-1), ValueError, "'dynamic' must be 0 or 1"),
+    (lambda: jit(ge_options=3), TypeError, "'ge_options' must be a dict"),
+    (lambda: jit(auto_offload="z"), ValueError, "'auto_offload'"),
     (lambda: ms.set_context(jit_level="O9"), ValueError, "'jit_level'"),
     (lambda: ms.set_context(jit_config={"jit_level": "O9"}), ValueError, "'jit_level'"),
     (lambda: ms.set_context(jit_config=3), TypeError, "'jit_config' must be a dict"),
@@ -120,7 +134,8 @@ def test_cell_classes():
 
 
 def test_mutable_gives_back_what_it_got():
-    for value in (3, 1.0, True, (1, X), [1], {"a": (X,)}, X):
+    shared = [1]
+    for value in (3, 1.0, True, (1, X), [1], {"a": (X,)}, X, [shared, (shared, shared)], (), {}):
         assert ms.mutable(value) is value
     assert ms.mutable((X, X * 2), dynamic_len=True)[1] is not X
     looped = []
@@ -162,6 +177,15 @@ def test_lazy_inline():
             super().__init__()
             self.size = size
 
+    class One(nn.Cell):
+        @ms.lazy_inline(attrs="size")
+        def __init__(self, size, other):
+            """Makes it."""
+            super().__init__()
+            self.size = size
+
+    assert One(5, 6).cell_init_args == "lazy_inline_One[5]" and not hasattr(One(5, 6), "no_inline")
+    assert One.__init__.__doc__ == "Makes it." and ms.no_inline()(double) is double
     assert Block(3, kind="b").cell_init_args == "lazy_inline_Block[3, 'b']"
     assert Named(4).cell_init_args == "lazy_inline_Named[4]" and Named(4).no_inline is False
     assert ms.no_inline(double) is double and double.no_inline is True
