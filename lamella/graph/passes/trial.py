@@ -80,10 +80,12 @@ def _without_ending(graph: GraphModule) -> tuple[GraphModule, list[Any]]:
     read = [n for node in (*ending, nodes[-1])
             for n in nodes_in([*node.args, *node.kwargs.values()])
             if n not in late and n.op not in ("placeholder", "get_attr")]
+    inputs = {n: i for i, n in enumerate(nodes) if n.op == "placeholder"}
+    written = [(n.target, map_arg((n.args, n.kwargs), inputs.get)) for n in ending]
     nodes[-1].args = (read,)
     for node in reversed(ending):
         short.graph.erase_node(node)
-    return short, [(n.target, map_arg((n.args, n.kwargs), lambda _: None)) for n in ending]
+    return short, written
 
 
 def is_right(graph: GraphModule, other: GraphModule, inputs: Sequence[torch.Tensor],

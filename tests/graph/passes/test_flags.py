@@ -7,8 +7,10 @@ import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.ir.failures import Unknown
 from lamella.graph.ir.loop import loop_of
-from lamella.graph.passes.flags import add_flag
+from lamella.graph.ir.operations import FAILS
+from lamella.graph.passes.flags import add_flag, may_flag
 from lamella.graph.runtime.compiled import Compiled
+from tests.graph.passes.checks import recorded
 
 X = [1.0, 2.0, 3.0, 4.0]
 
@@ -92,3 +94,71 @@ def test_a_condition_that_may_fail_is_refused():
 
     with pytest.raises(Unknown, match="the condition of a loop"):
         add_flag(graph_of(until, X, 0), safe=True)
+
+
+HELD = torch.tensor([0, 2])
+
+
+def written(x, i):
+    place = torch.arange(2)
+    place.add_(i)
+    return x[place]
+
+
+@pytest.mark.parametrize("fn, may, has", [
+    (lambda x, i: x + i.sum(), False, False), (lambda x, i: x[i], True, True),
+    (lambda x, i: x[HELD + 1 - 1], True, False),
+    (lambda x, i: x[torch.arange(2)], True, False), (written, True, True),
+    (lambda x, i: x[torch.rand(2).mul(3).long()], True, True),
+    (lambda x, i: x[HELD + i.sum()], True, True),
+    (lambda x, i: x[i.clamp(-4, 3)], True, False), (lambda x, i: x[i.clamp(-5, 3)], True, True),
+    (lambda x, i: x[i.clamp(-4, 4)], True, True), (lambda x, i: x[i.clamp(0, 2)], True, False),
+    (lambda x, i: x[i.clamp(-4)], True, True), (lambda x, i: x[i.clamp(max=3)], True, True)])
+def test_which_kernels_get_a_flag(fn, may, has):
+    """Those that may fail, unless they take the same in each run, or what lies in bounds."""
+    given = torch.tensor(X), torch.tensor([1, 0])
+    graph = recorded(fn, *given)
+    assert may_flag(graph.graph.nodes) is may
+    found = list(graph.graph.output_node().args[0])
+    assert add_flag(graph) is has
+    after = list(graph.graph.output_node().args[0])
+    assert after[:1] == found and len(after) == 1 + has
+    if has:
+        assert not graph(*given)[1]
+
+
+def test_a_loop_may_always_have_a_flag():
+    assert may_flag(graph_of(read, X, 0).graph.nodes)
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_kernel_whose_error_alone_counts_is_left_out(fails, is_read):
+    """Its flag is there; another one, that nothing reads, isn't this pass's concern."""
+    def fn(x, i):
+        found = x.gather(0, i)
+        return x * 2, found + 1 if is_read else i
+
+    graph = recorded(lambda x, i: (*fn(x, i), x.gather(0, i)), torch.tensor(X), torch.tensor([1]))
+    (node,) = [n for n in graph.graph.nodes if "gather" in str(n.target)][-1:]
+    end = graph.graph.output_node()
+    end.args = (list(end.args[0])[:2],)
+    if fails:
+        node.meta[FAILS] = True
+    assert may_flag([node]) and add_flag(graph)
+    assert (node in graph.graph.nodes) is not fails
+    assert graph(torch.tensor(X), torch.tensor([1]))[-1].item() is False
+
+
+def test_what_is_marked_may_fail_though_it_has_no_check():
+    graph = recorded(lambda x: x + 1, torch.tensor(X))
+    (node,) = [n for n in graph.graph.nodes if n.op == "call_function"]
+    assert not may_flag([node])
+    node.meta[FAILS] = True
+    assert may_flag([node])
+
+
+def test_what_a_kernel_fails_for_may_be_unknown():
+    graph = recorded(lambda x: x.histc(3), torch.eye(2))
+    with pytest.raises(Unknown, match="histc"):
+        may_flag(graph.graph.nodes)

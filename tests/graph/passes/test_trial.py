@@ -49,6 +49,20 @@ def test_final_mutations_of_inputs_are_left_out_of_a_trial():
     assert not pays(graph, wrong, inputs) and not pays(graph, differs, inputs)
 
 
+def test_another_input_that_is_mutated_is_no_equal_ending():
+    inputs = [torch.randn(30, 30) for _ in range(3)]
+    graph = recorded(lambda x, v, w: [v.sub_(slow(x).mul(0).sum()), w.mul_(2)], *inputs)
+    for change, right in ((lambda v, w, x: [v.sub_(x), w.mul_(2)], True),
+                          (lambda v, w, x: [w.sub_(x), v.mul_(2)], False),
+                          (lambda v, w, x: [v.sub_(x), v.mul_(2)], False),
+                          (lambda v, w, x: [v.sub_(x), w.mul_(3)], False),
+                          (lambda v, w, x: [v.sub_(x, alpha=2), w.mul_(2)], True),
+                          (lambda v, w, x: [v.sub_(x + 1, alpha=2), w.mul_(2)], False),
+                          (lambda v, w, x: [v.sub_(x), w.mul_(2), w.mul_(2)], False)):
+        other = recorded(lambda x, v, w, c=change: c(v, w, x.mul(0).sum()), *inputs)
+        assert pays(graph, other, inputs) is right
+
+
 def test_rounding_at_a_kink_passes_and_wrong_elements_fail():
     x, w = torch.randn(400, 64), torch.randn(64, 64)
     inputs = [x, w]
