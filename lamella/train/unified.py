@@ -80,7 +80,7 @@ def unified_safetensors(src_dir: str, src_strategy_file: str, dst_dir: str,
         write_safetensors(os.path.join(dst_dir, f"part{number}.safetensors"),
                           {names[name]: raw for name, raw in wholes.items()})
     if not split_dst_file or split_dst_file[0] == 1:
-        others = read_safetensors(files[0], lambda name: None if name in names else name)
+        others = read_safetensors(files[0], lambda name: None if name in layouts else name)
         if others:
             write_safetensors(os.path.join(dst_dir, _OTHERS), others)
         index = {names[name]: f"part{number}.safetensors"

@@ -190,12 +190,23 @@ def test_protocol_buffers(tmp_path):
     (lambda f: transform_checkpoints(f, f, "p"), ValueError, "checkpoints of one format"),
     (lambda f: transform_checkpoint_by_rank(0, [], "x.ckpt"), TypeError, "should be a dict"),
     (lambda f: transform_checkpoint_by_rank(0, {}, "x"), ValueError, "should end with .ckpt"),
+    (lambda f: transform_checkpoint_by_rank(True, {}, "x.ckpt"), TypeError, "should be a int"),
+    (lambda f: transform_checkpoint_by_rank(0, {}, 3), TypeError, "should be a str"),
+    (lambda f: transform_checkpoint_by_rank(0, {2: f"{f}/no"}, "x.ckpt"), ValueError,
+     "in rank 2 not exits"),
+    (lambda f: rank_list_for_transform(True), TypeError, "should be a int, but got True"),
+    (lambda f: rank_list_for_transform(0, None, 3), TypeError, "dst_strategy_file should be a str"),
+    (lambda f: transform_checkpoints(f, f, 3), TypeError, "ckpt_prefix should be a str"),
+    (lambda f: merge_sliced_parameter(()), TypeError, "should be list"),
+    (lambda f: merge_sliced_parameter([ms.Parameter(1.0, name="a")], [3]), TypeError,
+     "'strategy' should be dict"),
+    (lambda f: merge_sliced_parameter([ms.Parameter(1.0, name="a"), 3]), TypeError, "at index 1"),
     (lambda f: merge_sliced_parameter([]), ValueError, "should not be empty"),
     (lambda f: merge_sliced_parameter([1]), TypeError, "should be 'Parameter'"),
     (lambda f: load_distributed_checkpoint(3, []), TypeError, "must be a Cell"),
     (lambda f: build_searched_strategy(3), TypeError, "must be a str"),
     (lambda f: restore_group_info_list(f"{f}/no"), ValueError, "no such file"),
-], ids=range(12))
+], ids=range(21))
 def test_wrong_arguments(call, kind, text, tmp_path):
     with pytest.raises(kind, match=text):
         call(str(tmp_path))
@@ -270,3 +281,49 @@ def test_the_last_file_of_each_rank(tmp_path):
     assert files_by_rank(str(tmp_path), ".ckpt") == {
         0: str(tmp_path / "rank_0" / "b.ckpt"), 10: str(tmp_path / "rank_10" / "a.ckpt")}
     assert list(files_by_rank(str(tmp_path), ".txt")) in ([0, 2], [2, 0])
+
+
+@pytest.mark.parametrize("shapes, fits", [
+    ([(2, 3), (1, 3)], True), ([(2,), (0,), (3,)], True), ([(2, 3), (2, 4)], False),
+    ([(2,), (2, 1)], False), ([(2, 3, 1), (2, 3)], False)])
+@pytest.mark.parametrize("strategy", [None, {}])
+def test_slices_along_the_first_dimension(shapes, fits, strategy):
+    slices = [ms.Parameter(Tensor(numbers(shape) + i), name="w", requires_grad=False,
+                           layerwise_parallel=True) for i, shape in enumerate(shapes)]
+    if not fits:
+        with pytest.raises(ValueError, match="same name and, but for .* at index 1"):
+            merge_sliced_parameter(slices, strategy)
+        return
+    made = merge_sliced_parameter(slices, strategy)
+    np.testing.assert_array_equal(made.asnumpy(), np.concatenate([s.asnumpy() for s in slices]))
+    assert (made.name, made.requires_grad, made.layerwise_parallel) == ("w", False, True)
+
+
+def test_stages_of_a_pipeline(tmp_path):
+    """Stage 0 has a, stage 1 b, both c; two processes each, which cut the first dimension."""
+    source = {"a": ParameterLayout((2,), ((0,), ()), 0, (0,)),
+              "b": ParameterLayout((2,), ((0,), ()), 0, (1,)),
+              "c": ParameterLayout((2,), ((0,), ()), 0, (0, 1))}
+    target = {name: layout._replace(devices=(1,), axes=((), ()), stages=(stage,))
+              for (name, layout), stage in zip(source.items(), (0, 1, 0), strict=True)}
+    wanted = [resharding._needed_by(rank, source, target) for rank in range(3)]
+    assert wanted == [[3, 2, 1, 0], [3, 2], []]
+    assert resharding._needed_by(0, source, None) == [3, 2, 1, 0]
+    assert resharding._needed_by(1, {"a": source["a"]}, {"a": source["a"]}) == [1]
+    assert resharding._needed_by(0, source, {"b": target["b"]}) == []
+    with pytest.raises(ValueError, match="src_strategy_file is empty"):
+        resharding._needed_by(0, {}, target)
+    wholes = {name: numbers((4, 3)) + i for i, name in enumerate(source)}
+    files = {}
+    for rank in range(4):
+        files[rank] = str(tmp_path / f"{rank}.ckpt")
+        ms.save_checkpoint([{"name": name, "data": Tensor(wholes[name][2 * (rank % 2):][:2])}
+                            for name, layout in source.items() if rank // 2 in layout.stages],
+                           files[rank])
+    for rank, names in ((0, ["a", "c"]), (1, ["b"])):
+        made = str(tmp_path / f"made{rank}.ckpt")
+        resharding._transform(rank, files, made, "ckpt", source, target)
+        found = ms.load_checkpoint(made)
+        assert sorted(found) == names
+        for name in names:
+            np.testing.assert_array_equal(found[name].asnumpy(), wholes[name])

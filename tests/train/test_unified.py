@@ -67,6 +67,22 @@ def test_slices_become_wholes_with_an_index(folder, tmp_path):
     assert list(read(f"{tmp_path}/hyper_param.safetensors")) == ["epoch"]
 
 
+def test_accumulated_gradients_are_left_out(tmp_path):
+    """Of one process's slice no other can be made."""
+    layouts = {"a": LAYOUTS["a"], "accu_grads.a": LAYOUTS["a"]}
+    write_strategy(f"{tmp_path}/strategy.ckpt", layouts)
+    for rank in (0, 1):
+        save(f"{tmp_path}/slices", rank, {"a": LAYOUTS["a"]}, "safetensors", epoch=3,
+             **{"accu_grads.a": slice_of("a", LAYOUTS["a"], rank)})
+    unified_safetensors(f"{tmp_path}/slices", f"{tmp_path}/strategy.ckpt", f"{tmp_path}/wholes")
+    load_distributed_checkpoint(None, predict_strategy=f"{tmp_path}/strategy.ckpt",
+                                unified_safetensors_dir=f"{tmp_path}/wholes",
+                                dst_safetensors_dir=f"{tmp_path}/cut")
+    found = read(f"{tmp_path}/cut/rank_1/net.safetensors")
+    assert sorted(found) == ["a", "epoch"] and found["epoch"] == 3
+    np.testing.assert_array_equal(found["a"], WHOLES["a"][4:])
+
+
 def test_wholes_are_cut_for_another_arrangement(folder, tmp_path):
     unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
     layouts = {name: ParameterLayout((4,), ((0,), *[()] * (whole.ndim - 1)))
