@@ -216,15 +216,18 @@ def _check_apart(results: list[Any]) -> None:
         if isinstance(value, torch.Tensor) and value.numel():
             parts.setdefault(value.untyped_storage().data_ptr(), []).append(value)
     for those in parts.values():
-        places = [_places(value) for value in those] if len(those) > 1 else []
+        unit = min(value.itemsize for value in those)  # a part of a complex number is shorter
+        places = [_places(value, unit) for value in those] if len(those) > 1 else []
         if places and len(np.unique(np.concatenate(places))) < sum(map(len, places)):
             raise NotLowered("results that share memory")
 
 
-def _places(value: torch.Tensor) -> np.ndarray:
-    """The bytes of memory at which the elements of a tensor begin."""
-    return value.itemsize * np.unique(memory_places(
+def _places(value: torch.Tensor, unit: int) -> np.ndarray:
+    """Where the elements of a tensor lie in memory, in places of so many bytes."""
+    first = np.unique(memory_places(
         list(value.shape), list(value.stride()), int(value.storage_offset())))
+    count = value.itemsize // unit
+    return (first[:, None] * count + np.arange(count)).ravel()
 
 
 def repeated(meta: TensorMetadata | None) -> list[int]:

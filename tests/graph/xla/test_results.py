@@ -68,6 +68,39 @@ def test_results_with_common_elements_stay_one_memory():
     assert engine(compiled) == ["replay"]
 
 
+@pytest.mark.parametrize("part", [ops.real, ops.imag, ops.view_as_real])
+def test_parts_of_complex_numbers_stay_in_their_memory(part):
+    complex_of: Any = ops.Complex()
+
+    def fn(x):
+        z = complex_of(x * 2, x + 1)
+        return z, part(z)
+
+    compiled, x = Compiled(fn), tensor(3)
+    for call in (*[compiled] * 4, fn):
+        z, its = call(x)
+        its[1] = 5
+        assert z.asnumpy()[1] in (5 + 5j, 5 + 1j * (x.asnumpy()[1] + 1), x.asnumpy()[1] * 2 + 5j)
+    assert engine(compiled) == ["replay"]
+
+
+@pytest.mark.parametrize("part", [ops.real, ops.imag])
+def test_writes_into_parts_of_complex_numbers(part):
+    complex_of: Any = ops.Complex()
+
+    def fn(x):
+        z = complex_of(x * 2, x + 1)
+        its = part(z)
+        its[1] = x[0]
+        its.mul_(3)
+        return z * 2, ops.tanh(x)
+
+    compiled, x = Compiled(fn), tensor(3)
+    for _ in range(4):
+        for a, b in zip(compiled(x), fn(x), strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), 1e-5, 1e-6)
+
+
 def test_constants_of_one_number_are_no_inputs():
     """Each gradient begins with ones, which the passes turn into constants of the graph."""
     def energy(x):
