@@ -12,7 +12,7 @@ from ..core.docstrings import documented_like
 from ..core.dtype import from_raw, is_integer, promote_types
 from ..core.errors import op
 from ..core.state import numbers
-from ..tensors.inplace import in_place
+from ..tensors.inplace import apart, in_place
 from ..tensors.kernels import complex_sign, minus, power
 from ..tensors.operators import python_syntax
 from ..tensors.overloads import shortcut
@@ -353,15 +353,15 @@ def sub_scaled(self: Tensor, other: Tensor | float, *, alpha: Any = 1) -> Tensor
 
 
 def _tensor_add_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    return in_place(self, lambda raw: raw.add_(_value(other), alpha=alpha))
+    return in_place(self, lambda raw: raw.add_(apart(raw, _value(other)), alpha=alpha))
 
 
 def _tensor_sub_(self: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
-    return in_place(self, lambda raw: raw.sub_(_value(other), alpha=alpha))
+    return in_place(self, lambda raw: raw.sub_(apart(raw, _value(other)), alpha=alpha))
 
 
 def _tensor_mul_(self: Tensor, other: Tensor | float) -> Tensor:
-    return in_place(self, lambda raw: raw.mul_(_value(other)))
+    return in_place(self, lambda raw: raw.mul_(apart(raw, _value(other))))
 
 
 def _tensor_sign_(self: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from ..core.adapters import adapted
 from ..core.docstrings import documented_like
 from ..core.dtype import from_raw, is_inexact, is_integer
 from ..core.errors import op
-from ..tensors.inplace import in_place
+from ..tensors.inplace import apart, in_place
 from ..tensors.kernels import (
     floor_quotient,
     floor_remainder,
@@ -271,15 +271,16 @@ def _tensor_div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) 
     value = getattr(other, "_raw", other)
     if rounding_mode == "trunc":
         return in_place(self, lambda raw: raw.copy_(trunc_quotient(raw, value)))
-    return in_place(self, lambda raw: raw.div_(value, rounding_mode=rounding_mode))
+    return in_place(self, lambda raw: raw.div_(apart(raw, value), rounding_mode=rounding_mode))
 
 
 def _tensor_remainder_(self: Tensor, other: Any) -> Tensor:
-    return in_place(self, lambda raw: raw.remainder_(getattr(other, "_raw", other)))
+    return in_place(self, lambda raw: raw.remainder_(apart(raw, getattr(other, "_raw", other))))
 
 
 def _tensor_floor_divide_(self: Tensor, other: Any) -> Tensor:
-    return in_place(self, lambda raw: raw.floor_divide_(getattr(other, "_raw", other)))
+    value = getattr(other, "_raw", other)
+    return in_place(self, lambda raw: raw.floor_divide_(apart(raw, value)))
 
 
 tensor_methods(div=div, divide=div, true_divide=true_divide, floor_divide=floor_divide,

@@ -17,7 +17,7 @@ from ..core.require import boolean, of_type, one_of
 from ..core.state import state
 from ..device import kinds
 from .construction import converted, device_named, flat_bytes, shared
-from .inplace import in_place
+from .inplace import apart, in_place
 from .tensor import Tensor, tensor_methods, wrap
 
 
@@ -126,7 +126,7 @@ def _copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     of_type(src, Tensor, "src", "Tensor.copy_")
     source = src._raw
     try:
-        return in_place(self, lambda raw: raw.copy_(converted(source, raw.dtype),
+        return in_place(self, lambda raw: raw.copy_(converted(apart(raw, source), raw.dtype),
                                                     non_blocking=non_blocking))
     except RuntimeError as error:
         if "must match" not in str(error):

@@ -18,14 +18,12 @@ from ..core.errors import describe
 from ..core.kernel_messages import lacks_unsigned_kernel
 from ..core.state import state
 from .construction import WIDE_UNSIGNED, as_raw
-from .inplace import _has_alias, in_place
+from .inplace import _has_alias, _is_alias_of, _is_wrapped, in_place
 
 _ALL = slice(None)
 _FAR = 2**24  # from this step on, a slice's step is compared with the length that it goes through
 _index = torch.ops.aten.index.Tensor
 _index_put = torch.ops.aten.index_put_.default
-_is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
-_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
 
 
 def get_item(raw: torch.Tensor, index: Any) -> tuple[torch.Tensor, bool]:
@@ -209,8 +207,9 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
 
 def _assign(raw: torch.Tensor, index: Any, source: Any) -> None:
     if isinstance(source, torch.Tensor):
-        if _is_alias_of(source, raw):
-            source = source.clone()  # the part written to may overlap the part read
+        # the part written to may overlap the part read; inside of `vmap` none can tell
+        if _is_alias_of(source, raw) or _is_wrapped(raw) or _is_wrapped(source):
+            source = source.clone()
         elif source.dim() and source.numel() == 0 and get_item(raw, index)[0].numel() == 0:
             return
     native = _native(index)

@@ -17,11 +17,29 @@ _OF_ALIASES, _OF_PIECES = "view of a leaf", "returns multiple views"
 _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
 
+_is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
+
+
 def repeats_elements(raw: torch.Tensor) -> bool:
     """Whether elements of a tensor are one in memory, as `expand` makes them: it can't be written
     to."""
     return not raw.is_contiguous() and any(
         n > 1 and not step for n, step in zip(raw.shape, raw.stride(), strict=True))
+
+
+def apart(raw: torch.Tensor, other: Any) -> Any:
+    """What is read while `raw` is changed in place: a copy, if other elements of it are changed.
+
+    PyTorch's kernels read elements that they have written before, where two parts overlap.
+    """
+    if not isinstance(other, torch.Tensor) or other is raw:
+        return other
+    if _is_alias_of(raw, other):
+        same = (raw.storage_offset() == other.storage_offset() and raw.shape == other.shape
+                and raw.stride() == other.stride())
+        return other if same else other.clone()
+    return other.clone() if _is_wrapped(raw) or _is_wrapped(other) else other  # none can tell
 
 
 def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = True) -> Any:

@@ -177,3 +177,49 @@ def test_what_is_written_into_a_parameter_is_assigned_to_it(write, compiled):
         # numbers: MindSpore 2.10, in all forms that it has kernels for
         assert by_x.asnumpy() == 0
         assert by_w.asnumpy().tolist() == (10 + 2 * w.asnumpy()).tolist()
+
+
+def _set(x, index, value):
+    x[index] = value
+    return x
+
+
+ROW = np.array([3.0, 5.0, 2.0, 7.0])
+OVERLAPS = {
+    "set ahead": (lambda x: _set(x, slice(1, None), x[:-1]), [3, 3, 5, 2]),
+    "set back": (lambda x: _set(x, slice(None, -1), x[1:]), [5, 2, 7, 7]),
+    "set by a list": (lambda x: _set(x, [1, 2], x[:2]), [3, 3, 5, 7]),
+    "set reversed": (lambda x: _set(x, slice(None, None, -1), x), [7, 2, 5, 3]),
+    "copy_": (lambda x: x[1:].copy_(x[:-1]), [3, 3, 5, 2]),
+    "add_": (lambda x: x[1:].add_(x[:-1]), [3, 8, 7, 9]),
+    "sub_": (lambda x: x[1:].sub_(x[:-1], alpha=2), [3, -1, -8, 3]),
+    "mul_": (lambda x: x[1:].mul_(x[:-1]), [3, 15, 10, 14]),
+    "div_": (lambda x: x[1:].div_(x[:-1]), [3, 5 / 3, 2 / 5, 7 / 2]),
+    "remainder_": (lambda x: x[1:].remainder_(x[:-1]), [3, 2, 2, 1]),
+    "floor_divide_": (lambda x: x[1:].floor_divide_(x[:-1]), [3, 1, 0, 3]),
+    "add_ of the same": (lambda x: x[1:].add_(x[1:]), [3, 10, 4, 14]),
+    "add_ of as many others": (lambda x: x[:2].add_(x[2:]), [5, 12, 2, 7]),
+    "add_ of steps": (lambda x: x[:2].add_(x[::2]), [6, 7, 2, 7])}
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_a_change_by_what_it_overlaps_reads_the_values_before(name):
+    change, wanted = OVERLAPS[name]
+
+    def changed(x):
+        x = x * 1
+        change(x)
+        return x
+
+    def rows(x):
+        x = x * 1
+        change(x.T)
+        return x.T
+
+    two = Tensor(np.stack([ROW, ROW[::-1]]))
+    for found in (changed(Tensor(ROW)), ms.jit(changed)(Tensor(ROW)), ms.vmap(changed)(two)[0],
+                  ms.vmap(changed, 1, 1)(two.T.copy())[:, 0], rows(two)[:, 0],
+                  ms.vjp(changed, Tensor(ROW))[0],
+                  ms.vmap(lambda x: ms.jvp(changed, x, x)[0])(two)[0]):
+        np.testing.assert_allclose(found.asnumpy(), wanted)
