@@ -280,7 +280,7 @@ def _tensor_remainder_(self: Tensor, other: Any) -> Tensor:
 
 def _tensor_floor_divide_(self: Tensor, other: Any) -> Tensor:
     value = getattr(other, "_raw", other)
-    return in_place(self, lambda raw: raw.floor_divide_(apart(raw, value)))
+    return in_place(self, lambda raw: raw.div_(apart(raw, value), rounding_mode="floor"))
 
 
 tensor_methods(div=div, divide=div, true_divide=true_divide, floor_divide=floor_divide,

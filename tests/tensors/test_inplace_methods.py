@@ -223,3 +223,15 @@ def test_a_change_by_what_it_overlaps_reads_the_values_before(name):
                   ms.vjp(changed, Tensor(ROW))[0],
                   ms.vmap(lambda x: ms.jvp(changed, x, x)[0])(two)[0]):
         np.testing.assert_allclose(found.asnumpy(), wanted)
+
+
+def test_a_quotient_rounded_down_in_place_has_the_derivative_zero():
+    def changed(x, y):
+        return (x * 2.0).floor_divide_(y) + x * y
+
+    x, y = Tensor([7.0, -7.0]), Tensor([2.0, 3.0])
+    value, (by_x, by_y) = ms.value_and_grad(changed, (0, 1))(x, y)
+    assert value.tolist() == [21.0, -26.0]
+    assert by_x.tolist() == [2.0, 3.0] and by_y.tolist() == [7.0, -7.0]
+    assert ms.jvp(changed, (x, y), (x, y))[1].tolist() == [28.0, -42.0]
+    assert Tensor([7, -7]).floor_divide_(Tensor([2, 2])).tolist() == [3, -4]
