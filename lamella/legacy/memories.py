@@ -83,7 +83,7 @@ class _Prioritized(_Rows):
         # a draw from each of `count` equal parts of the whole (Schaul et al., 2016, B.2.1)
         where = (np.arange(count) + self.drawn(count).numpy()) / count * sums[-1]
         places = np.minimum(np.searchsorted(sums, where, side="right"), self.held - 1)
-        weights = (self.held * self.priorities[places] / sums[-1]) ** -beta
+        weights = self.priorities[places] ** -beta  # what N and the sum would add cancels out
         return (torch.from_numpy(places),
                 torch.from_numpy(weights / weights.max()).to(torch.float32))
 
