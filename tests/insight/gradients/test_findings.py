@@ -154,6 +154,26 @@ def test_what_is_no_more_than_rounding(gamma, mark):
     assert ("the sum of its results is always the same" in found.why("w")) is bool(mark)
 
 
+def test_names_that_are_near():
+    """The three nearest, or where none is near, the first five."""
+    alike = report(**{f"weight{i}": ONE for i in range(6)})
+    with pytest.raises(ValueError, match="'weigth3'.*instance '[^,]*', '[^,]*', '[^,]*'[.]$"):
+        alike.find("weigth3")
+    with pytest.raises(ValueError, match="instance 'x', 'weight0', 'weight1', 'weight2', "
+                                         "'weight3'[.]$"):
+        alike.find("QQQ")
+
+
+def test_rules_of_parameters_are_told_too():
+    net = Sums(a=ONE, b=ONE)
+    net.b.register_hook(lambda gradient: gradient * 3)
+    net.b.register_hook(lambda gradient: None)
+    found = inspect_gradients(net, X)
+    assert [at for at, _ in found.rules()] == [found.find("b")[1].id] * 2
+    assert found.gradient("b").high == 3.0
+    assert all(rule.name.startswith("hook ") for _, rule in found.rules())
+
+
 def test_the_printed_form_counts_what_is_odd():
     given = {f"w{i}": (1e9, 1.0) for i in range(4)}
     many = {f"p{i}": ONE for i in range(9)}
