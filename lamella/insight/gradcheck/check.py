@@ -51,7 +51,8 @@ def check_grads(fn: Callable[..., Any], *args: Any, order: int = 2,
         order: up to which derivative.
         modes: ``"rev"``, ``"fwd"`` or both. Of order 2 the derivative by each is differentiated
             in each.
-        weights: Parameters that are inputs, too. Default: those of a Cell that are trainable.
+        weights: Parameters of which floating ones are inputs, too. Default: those of a Cell that
+            are trainable.
         eps: step of the finite differences. Default: 1e-5 for results in float64, more for others.
         rtol, atol: relative and absolute tolerance. Default: 1e-4 and 1e-6 in float64.
         seed: of the random directions.
@@ -90,7 +91,8 @@ def check_grads(fn: Callable[..., Any], *args: Any, order: int = 2,
                          f"but got {modes!r}.")
     if weights is None and hasattr(fn, "trainable_params"):
         weights = fn.trainable_params()
-    listed = checked_weights("check_grads", weights) or ()
+    listed = tuple([weight for weight in checked_weights("check_grads", weights) or ()
+                    if differentiable(weight._raw)])
     with Rehearsal(fn, args, listed) as around:
         given = _widened(around, args)
         with Rehearsal(fn, given, listed) as rehearsal:
@@ -220,13 +222,15 @@ class _Check:
         steps = iter(moves)
         tangents = [next(steps) if differentiable(t._raw) else None for t in tensors(args)]
 
+        fn = subject.fn  # no graph can hold what reaches its own arguments, as `subject` does
+
         def slopes(*given: Any) -> Any:
-            return differentiate(subject.fn, given, {}, by, weights)[1:]
+            return differentiate(fn, given, {}, by, weights)[1:]
 
         def moved(*given: Any) -> Any:
-            return push(subject.fn, given, tangents)[1]
+            return push(fn, given, tangents)[1]
 
-        wanted: list[tuple[str, Callable[..., Any]]] = [("value", subject.fn)]
+        wanted: list[tuple[str, Callable[..., Any]]] = [("value", fn)]
         if "rev" in self.modes:
             wanted.append(("gradient", slopes))
         if "fwd" in self.modes and count:

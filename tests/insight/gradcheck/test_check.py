@@ -62,9 +62,9 @@ def test_third_order():
 
 @pytest.mark.parametrize("point", [0.0, 1e-6, -3e-7])
 def test_at_and_near_kinks_any_slope_between_is_right(point):
-    check_grads(ops.relu, Tensor([point, 1.0, -1.0]))
-    check_grads(ops.abs, Tensor([point, 2.0]), order=1)
-    check_grads(lambda x: ops.maximum(x[0], x[1]), Tensor([point, 0.0]), order=1)
+    for function, x, order in ((ops.relu, [point, 1.0, -1.0], 2), (ops.abs, [point, 2.0], 1),
+                               (lambda x: ops.maximum(x[0], x[1]), [point, 0.0], 1)):
+        check_grads(function, Tensor(x), order=order, compiled=False)
 
 
 def test_a_slope_outside_of_a_kinks_sides_is_wrong():
@@ -161,7 +161,8 @@ def test_weights_are_checked_and_named():
 def test_a_cell_is_as_it_was_afterwards(training):
     net = Net().set_train(training)
     before = {p.name: (p._data, p.asnumpy().copy()) for p in net.get_parameters()}
-    check_grads(net, Tensor(np.random.default_rng(0).standard_normal((5, 3)), ms.float32))
+    check_grads(net, Tensor(np.random.default_rng(0).standard_normal((5, 3)), ms.float32),
+                order=1 + training, compiled=training)
     for p in net.get_parameters():
         raw, values = before[p.name]
         assert p._data is raw and p.dtype is ms.float32
@@ -222,6 +223,57 @@ def test_compiled_must_be_as_eager():
     check_grads(fn, X, compiled=False)
 
 
+class Hooked(nn.Cell):
+    """Compiled it gives the same value, but twice the derivative of one of its inputs."""
+
+    def __init__(self, which):
+        super().__init__()
+        self.which = which
+        self.weight = ms.Parameter(Tensor([1.0, 2.0, 4.0]), name="weight")
+
+    def construct(self, x, pair):
+        hook = ops.InsertGradientOf(
+            lambda g: g if ms.core.state.state.trace is None else 2 * g)
+        given = {"x": x, "pair[1]": pair[1], "weight": self.weight}
+        given[self.which] = hook(given[self.which])
+        return given["x"] * given["pair[1]"] * pair[0], given["weight"] * 3
+
+
+@pytest.mark.parametrize("which, told_by", [
+    ("x", "by x"), ("pair[1]", "by pair[1]"), ("weight", "by weight 'weight'")])
+@pytest.mark.parametrize("modes", ["rev", "fwd"])
+def test_compiled_derivatives_must_be_as_eager(which, told_by, modes):
+    net, pair = Hooked(which), (Tensor([1, 2, 3]), X + 1)
+    if (which, modes) == ("weight", "fwd"):  # tangents are those by the inputs
+        check_grads(net, X, pair, order=1, modes=modes)
+        return
+    text = told(net, X, pair, order=1, modes=modes)
+    what = "gradient" if modes == "rev" else "tangent"
+    assert f"The {what} of 'Hooked' compiled is not what it is eagerly: " in text
+    assert "when the graph was recorded" in text and (modes == "fwd" or f": {told_by}, " in text)
+    check_grads(net, X, pair, order=1, modes=modes, compiled=False)
+
+
+def test_compiled_functions_are_graphs_that_are_replayed(monkeypatch):
+    made, kind = [], check.Compiled
+
+    def compiled(function):
+        made.append(kind(function))
+        return made[-1]
+
+    monkeypatch.setattr(check, "Compiled", compiled)
+    check_grads(lambda x, i: ops.sin(x) * i, X, Tensor([1, 2, 3]), order=1)
+    assert [(graph.report()["graphs"], graph.report()["replays"]) for graph in made] == [(1, 1)] * 3
+
+
+def test_weights_that_hold_integers_are_no_inputs():
+    net = Hooked("x")
+    net.places = ms.Parameter(Tensor([0, 1]), name="places")
+    check_grads(net, X, (Tensor([1, 2, 3]), X), order=1, compiled=False)
+    with pytest.raises(TypeError, match="must have a floating input or weight"):
+        check_grads(lambda: 3.0, weights=[net.places])
+
+
 def test_tolerance_and_step_can_be_chosen():
     check_grads(Scaled(1.001), X, rtol=1e-2, order=1)
     assert "rtol 1e-06" in told(Scaled(1.001), X, rtol=1e-6, order=1)
@@ -274,7 +326,8 @@ def test_kept_numbers_come_back():
 ], ids=["batch", "layer", "group", "instance", "function"])
 def test_normalizations_in_every_order_of_modes(cell, shape):
     # the reverse derivative of PyTorch's forward derivative of these kernels is wrong
-    check_grads(cell(), Tensor(np.random.default_rng(0).standard_normal(shape), ms.float32))
+    check_grads(cell(), Tensor(np.random.default_rng(0).standard_normal(shape), ms.float32),
+                compiled=False)
 
 
 @pytest.mark.parametrize("function", [
