@@ -44,13 +44,20 @@ try:  # NumPy 2 keeps them in one immutable object
 except ImportError:
     _held_by_numpy = _of_numpy
 
+
+# what a program may have of `decimal` without the module
+_OF_DECIMALS = frozenset(map(id, (decimal.Decimal, decimal.Context, decimal.getcontext,
+                                  decimal.setcontext, decimal.localcontext)))
+
+
 def arithmetic_of(thing: Any) -> Arithmetic | None:
     """The settings on which arithmetic with an object depends (a number, an array or the module of
     such); None if there are none.
     """
     if thing is np or is_a(thing, (np.ndarray, np.generic)):
         return NUMPY
-    if thing is decimal or thing is decimal.Decimal or is_a(thing, decimal.Decimal):
+    if thing is decimal or is_a(thing, (decimal.Decimal, decimal.Context)) or (
+            id(thing) in _OF_DECIMALS):
         return DECIMALS
     return None
 

@@ -2,10 +2,12 @@
 
 import decimal
 import fractions
+from decimal import getcontext, localcontext, setcontext
 
 import numpy as np
 import pytest
 
+from lamella import Tensor, jit
 from lamella.graph.guards.arithmetic import (
     DECIMALS,
     NUMPY,
@@ -17,6 +19,8 @@ from lamella.graph.guards.arithmetic import (
 @pytest.mark.parametrize("thing, kind", [
     (np, NUMPY), (np.ones(2), NUMPY), (np.float32(1), NUMPY), (np.bool_(True), NUMPY),
     (decimal, DECIMALS), (decimal.Decimal, DECIMALS), (decimal.Decimal("0.1"), DECIMALS),
+    (decimal.Context, DECIMALS), (decimal.Context(), DECIMALS), (getcontext, DECIMALS),
+    (decimal.setcontext, DECIMALS), (decimal.localcontext, DECIMALS), (len, None),
     (1.0, None), (fractions.Fraction(1, 3), None), (fractions, None), ("numpy", None),
     (np.ndarray, None), (None, None)])
 def test_what_depends_on_settings(thing, kind):
@@ -69,3 +73,36 @@ def test_what_numpy_calls_and_the_size_of_its_buffers():
         finally:
             np.setbufsize(size)
     assert NUMPY.settings() == before
+
+
+def reads_the_context(x):
+    return x * getcontext().prec
+
+
+def changes_the_context(x):
+    getcontext().prec += 1
+    return x * 2
+
+
+def replaces_the_context(x):
+    setcontext(decimal.Context(prec=getcontext().prec + 1))
+    return x * getcontext().prec
+
+
+def computes_in_another_context(x):
+    with localcontext() as now:
+        now.prec = now.prec // 2
+        return x * float(now.divide(1, 3))
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("fn", [reads_the_context, changes_the_context, replaces_the_context,
+                                computes_in_another_context], ids=lambda fn: fn.__name__)
+def test_a_program_that_has_functions_of_decimals_alone(fn):
+    compiled, x = jit(fn), Tensor([1.0, 2.0])
+    for prec in (28, 2, 3, 28, 2, 6):
+        found = []
+        for call in (fn, compiled):
+            with decimal.localcontext(decimal.Context(prec=prec)):
+                found.append((call(x).asnumpy().tolist(), decimal.getcontext().prec))
+        assert found[0] == found[1]

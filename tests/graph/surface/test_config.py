@@ -39,6 +39,8 @@ def test_values_of_a_configuration():
         with pytest.raises(ValueError, match=f"'{name}' must be one of .*'auto2'"):
             JitConfig(**{name: "auto2"})
     assert "backend" not in JitConfig().jit_config_dict
+    assert [JitConfig(level).jit_config_dict["backend"] for level in ("O0", "O1", "O2")] == [
+        "ms_backend", "ms_backend", "GE"]
     assert JitConfig("O2", backend="x").jit_config_dict["backend"] == "x"
     assert JitConfig(jit_level="O0", foo=1).jit_config_dict["foo"] == 1
 
