@@ -144,17 +144,20 @@ class Captured:
     def _copied(self, values: Values) -> Values:
         """The results; what shares memory with an input, or another result, still does."""
         found: Values = []
-        copies: dict[tuple[int, torch.dtype], torch.Tensor] = {}
+        copies: dict[int, torch.Tensor] = {}
         for out, which in zip(self.outputs, self.aliases, strict=True):
             if which is not None:
                 source, begin = values[which], self.inputs[which].storage_offset()
                 start = out.storage_offset() - begin + source.storage_offset()
                 found.append(source.as_strided(out.shape, out.stride(), start))
                 continue
-            key = out.untyped_storage().data_ptr(), out.dtype
+            key = out.untyped_storage().data_ptr()
             whole = copies.get(key)
             if whole is None:
                 whole = copies[key] = _whole(out).clone()
+            if whole.dtype is not out.dtype:  # a part of complex numbers, say
+                whole = torch.empty(0, dtype=out.dtype, device=out.device).set_(
+                    whole.untyped_storage())
             found.append(whole.as_strided(out.shape, out.stride(), out.storage_offset()))
         return found
 

@@ -135,6 +135,20 @@ def test_views_of_inputs_and_of_each_other_stay_views():
     assert standing.tolist() == [[0.0], [0.0]]
 
 
+def test_a_result_in_another_type_stays_in_its_memory():
+    def run(given):
+        twice = given[0] * 2
+        return [twice, twice.view(torch.int32)[1:], given[0] + 1]
+
+    captured = Captured(run, [numbers(1.0, 2.0)], [False])
+    twice, bits, more = captured([numbers(5.0, 6.0)])
+    assert bits.tolist() == torch.tensor([12.0]).view(torch.int32).tolist()
+    bits.zero_()
+    assert twice.tolist() == [10.0, 0.0] and more.tolist() == [6.0, 7.0]
+    again, *_ = captured([numbers(1.0, 1.0)])
+    assert again.tolist() == [2.0, 2.0] and twice.tolist() == [10.0, 0.0]
+
+
 def test_inputs_on_other_devices_are_refused():
     for values in ([], [torch.ones(2)], [numbers(1.0), torch.ones(2)],
                    [numbers(1.0), torch.ones(())]):
