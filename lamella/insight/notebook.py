@@ -79,7 +79,7 @@ def _heat_map(values: torch.Tensor) -> str:
     step = "" if rows == columns == 1 else f", every {rows} x {columns}"
     finite = shown[shown.isfinite()]
     most = float(finite.abs().max()) if finite.numel() else 0.0
-    scaled = (shown / (most or 1.0)).clamp(-1, 1)
+    scaled = (shown / (most or 1.0)).where(shown.isfinite(), torch.nan)
     data = base64.b64encode(_png(_colors(scaled))).decode()
     height = max(6, min(PIXELS, PIXELS * shown.shape[0] // max(1, shown.shape[1])))
     label = f"elements{where}{step}, from {-most:.3g} (blue) to {most:.3g} (red)"

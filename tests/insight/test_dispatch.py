@@ -45,8 +45,12 @@ def test_names(call, names):
     want, mode = call().asnumpy(), Seen()
     with mode:
         got = call()
+    with ms.MsDispatchMode():
+        plain = call()
     assert mode.names == names
-    np.testing.assert_array_equal(got.asnumpy(), want)
+    for found in (got, plain):
+        assert found.asnumpy().dtype == want.dtype
+        np.testing.assert_array_equal(found.asnumpy(), want)
 
 
 def test_the_innermost_block_counts_and_blocks_can_be_entered_again():

@@ -32,6 +32,14 @@ def test_the_heat_map_is_red_above_zero_and_blue_below():
     assert colors[0, 1].tolist() == [247] * 3 and colors[1, 1].tolist() == [0] * 3
 
 
+def test_what_is_not_finite_is_black():
+    colors = picture(ms.Tensor([[np.inf, -np.inf, np.nan], [2.0, -1.0, 0.0]]))
+    assert not colors[0].any()
+    assert colors[1].tolist() == [[178, 24, 43], [140, 174, 210], [247] * 3]  # half way to blue
+    shown = ops.zeros((2, 2))._repr_html_() + ms.Tensor([np.nan])._repr_html_()
+    assert shown.count("from -0 (blue) to 0 (red)") == 4  # twice for each
+
+
 @pytest.mark.parametrize(("shape", "size"), [((), (1, 1)), ((5,), (1, 5)), ((3, 4, 2, 6), (2, 6)),
                                              ((1000, 100), (48, 34))])
 def test_heat_maps_of_every_shape(shape, size):
@@ -125,6 +133,15 @@ def test_a_table_of_parameters():
     trained = nn.Dense(2, 3)._repr_html_()
     assert "9 parameters</i>" in trained and ">yes</td>" in trained
     assert "<details" not in nn.ReLU()._repr_html_() and "<table>" not in nn.ReLU()._repr_html_()
+
+
+def test_each_cell_has_the_table_of_its_own_parameters():
+    net = nn.SequentialCell(nn.Dense(2, 3), nn.Dense(3, 1))
+    net.scale = ms.Parameter(ops.ones(1), name="scale")
+    shown = net._repr_html_()
+    for name in ("scale", "0.weight", "1.bias"):
+        assert shown.count(f"'>{name}</td>") == 1
+    assert shown.index("'>scale</td>") < shown.index("'>0.weight</td>")
 
 
 def test_a_summary_keeps_the_spaces_that_say_what_is_inside():
