@@ -255,3 +255,47 @@ def test_an_equation_in_another_order(equation):
     assert float(ms.grad(lambda a: root(a)["u"].sum() + 10 * root(a)["v"])(B)) == 64.0
     found = ms.jvp(root, B, Tensor(1.0))[1]
     assert found["u"].asnumpy().tolist() == [2.0, 2.0] and float(found["v"]) == 6.0
+
+
+def test_a_dict_as_the_last_of_several_more_inputs():
+    class Net(nn.Cell):
+        def construct(self, x, *rest):
+            return x * rest[0] * rest[1]["a"]
+
+        def bprop(self, *given):
+            *_, dout = given
+            return dout * 3, dout * 5, {"a": dout * 7}
+
+    found = ms.grad(Net(), (0, 1, 2))(A, B, {"a": A})
+    assert floats(list(found)) == [3.0, 5.0, {"a": 7.0}]
+
+
+@pytest.mark.parametrize("given", [
+    lambda g: (g * 3, g * 5), lambda g: ((g * 3, g * 5),), lambda g: [[g * 3, 5.0]],
+    lambda g: ((g * 3, g * 5), {}), lambda g: (g * 3, g * 5, {}), lambda g: (g * 3, g * 5, g, g)])
+def test_gradients_of_two_inputs_in_one_tuple_more(given):
+    class Net(nn.Cell):
+        def construct(self, x, y):
+            return x * y
+
+        def bprop(self, x, y, out, dout):
+            return given(dout)
+
+    assert floats(list(ms.grad(Net(), (0, 1))(A, B))) == [3.0, 5.0]
+
+
+def test_one_input_of_which_a_list_is_returned():
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.w = ms.Parameter(Tensor(4.0), name="w")
+
+        def construct(self, x):
+            return x * self.w
+
+        def bprop(self, x, out, dout):
+            return [dout * 3], {"w": dout * 5}
+
+    net = Net()
+    by_x, by_w = ms.grad(net, 0, net.w)(A)
+    assert (float(by_x), float(by_w)) == (3.0, 5.0)
