@@ -31,14 +31,16 @@ def repeats_elements(raw: torch.Tensor) -> bool:
 def apart(raw: torch.Tensor, other: Any) -> Any:
     """What is read while `raw` is changed in place: a copy, if other elements of it are changed.
 
-    PyTorch's kernels read elements that they have written before, where two parts overlap.
+    PyTorch's kernels read elements that they have written before, where two parts overlap, and its
+    forward mode tangents that it has changed, where both are one.
     """
-    if not isinstance(other, torch.Tensor) or other is raw:
+    if not isinstance(other, torch.Tensor):
         return other
-    if _is_alias_of(raw, other):
+    if other is raw or _is_alias_of(raw, other):
         same = (raw.storage_offset() == other.storage_offset() and raw.shape == other.shape
                 and raw.stride() == other.stride())
-        return other if same else other.clone()
+        forward = state.level is not None and state.level.forward
+        return other if same and not forward else other.clone()
     return other.clone() if _is_wrapped(raw) or _is_wrapped(other) else other  # none can tell
 
 

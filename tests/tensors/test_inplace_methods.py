@@ -235,3 +235,18 @@ def test_a_quotient_rounded_down_in_place_has_the_derivative_zero():
     assert by_x.tolist() == [2.0, 3.0] and by_y.tolist() == [7.0, -7.0]
     assert ms.jvp(changed, (x, y), (x, y))[1].tolist() == [28.0, -42.0]
     assert Tensor([7, -7]).floor_divide_(Tensor([2, 2])).tolist() == [3, -4]
+
+
+@pytest.mark.parametrize("change, slope", [
+    (lambda t: t.mul_(t), 6.0), (lambda t: t.add_(t), 2.0), (lambda t: t.sub_(t, alpha=3), -2.0),
+    (lambda t: t.div_(t), 0.0), (lambda t: t.copy_(t), 1.0), (lambda t: t.mul_(t[:]), 6.0)])
+def test_the_tangent_of_a_part_changed_by_itself(change, slope):
+    def changed(x):
+        x = x * 1
+        change(x[1:])
+        return x
+
+    x, along = Tensor([5.0, 3.0]), Tensor([1.0, 10.0])
+    assert ms.jvp(changed, x, along)[1].tolist() == [1.0, 10 * slope]
+    each = ms.vmap(lambda x: ms.jvp(changed, x, along)[1])(x[None])
+    assert each.tolist() == [[1.0, 10 * slope]]
