@@ -58,6 +58,11 @@ def test_printed():
     assert "twice Dense x 2" in text and "Conv2d" not in text
     assert "128 parameters, 120 of them trained" in text
     assert repr(found(Net())).count("\n") == 6 + 3
+    whole = found(Net(), depth=0)
+    assert [row[0] for row in whole.rows()] == ["layer", "Net"] and whole.layers[0].depth == 0
+    assert [layer.depth for layer in whole.layers] == [0, 1, 2, 2, 1, 1]
+    head, rule, row, _, _ = str(whole).splitlines()
+    assert len(head) == len(rule) == len(row)
 
 
 TABLE = """\

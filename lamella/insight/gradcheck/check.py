@@ -247,6 +247,10 @@ class _Check:
                 self._same(what, turn, eager, got)
 
     def _same(self, what: str, turn: str, eager: list, got: list) -> None:
+        if len(eager) != len(got):
+            raise GradientError(
+                f"The {what} of '{self.subject.name}' compiled is not what it is eagerly: "
+                f"{len(got)} Tensors, not {len(eager)}, when the graph was {turn}.")
         names = [path for path, _ in eager]
         if what == "gradient":
             every = [path for i, arg in enumerate(self.subject.args)

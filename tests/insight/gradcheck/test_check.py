@@ -223,6 +223,16 @@ def test_compiled_must_be_as_eager():
     check_grads(fn, X, compiled=False)
 
 
+def test_compiled_gives_as_many_tensors_of_the_same_shapes():
+    def fn(x, change):
+        return x if ms.core.state.state.trace is None else change(x)
+
+    for change, words in ((lambda x: (x, x), "eagerly: 2 Tensors, not 1, when the graph was reco"),
+                          (lambda x: x[None], "eagerly: output, when the graph was recorded")):
+        assert words in told(lambda x, change=change: fn(x, change), X, order=1)
+    check_grads(lambda x: (fn(x, lambda x: x), x > 0, x.astype(ms.int32), x[:0]), X, order=1)
+
+
 class Hooked(nn.Cell):
     """Compiled it gives the same value, but twice the derivative of one of its inputs."""
 
