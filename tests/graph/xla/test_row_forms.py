@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from lamella.graph.xla.lowering import TABLE, VIEWS, NotLowered
+from lamella.graph.xla.lowering.graph import OPTIONS
 from lamella.graph.xla.lowering.table import (
     Aval,
     avals_of,
@@ -21,6 +22,7 @@ from . import samples
 from .test_row_options import t
 
 aten = torch.ops.aten
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def _edges():
@@ -155,6 +157,42 @@ def test_rows(family):
     assert not wrong, "\n".join(wrong)
 
 
+ROUNDED = [  # and the others keep all digits of a number
+    *[(f"{name}.{by}", number) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+      for by, number in (("Scalar", 0.1), ("Scalar", -2.7), ("Tensor", torch.tensor(0.3)))],
+    *[(f"{name}.Tensor", number, 1) for name in ("add", "sub", "rsub")
+      for number in (0.1, 2.7, torch.tensor(-0.3), torch.arange(600) * 3 + 1) if
+      name != "rsub" or isinstance(number, torch.Tensor)],
+    ("rsub.Scalar", 0.1, 1), ("add.Scalar", 0.3, 1), ("sub.Scalar", 2.7, 1),
+    *[(f"{name}.Scalar", number) for name in ("remainder", "fmod") for number in (0.1, -2.7)],
+    ("remainder.Tensor", torch.tensor(0.3)), ("fmod.Tensor", torch.tensor(0.3)),
+    ("hardshrink.default", 0.1), ("hardshrink.default", 2.7), ("hardshrink_backward.default", 0.1),
+    ("softshrink_backward.default", 2.7), ("mul.Scalar", 0.1), ("mul.Tensor", torch.tensor(2.7)),
+    ("leaky_relu.default", 0.1), ("clamp.default", -0.3, 2.7)]
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_numbers_beside_those_of_16_bits_are_rounded_as_by_kernels(kind):
+    ends = torch.tensor([0.1, 0.3, 2.7])
+    x = torch.cat([torch.linspace(-9, 9, 594), ends, -ends]).to(kind)
+    calls = [(name, ([x, x] if "_backward" in name else [x]) + rest) for name, *rest in ROUNDED]
+    wanted = [getattr(getattr(aten, name.split(".")[0]), name.split(".")[1])(
+        *(args[:-1] if name.startswith(("add.T", "sub.T", "rsub.T")) else args))
+        for name, args in calls]
+
+    def computed(x):
+        return [TABLE[name](Aval((600,), str(made.dtype)[6:]), *[
+            x if n == 0 or "_backward" in name and n == 1 else
+            jnp.asarray(a.numpy()) if isinstance(a, torch.Tensor) else a
+            for n, a in enumerate(args)])
+            for (name, args), made in zip(calls, wanted, strict=True)]
+
+    given = jax.dlpack.from_dlpack(x)
+    found = jax.jit(computed).lower(given).compile({**OPTIONS, **QUICK})(given)
+    for (name, args), one, made in zip(calls, found, wanted, strict=True):
+        assert torch.equal(torch.from_dlpack(one), made), (name, args[1:])
+
+
 X, NUMBER, NONE = np.ones((3, 4), np.float32), np.float32(2), np.ones((0, 0), np.float32)
 AT, MASK, SQUARE = np.array([0, 2]), np.array([True, False, True]), np.eye(3, dtype=np.float32)
 INDEX, PIVOTS = np.zeros((2, 3), np.int64), np.array([1, 2, 3], np.int32)
@@ -239,7 +277,8 @@ def test_views_and_what_is_put_into_them():
             found.append(its if isinstance(its, list) else [its])
         return found
 
-    for given, found, made in zip(VIEWED, jax.jit(computed)(VIEW.numpy()), wanted, strict=True):
+    compiled = jax.jit(computed).lower(VIEW.numpy()).compile(QUICK)
+    for given, found, made in zip(VIEWED, compiled(VIEW.numpy()), wanted, strict=True):
         for one, its in zip(found, made, strict=True):
             np.testing.assert_array_equal(np.asarray(one), its.numpy(), str(given))
 

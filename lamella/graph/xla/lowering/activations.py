@@ -10,9 +10,10 @@ from .later import jax, jnp
 from .table import Aval, of_type, pointwise, row, wide
 
 
-def _row(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _row(*names: str, narrow: bool = False
+         ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def add(fn: Callable[..., Any]) -> Callable[..., Any]:
-        row(*names)(pointwise(fn, inexact=True))
+        row(*names)(pointwise(fn, inexact=True, narrow=narrow))
         return fn
 
     return add
@@ -133,9 +134,10 @@ def _softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
 
 _row("softshrink")(
     lambda x, lambd: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))
-_row("softshrink_backward", "hardshrink_backward")(
+_row("softshrink_backward", "hardshrink_backward", narrow=True)(
     lambda g, x, lambd: jnp.where((x >= -lambd) & (x <= lambd), 0, g))
-_row("hardshrink")(lambda x, lambd: jnp.where((x >= -lambd) & (x <= lambd), 0, x))
+_row("hardshrink", narrow=True)(
+    lambda x, lambd: jnp.where((x >= -lambd) & (x <= lambd), 0, x))
 
 
 @_row("elu")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .later import jax, jnp, lax
-from .table import Aval, NotLowered, is_inexact, of_type, pointwise, row, wide
+from .table import Aval, NotLowered, is_inexact, of_type, pointwise, rounded, row, wide
 
 # by the names of PyTorch and of jax.numpy or jax.scipy.special
 _INEXACT = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh")
@@ -46,18 +46,19 @@ for _name, _its in _SPECIAL.items():
 for _name, _its in _SAME.items():
     row(_name)(pointwise(_numpy(_its)))
 for _name, _its in _BINARY.items():
-    row(f"{_name}.Tensor", f"{_name}.Scalar")(pointwise(_numpy(_its)))
+    row(f"{_name}.Tensor", f"{_name}.Scalar")(pointwise(_numpy(_its), narrow=True))
 for _name, _its in _LOGICAL.items():
     row(_name)(pointwise(_numpy(_its)))
 for _name, _its in _BINARY_INEXACT.items():
     row(_name)(pointwise(_numpy(_its), inexact=True))
 
 
-def _row(*names: str, inexact: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _row(*names: str, inexact: bool = False, narrow: bool = False
+         ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Adds a pointwise function as a row."""
 
     def add(fn: Callable[..., Any]) -> Callable[..., Any]:
-        row(*names)(pointwise(fn, inexact))
+        row(*names)(pointwise(fn, inexact, narrow))
         return fn
 
     return add
@@ -72,20 +73,19 @@ def _plus(x: Any, y: Any, alpha: Any, sign: int) -> Any:
 
 @row("add.Tensor", "add.Scalar")
 def _add(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(aval.dtype)
-    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), 1).astype(aval.dtype)
+    x, y, kind = rounded(x, aval.dtype), rounded(y, aval.dtype), wide(aval.dtype)
+    return _plus(x, y, _factor(alpha, kind), 1).astype(aval.dtype)
 
 
 @row("sub.Tensor", "sub.Scalar")
 def _sub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(aval.dtype)
-    return _plus(of_type(x, kind), of_type(y, kind), _factor(alpha, kind), -1).astype(aval.dtype)
+    x, y, kind = rounded(x, aval.dtype), rounded(y, aval.dtype), wide(aval.dtype)
+    return _plus(x, y, _factor(alpha, kind), -1).astype(aval.dtype)
 
 
 @row("rsub.Tensor", "rsub.Scalar")
 def _rsub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
-    kind = wide(aval.dtype)
-    return _plus(of_type(y, kind), of_type(x, kind), _factor(alpha, kind), -1).astype(aval.dtype)
+    return _sub(aval, y, x, alpha)
 
 
 def _factor(alpha: Any, kind: str) -> Any:
@@ -124,22 +124,22 @@ def _floor_of_quotient(x: Any, y: Any) -> Any:
     return jnp.where(y == 0, x / y, down)
 
 
-@_row("remainder.Tensor", "remainder.Scalar")
+@_row("remainder.Tensor", "remainder.Scalar", narrow=True)
 def _remainder(x: Any, y: Any) -> Any:
     x, y = jnp.broadcast_arrays(x, y)
     left = lax.rem(x, y)
     return jnp.where((left != 0) & ((y < 0) != (left < 0)), left + y, left)
 
 
-_row("fmod.Tensor", "fmod.Scalar")(lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)))
+_row("fmod.Tensor", "fmod.Scalar", narrow=True)(lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)))
 
 
 @row("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
 def _pow(aval: Aval, x: Any, y: Any) -> Any:
     kind = wide(aval.dtype)
     if type(y) in (int, float) and is_inexact(kind):
-        return _power(of_type(x, kind), y).astype(aval.dtype)
-    a, b = of_type(x, kind), of_type(y, kind)
+        return _power(of_type(x, kind), y, aval.dtype).astype(aval.dtype)
+    a, b = rounded(x, aval.dtype), rounded(y, aval.dtype)
     if is_inexact(kind):
         return jnp.power(a, b).astype(aval.dtype)
     found = jnp.power(a, jnp.maximum(b, 0))
@@ -148,7 +148,7 @@ def _pow(aval: Aval, x: Any, y: Any) -> Any:
     return jnp.where(b < 0, below, found).astype(aval.dtype)
 
 
-def _power(x: Any, y: float) -> Any:
+def _power(x: Any, y: float, kind: str) -> Any:
     """A power by a known number, by the ways that PyTorch has for the frequent ones."""
     if y == 0.5:
         return jnp.sqrt(x)
@@ -156,7 +156,7 @@ def _power(x: Any, y: float) -> Any:
         return 1 / jnp.sqrt(x)
     if y in (1.0, 2.0, 3.0, -1.0, -2.0):
         return lax.integer_pow(x, int(y))
-    return jnp.power(x, jnp.asarray(y, x.dtype))
+    return jnp.power(x, rounded(y, kind))
 
 
 _row("reciprocal", inexact=True)(lambda x: 1 / x)

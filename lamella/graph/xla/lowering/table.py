@@ -52,7 +52,8 @@ def row(*names: str, view: bool = False) -> Callable[[Callable[..., Any]], Calla
     return add
 
 
-def pointwise(fn: Callable[..., Any], inexact: bool = False) -> Callable[..., Any]:
+def pointwise(fn: Callable[..., Any], inexact: bool = False, narrow: bool = False
+              ) -> Callable[..., Any]:
     """A row that applies `fn` to its tensors and numbers in their common type.
 
     16-bit numbers are computed in 32 bits, as PyTorch does.
@@ -60,14 +61,17 @@ def pointwise(fn: Callable[..., Any], inexact: bool = False) -> Callable[..., An
     Args:
         fn: the function, of the tensors and numbers among the arguments, and the others as given.
         inexact: whether integers are computed as float32.
+        narrow: whether the arguments are rounded to 16 bits if that is the common type; otherwise
+            numbers such as factors keep all their digits.
     """
 
     def apply(aval: Aval, *args: Any) -> Any:
         kind = common(args)
         if inexact and not is_inexact(kind):
             kind = "float32"
-        kind = wide(kind)
-        return fn(*[of_type(a, kind) if is_value(a) else a for a in args]).astype(aval.dtype)
+        if not narrow:
+            kind = wide(kind)
+        return fn(*[rounded(a, kind) if is_value(a) else a for a in args]).astype(aval.dtype)
 
     return apply
 
@@ -88,6 +92,12 @@ def of_type(x: Any, kind: str) -> Any:
     if not is_inexact(kind):
         return jnp.asarray(x, "int64").astype(kind)
     return jnp.asarray(x, kind)
+
+
+def rounded(x: Any, kind: str) -> Any:
+    """A tensor or number as a type holds it, in the type that kernels compute in."""
+    found = of_type(x, wide(kind))
+    return found if str(getattr(x, "dtype", "")) == kind else found.astype(kind).astype(wide(kind))
 
 
 _INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
