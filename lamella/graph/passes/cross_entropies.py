@@ -85,7 +85,8 @@ def _loss(node: Node, memory: Memory) -> Loss | None:
     if len(losses) != 1:
         return None
     (loss,) = losses
-    _, target, weight, reduction, ignored = loss.args
+    given_loss: Any = loss.args
+    _, target, weight, reduction, ignored = given_loss
     labels = meta_of(target)
     if weight is not None or labels is None or len(labels.shape) != 1 or not labels.contiguous or (
             any(u.target is not operator.getitem for u in loss.users)):

@@ -105,7 +105,7 @@ def _is_cast(node: Node) -> bool:
 def _is_mask(user: Node, value: Node) -> bool:
     """Whether an operation only asks which elements of a value are positive."""
     return (user.target is aten.threshold_backward.default and user.args[0] is not value
-            and user.args[2] == 0)
+            and bool(user.args[2] == 0))
 
 
 def _kept_for(source: Node, memory: Memory, live: Liveness) -> int:

@@ -68,7 +68,6 @@ def asked(monkeypatch):
     monkeypatch.setattr(module, "available", lambda: True)
     monkeypatch.setattr(module.attention.extension, "obtain", lambda: True)
     monkeypatch.setattr(module, "SMALLEST", 3 * 4 * 48 * 40)
-    monkeypatch.setattr(module, "_by_queries", lambda *given: False)
     monkeypatch.setattr(module.known, "find", lambda *given: keys.append(given) or "heads")
     return keys
 
@@ -223,3 +222,18 @@ def test_few_queries_are_timed_at_once_for_half_a_second(few, monkeypatch, measu
     assert (measured is not None) == timed
     if timed:
         assert measured(key) == "torch" and spent < module._spent < spent + 60
+
+
+@pytest.mark.parametrize("keys, built, found, name", [
+    (meta(*CACHE), True, "fused", "few_queries_attention"),
+    (meta(*CACHE), True, "torch", "attention"), (meta(*CACHE), True, None, "attention"),
+    (meta(*CACHE), None, "fused", "attention"),
+    (transposed(meta(*CACHE)), True, "fused", "attention")])
+def test_few_queries_may_still_be_computed_by_heads(few, asked, monkeypatch, keys, built, found,
+                                                    name):
+    monkeypatch.setattr(module, "SMALLEST", 1)
+    monkeypatch.setattr(module.few_queries.extension, "obtain", lambda: built)
+    monkeypatch.setattr(module.by_queries, "find", lambda *given: found)
+    graph, _ = graph_of(FORWARD, [meta(*FEW), keys, meta(*CACHE)])
+    route_attention(graph, True)
+    assert targets(graph) == [f"lamella.{name}.default"]
