@@ -367,6 +367,10 @@ def test_the_part_that_counts(shape, own, split, longest):
     ("zeros.default", [[5, 4], None, None, None, None], [[8, 4], None, None, None, None]),
     ("new_ones.default", [n(0), [5, 4], None, None, None, None],
      [n(0), [8, 4], None, None, None, None]),
+    ("ones.default", [[5, 4], None], [[8, 4], None]),
+    ("full.default", [[5, 4], 2.5], [[8, 4], 2.5]),
+    ("new_zeros.default", [n(0), [5, 4]], [n(0), [8, 4]]),
+    ("new_full.default", [n(0), [5, 4], 2.5], [n(0), [8, 4], 2.5]),
     ("expand.default", [n(1), [5, 4], False], [n(1), [8, 4], False])])
 def test_what_follows_from_sizes_alone_is_made_longer(op, args, longer):
     step = {"op": op, "to": 2, "args": args, "aval": [[5, 4], F32]}

@@ -239,6 +239,34 @@ def test_a_write_into_a_row_is_one_into_the_table():
         ("neg.default", 7, {"n": row})]
 
 
+def test_gradients_of_parts_of_parts_are_placed_in_the_whole():
+    steps = [
+        {"op": "select_backward.default", "to": 1, "args": [{"n": 0}, [3], 0, -1],
+         "aval": [[3], F32]},
+        {"op": "slice_backward.default", "to": 2, "args": [{"n": 1}, [8], 0, 2, 5, 1],
+         "aval": [[8], F32]},
+        {"op": "slice_backward.default", "to": 3, "args": [{"n": 1}, [8], 0, 2, 7, 2],
+         "aval": [[8], F32]}]
+    found, _ = with_boxes(steps, [[[], F32]], [2, 3])
+    assert [(step["op"], step["args"]) for step in found] == [
+        (PLACE, [{"n": 0}, [2], [1]]), (PLACE, [{"n": 0}, [4], [1]]),
+        ("slice_backward.default", steps[2]["args"])]
+
+
+@pytest.mark.parametrize("rows", [3, 4])
+def test_parts_of_many_parts_are_taken_from_the_whole(rows):
+    steps = []
+    for row in range(rows):
+        steps += [{"op": "select.int", "to": 1 + 2 * row, "args": [{"n": 0}, 0, row],
+                   "aval": [[3], F32]},
+                  {"op": "select.int", "to": 2 + 2 * row, "args": [{"n": 1 + 2 * row}, 0, 2],
+                   "aval": [[], F32]}]
+    found, ends = with_boxes(steps, [[[5, 3], F32]], [2 + 2 * row for row in range(rows)])
+    assert ends == [2 + 2 * row for row in range(rows)]
+    assert found == steps if rows < 4 else [(step["op"], step["args"]) for step in found] == [
+        (TAKE, [{"n": 0}, [row, 2], [1, 1]]) for row in range(rows)]
+
+
 @pytest.mark.parametrize("engine, seed, derive", [
     ("", 3, 0), ("", 25, 0), ("", 1001, 1), ("", 4, 2), ("xla", 6, 0)])
 def test_random_tables(loops, monkeypatch, engine, seed, derive):  # noqa: F811
