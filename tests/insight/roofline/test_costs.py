@@ -198,8 +198,10 @@ def test_operations_and_bytes_by_hand(target, args, flops, size):
 
 def test_steps_of_a_recurrent_layer():
     inputs, weights = torch.ones(9, 2, 5), [torch.ones(12, 5), torch.ones(12, 3)]
+    biases = torch.ones(12), torch.ones(12)  # which are no products
     for name, times in (("mkldnn_rnn_layer", 1), ("mkldnn_rnn_layer_backward", 2)):
-        found = cost_of(getattr(aten, name).default, (inputs, *weights), {}, torch.ones(9, 2, 3))
+        found = cost_of(getattr(aten, name).default, (inputs, *weights, *biases), {},
+                        torch.ones(9, 2, 3))
         assert found.kind == "recurrent"
         assert found.flops == times * 9 * 2 * 2 * (12 * 5 + 12 * 3)
 
