@@ -22,7 +22,7 @@ from types import CodeType
 import pytest
 
 ROOT = Path(__file__).parents[1]
-KEPT = 10  # tests of one file that are noted for a line
+KEPT = 100  # tests of one file that are noted for a line
 _PROBE = "__line_probe__"  # a built-in name while this plugin is loaded
 
 
