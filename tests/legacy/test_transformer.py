@@ -59,33 +59,54 @@ def test_attention_is_pytorchs(flat):
     assert values.shape == (BATCH, HEADS, LENGTH, SIZE // HEADS)
 
 
-@pytest.mark.parametrize("post", [False, True])
-def test_an_encoder_layer_and_its_gradients(post):
-    cell = filled(old.TransformerEncoderLayer(BATCH, SIZE, 16, HEADS, LENGTH, 0.0, 0.0,
-                                              post_layernorm_residual=post, hidden_act="relu"))
-    attention = torch_attention(cell.attention)
-    x, mask = numbers(BATCH, LENGTH, SIZE), lower(LENGTH)
+def reference(cell, post, mask, source=None, source_mask=None):
+    """What a layer computes, by PyTorch's attention: of a decoder's, with what it looks at."""
+    def norm(layer, value):
+        return torch.nn.functional.layer_norm(value, (SIZE,), layer.gamma._raw, layer.beta._raw,
+                                              1e-5)
 
-    def wanted(t):
-        def norm(layer, value):
-            return torch.nn.functional.layer_norm(value, (SIZE,), layer.gamma._raw,
-                                                  layer.beta._raw, 1e-5)
-        normed = norm(cell.layernorm1, t)
+    def attended(attention, queries, keys, mask):
         hidden = torch.from_numpy(mask).repeat_interleave(HEADS, 0) == 0
-        t = (normed if post else t) + attention(normed, normed, normed, attn_mask=hidden)[0]
+        return torch_attention(attention)(queries, keys, keys, attn_mask=hidden)[0]
+
+    def layer(t):
+        normed = norm(cell.layernorm1, t)
+        t = (normed if post else t) + attended(cell.attention, normed, normed, mask)
+        if source is not None:
+            normed = norm(cell.cross_attention_layernorm, t)
+            t = (normed if post else t) + attended(cell.cross_attention, normed,
+                                                   torch.from_numpy(source), source_mask)
         normed = norm(cell.layernorm2, t)
         wide = torch.relu(normed @ cell.output.mapping.weight._raw + cell.output.mapping.bias._raw)
         narrow = wide @ cell.output.projection.weight._raw + cell.output.projection.bias._raw
         return (normed if post else t) + narrow
 
+    return layer
+
+
+@pytest.mark.parametrize("post", [False, True])
+@pytest.mark.parametrize("source", [None, 4])
+def test_a_layer_and_its_gradients(post, source):
+    """Of an encoder; of a decoder, which looks at what has another length."""
+    settings = {"post_layernorm_residual": post, "hidden_act": "relu"}
+    x, mask = numbers(BATCH, LENGTH, SIZE), lower(LENGTH)
+    if source is None:
+        cell = filled(old.TransformerEncoderLayer(BATCH, SIZE, 16, HEADS, LENGTH, 0.0, 0.0,
+                                                  **settings))
+        seen = ()
+    else:
+        cell = filled(old.TransformerDecoderLayer(SIZE, 16, HEADS, BATCH, source, LENGTH, 0.0, 0.0,
+                                                  **settings))
+        seen = numbers(BATCH, source, SIZE, seed=2), lower(LENGTH)[:, :, :source].copy()
     t = torch.from_numpy(x).requires_grad_()
-    expected = wanted(t)
+    expected = reference(cell, post, mask, *seen)(t)
     (expected ** 2).sum().backward()
+    given = Tensor(mask), *map(Tensor, seen)
 
     def squared(value):
-        return (cell(value, Tensor(mask))[0] ** 2).sum()
-    np.testing.assert_allclose(cell(Tensor(x), Tensor(mask))[0].asnumpy(),
-                               expected.detach().numpy(), rtol=1e-4, atol=1e-5)
+        return (cell(value, *given)[0] ** 2).sum()
+    np.testing.assert_allclose(cell(Tensor(x), *given)[0].asnumpy(), expected.detach().numpy(),
+                               rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(ms.grad(squared)(Tensor(x)).asnumpy(), t.grad.numpy(), rtol=1e-3,
                                atol=1e-3)
 
