@@ -35,7 +35,7 @@ Place = tuple[str, int, str]  # of a function: its file, line and name
 
 
 class Task(NamedTuple):
-    """What a process is to do: the fields of `folder/tasks-NUMBER.json`."""
+    """What a process is to do; it is told by a file."""
 
     changes: list[Mutation]
     runs: str  # the folder that says which tests run which lines, or ""
@@ -118,29 +118,29 @@ class Functions:
                 self.by_place[_place(each.__code__)].append(each)
         self.files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
 
-    def can_change(self, file: Path, before: str, after: str) -> bool:
-        """Whether `change` suffices: not where the changed code itself ran on import."""
+    def codes(self, file: Path, before: str, after: str) -> dict[CodeType, CodeType] | None:
+        """The code of functions that a change of a file changes, for `change`.
+
+        None if that doesn't suffice: where the changed code itself ran on import.
+        """
         if str(file) not in self.files:
-            return True  # it will be imported with the change
-        codes = dict(self._codes(file, before, after))
+            return {}  # it will be imported with the change
+        codes = dict(changed_code(*(compile(text, str(file), "exec", dont_inherit=True)
+                                    for text in (before, after))))
         innermost = list(codes)[-1]
-        its = [each for code in codes for each in self.by_place[_place(code)]]
-        return bool(its and innermost.co_flags & inspect.CO_OPTIMIZED  # no module or class
+        its = self._those_with(codes)
+        suffices = (its and innermost.co_flags & inspect.CO_OPTIMIZED  # no module or class
                     and _place(innermost) not in self.imported
                     and all(each.__code__ in codes for each in its))
+        return codes if suffices else None
 
-    def change(self, file: Path, before: str, after: str) -> None:
-        """Give the functions of a file their changed code."""
-        if str(file) in self.files:
-            codes = dict(self._codes(file, before, after))
-            for code in codes:
-                for each in self.by_place[_place(code)]:
-                    each.__code__ = codes[code]
+    def change(self, codes: dict[CodeType, CodeType]) -> None:
+        """Give functions their changed code."""
+        for each in self._those_with(codes):
+            each.__code__ = codes.get(each.__code__, each.__code__)  # of nested ones on one line
 
-    @staticmethod
-    def _codes(file: Path, before: str, after: str) -> Iterator[tuple[CodeType, CodeType]]:
-        return changed_code(*(compile(text, str(file), "exec", dont_inherit=True)
-                              for text in (before, after)))
+    def _those_with(self, codes: dict[CodeType, CodeType]) -> list[FunctionType]:
+        return [each for code in codes for each in self.by_place[_place(code)]]
 
 
 class Mutating:
@@ -178,10 +178,10 @@ class Mutating:
     def noticed(self, change: Mutation) -> tuple[str, int]:
         """The first test that fails with a change and passes without it, and how many ran."""
         source = (self.root / change.path).read_text("utf-8")
-        forked = self.functions.can_change(self.root / change.path, source, change.of(source))
+        codes = self.functions.codes(self.root / change.path, source, change.of(source))
         count = 0
         for chosen in self._runs(change, source):
-            while failed := self._failed(chosen, change, source, forked):
+            while failed := self._failed(chosen, change, source, codes):
                 if failed == NO_END:
                     if self._failed(chosen) == NO_END:  # these tests take longer in any case
                         break
@@ -224,25 +224,28 @@ class Mutating:
         return chosen
 
     def _failed(self, chosen: list[str], change: Mutation | None = None, source: str = "",
-                forked: bool = True) -> str:
-        """The first of some tests that fails, or ''; with a change of a file."""
+                codes: dict[CodeType, CodeType] | None = None) -> str:
+        """The first of some tests that fails, or ''; with a change of a file.
+
+        Without the codes that differ the tests run in a new process.
+        """
         chosen = [name for name in chosen if name not in self.broken]
         if not chosen:
             return ""
         if not change:
-            return self._fork(chosen, None, source)
+            return self._fork(chosen, {})
         file = self.root / change.path
         compiled = Path(importlib.util.cache_from_source(str(file)))
         file.write_text(change.of(source), encoding="utf-8")
         compiled.unlink(missing_ok=True)  # Python compares times in seconds only
         try:
-            return self._fork(chosen, change, source) if forked else self._start(chosen)
+            return self._start(chosen) if codes is None else self._fork(chosen, codes)
         finally:
             file.write_text(source, encoding="utf-8")
             compiled.unlink(missing_ok=True)
 
-    def _fork(self, chosen: list[str], change: Mutation | None, source: str) -> str:
-        """Run tests in a copy of this process."""
+    def _fork(self, chosen: list[str], codes: dict[CodeType, CodeType]) -> str:
+        """Run tests in a copy of this process, with changed code."""
         end, begin = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -250,8 +253,7 @@ class Mutating:
             try:
                 os.setsid()
                 os.close(end)
-                if change:
-                    self.functions.change(self.root / change.path, source, change.of(source))
+                self.functions.change(codes)
                 failed = self._run([self.items[name] for name in chosen])
             except BaseException:
                 traceback.print_exc()

@@ -317,7 +317,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(changes: list[Mutation], chosen: argparse.Namespace) -> int:
     """Run some mutations; 1 if too few of them are noticed."""
-    from .mutating import Task
+    from .mutating import Task  # which imports this file
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

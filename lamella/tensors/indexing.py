@@ -18,7 +18,7 @@ from ..core.errors import describe
 from ..core.kernel_messages import lacks_unsigned_kernel
 from ..core.state import state
 from .construction import WIDE_UNSIGNED, as_raw
-from .inplace import _has_alias, _is_alias_of, _is_wrapped, in_place
+from .inplace import _has_alias, in_place, is_wrapped, may_overlap
 
 _ALL = slice(None)
 _FAR = 2**24  # from this step on, a slice's step is compared with the length that it goes through
@@ -207,8 +207,7 @@ def _source(raw: torch.Tensor, value: Any) -> Any:
 
 def _assign(raw: torch.Tensor, index: Any, source: Any) -> None:
     if isinstance(source, torch.Tensor):
-        # the part written to may overlap the part read; inside of `vmap` none can tell
-        if _is_alias_of(source, raw) or _is_wrapped(raw) or _is_wrapped(source):
+        if may_overlap(raw, source):  # the part written to with the part read
             source = source.clone()
         elif source.dim() and source.numel() == 0 and get_item(raw, index)[0].numel() == 0:
             return
@@ -386,7 +385,7 @@ def _part(part: Any, device: torch.device) -> Any:
 def _picks(part: Any) -> bool:
     """Whether a part makes the whole index an advanced one."""
     if isinstance(part, torch.Tensor):
-        return part.dim() > 0 or _is_wrapped(part)
+        return part.dim() > 0 or is_wrapped(part)
     return isinstance(part, bool)
 
 

@@ -18,7 +18,7 @@ _DIFFERS = ("vmap:", "mutate a captured", "doesn't match the broadcast shape")
 
 
 _is_alias_of = torch._C._is_alias_of  # type: ignore[attr-defined]
-_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
+is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # type: ignore[attr-defined]
 
 
 def repeats_elements(raw: torch.Tensor) -> bool:
@@ -28,20 +28,24 @@ def repeats_elements(raw: torch.Tensor) -> bool:
         n > 1 and not step for n, step in zip(raw.shape, raw.stride(), strict=True))
 
 
+def may_overlap(raw: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors may share memory: inside of `vmap` none can tell."""
+    return _is_alias_of(raw, other) or is_wrapped(raw) or is_wrapped(other)
+
+
 def apart(raw: torch.Tensor, other: Any) -> Any:
     """What is read while `raw` is changed in place: a copy, if other elements of it are changed.
 
     PyTorch's kernels read elements that they have written before, where two parts overlap, and its
     forward mode tangents that it has changed, where both are one.
     """
-    if not isinstance(other, torch.Tensor):
+    if not isinstance(other, torch.Tensor) or not may_overlap(raw, other):
         return other
-    if other is raw or _is_alias_of(raw, other):
-        same = (raw.storage_offset() == other.storage_offset() and raw.shape == other.shape
-                and raw.stride() == other.stride())
-        forward = state.level is not None and state.level.forward
-        return other if same and not forward else other.clone()
-    return other.clone() if _is_wrapped(raw) or _is_wrapped(other) else other  # none can tell
+    same = (other is raw or _is_alias_of(raw, other)) and (
+        raw.storage_offset() == other.storage_offset() and raw.shape == other.shape
+        and raw.stride() == other.stride())
+    forward = state.level is not None and state.level.forward
+    return other if same and not forward else other.clone()
 
 
 def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = True) -> Any:

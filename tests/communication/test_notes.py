@@ -64,15 +64,6 @@ def world(monkeypatch):
     return types.SimpleNamespace(store=store, now=now, said=said)
 
 
-@pytest.mark.parametrize("text, seconds", [
-    ("2.5", 2.5), ("0", 0.1), ("-3", 0.1), ("soon", 10.0), (None, 10.0)])
-def test_when_a_process_says_that_it_waits(text, seconds, monkeypatch):
-    monkeypatch.delenv("LAMELLA_WAIT_NOTICE", raising=False)
-    if text is not None:
-        monkeypatch.setenv("LAMELLA_WAIT_NOTICE", text)
-    assert waiting.notice() == seconds
-
-
 def test_what_is_quick_is_only_waited_for(world):
     work = Exchange(world.now, 1)
     waiting.until(work, GROUP, pytest.fail)

@@ -58,8 +58,8 @@ def test_one_that_computes_is_told_of_and_waited_for(world, tmp_path):
 
 
 @pytest.mark.parametrize("text, seconds", [
-    (None, 10.0), ("", 10.0), ("soon", 10.0), ("3", 3.0), ("2.5", 2.5), ("0", 0.1), ("-5", 0.1),
-    ("0.1", 0.1)])
+    (None, 10.0), ("", 10.0), ("soon", 10.0), ("3", 3.0), ("2.5", 2.5), ("0", 0.1), ("0.1", 0.1),
+    ("-3", 0.1), ("-5", 0.1)])
 def test_when_a_process_that_waits_says_so(monkeypatch, text, seconds):
     monkeypatch.delenv("LAMELLA_WAIT_NOTICE", raising=False)
     if text is not None:

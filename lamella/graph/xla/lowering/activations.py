@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .later import jax, jnp
-from .table import Aval, of_type, pointwise, row, wide
+from .table import Aval, of_type, pointwise_row, row, wide
 
-
-def _row(*names: str, narrow: bool = False
-         ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def add(fn: Callable[..., Any]) -> Callable[..., Any]:
-        row(*names)(pointwise(fn, inexact=True, narrow=narrow))
-        return fn
-
-    return add
-
+_row = partial(pointwise_row, inexact=True)
 
 row("relu")(lambda aval, x: jnp.maximum(x, jnp.zeros((), x.dtype)))
 

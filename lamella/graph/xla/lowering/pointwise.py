@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from .later import jax, jnp, lax
-from .table import Aval, NotLowered, is_inexact, of_type, pointwise, rounded, row, wide
+from .table import (
+    Aval,
+    NotLowered,
+    is_inexact,
+    of_type,
+    pointwise,
+    pointwise_row,
+    rounded,
+    row,
+    wide,
+)
 
 # by the names of PyTorch and of jax.numpy or jax.scipy.special
 _INEXACT = ("exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh")
@@ -53,17 +63,6 @@ for _name, _its in _BINARY_INEXACT.items():
     row(_name)(pointwise(_numpy(_its), inexact=True))
 
 
-def _row(*names: str, inexact: bool = False, narrow: bool = False
-         ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Adds a pointwise function as a row."""
-
-    def add(fn: Callable[..., Any]) -> Callable[..., Any]:
-        row(*names)(pointwise(fn, inexact, narrow))
-        return fn
-
-    return add
-
-
 def _plus(x: Any, y: Any, alpha: Any, sign: int) -> Any:
     one = alpha.astype(x.dtype) if hasattr(alpha, "dtype") else alpha
     if x.dtype == bool:
@@ -92,9 +91,10 @@ def _factor(alpha: Any, kind: str) -> Any:
     return 1 if alpha == 1 else of_type(alpha, kind)
 
 
-_row("mul.Tensor", "mul.Scalar")(lambda x, y: jnp.logical_and(x, y) if x.dtype == bool else x * y)
-_row("div.Tensor", "div.Scalar", inexact=True)(lambda x, y: x / y)
-_row("floor_divide", "floor_divide.Scalar")(lambda x, y: _floor_of_quotient(x, y))
+pointwise_row("mul.Tensor", "mul.Scalar")(
+    lambda x, y: jnp.logical_and(x, y) if x.dtype == bool else x * y)
+pointwise_row("div.Tensor", "div.Scalar", inexact=True)(lambda x, y: x / y)
+pointwise_row("floor_divide", "floor_divide.Scalar")(lambda x, y: _floor_of_quotient(x, y))
 
 
 @row("div.Tensor_mode", "div.Scalar_mode")
@@ -124,14 +124,15 @@ def _floor_of_quotient(x: Any, y: Any) -> Any:
     return jnp.where(y == 0, x / y, down)
 
 
-@_row("remainder.Tensor", "remainder.Scalar", narrow=True)
+@pointwise_row("remainder.Tensor", "remainder.Scalar", narrow=True)
 def _remainder(x: Any, y: Any) -> Any:
     x, y = jnp.broadcast_arrays(x, y)
     left = lax.rem(x, y)
     return jnp.where((left != 0) & ((y < 0) != (left < 0)), left + y, left)
 
 
-_row("fmod.Tensor", "fmod.Scalar", narrow=True)(lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)))
+pointwise_row("fmod.Tensor", "fmod.Scalar", narrow=True)(
+    lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)))
 
 
 @row("pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar")
@@ -159,14 +160,14 @@ def _power(x: Any, y: float, kind: str) -> Any:
     return jnp.power(x, rounded(y, kind))
 
 
-_row("reciprocal", inexact=True)(lambda x: 1 / x)
-_row("rsqrt", inexact=True)(lambda x: 1 / jnp.sqrt(x))
-_row("digamma", inexact=True)(
+pointwise_row("reciprocal", inexact=True)(lambda x: 1 / x)
+pointwise_row("rsqrt", inexact=True)(lambda x: 1 / jnp.sqrt(x))
+pointwise_row("digamma", inexact=True)(
     lambda x: jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jax.scipy.special.digamma(x)))
-_row("round")(lambda x: jnp.round(x) if is_inexact(str(x.dtype)) else x)
-_row("frac")(lambda x: x - jnp.trunc(x))
-_row("sinc", inexact=True)(lambda x: jnp.sinc(x))
-_row("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", inexact=True)(
+pointwise_row("round")(lambda x: jnp.round(x) if is_inexact(str(x.dtype)) else x)
+pointwise_row("frac")(lambda x: x - jnp.trunc(x))
+pointwise_row("sinc", inexact=True)(lambda x: jnp.sinc(x))
+pointwise_row("xlogy.Tensor", "xlogy.Scalar_Other", "xlogy.Scalar_Self", inexact=True)(
     lambda x, y: jnp.where(jnp.isnan(y), y, jnp.where(x == 0, 0, x * jnp.log(y))))
 
 
@@ -206,13 +207,13 @@ row("clamp_min", "clamp_min.Tensor")(lambda aval, x, least: _clamp(aval, x, leas
 row("clamp_max", "clamp_max.Tensor")(lambda aval, x, most: _clamp(aval, x, None, most))
 
 
-@_row("lerp.Scalar", "lerp.Tensor")
+@pointwise_row("lerp.Scalar", "lerp.Tensor")
 def _lerp(x: Any, y: Any, weight: Any) -> Any:
     return jnp.where(jnp.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))
 
 
-_row("addcmul")(lambda x, y, z, value: x + value * y * z)
-_row("addcdiv")(lambda x, y, z, value: x + value * y / z)
+pointwise_row("addcmul")(lambda x, y, z, value: x + value * y * z)
+pointwise_row("addcdiv")(lambda x, y, z, value: x + value * y / z)
 
 
 @row("nan_to_num")
@@ -224,9 +225,9 @@ def _nan_to_num(aval: Aval, x: Any, nan: Any, above: Any, below: Any) -> Any:
     return jnp.nan_to_num(x, nan=nan or 0.0, posinf=above, neginf=below)
 
 
-_row("heaviside")(lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)))
-_row("deg2rad", inexact=True)(lambda x: x * (math.pi / 180))
-_row("rad2deg", inexact=True)(lambda x: x * (180 / math.pi))
+pointwise_row("heaviside")(lambda x, y: jnp.where(x == 0, y, (x > 0).astype(x.dtype)))
+pointwise_row("deg2rad", inexact=True)(lambda x: x * (math.pi / 180))
+pointwise_row("rad2deg", inexact=True)(lambda x: x * (180 / math.pi))
 
 
 @row("clone", "lift_fresh_copy", "contiguous", "alias_copy", "detach_copy")

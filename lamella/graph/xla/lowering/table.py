@@ -76,6 +76,17 @@ def pointwise(fn: Callable[..., Any], inexact: bool = False, narrow: bool = Fals
     return apply
 
 
+def pointwise_row(*names: str, inexact: bool = False, narrow: bool = False
+                  ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds a pointwise function as a row."""
+
+    def add(fn: Callable[..., Any]) -> Callable[..., Any]:
+        row(*names)(pointwise(fn, inexact, narrow))
+        return fn
+
+    return add
+
+
 def is_value(x: Any) -> bool:
     """Whether an argument is a tensor or a number, rather than a choice such as a name."""
     return hasattr(x, "dtype") or type(x) in (int, float, complex)
