@@ -15,7 +15,7 @@ import types
 from typing import Any
 
 # the attributes with compiled functions: of `jit` methods, and of calls and gradients in GRAPH_MODE
-COMPILED = ("_compiled", "_graph", "_graph_gradients")
+COMPILED = ("_compiled_methods", "_compiled_whole", "_compiled_gradients")
 # for classes that don't say it themselves; objects of any class may have `jit` methods
 _OF_OTHERS: dict[type, tuple[str, ...]] = {
     object: COMPILED[:1], types.FunctionType: COMPILED,
@@ -38,7 +38,7 @@ def caches_of(kind: type) -> frozenset[str]:
     Examples:
         >>> import lamella as ms
         >>> from lamella.core.declared import caches_of
-        >>> "_compiled" in caches_of(ms.nn.ReLU), "training" in caches_of(ms.nn.ReLU)
+        >>> "_compiled_methods" in caches_of(ms.nn.ReLU), "training" in caches_of(ms.nn.ReLU)
         (True, False)
     """
     return frozenset([name for cls in kind.__mro__ for name in (

@@ -191,7 +191,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         `construct` again.
         """
         self.__dict__["requires_grad"] = requires_grad
-        self.__dict__.pop("_recorded", None)
+        self.__dict__.pop("_run_of_set_grad", None)
         self._refresh_plain()
         return self
 

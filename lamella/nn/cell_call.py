@@ -237,7 +237,9 @@ def run_slot(cell: Any) -> tuple[dict[Any, Any], Any]:
     The dict is the Cell's own; for a call inside a trace it is the trace's, since a run that was
     recorded there can't be used outside, nor one from outside there.
     """
-    return (cell.__dict__, "_recorded") if state.trace is None else (state.trace.runs, id(cell))
+    if state.trace is not None:
+        return state.trace.runs, id(cell)
+    return cell.__dict__, "_run_of_set_grad"
 
 
 class _Recorded:

@@ -35,7 +35,7 @@ class CellCompile(CellTree):
     """Compilation ahead of calls, and its settings."""
 
     # the last run after `set_grad`, and flags that graphs were made with
-    __caches__ = (*COMPILED, "_recorded", "_flags_of_phases")
+    __caches__ = (*COMPILED, "_run_of_set_grad", "_flags_of_phases")
 
     @property
     def compiled(self) -> bool:

@@ -165,9 +165,10 @@ def test_copies_begin_without_caches():
 
     net = Net()
     net(X)
-    assert "_compiled" in net.__dict__ and "_compiled" in caches_of(Net)
-    assert "_compiled" not in without_caches(net) and "_compiled" not in copy.copy(net).__dict__
-    assert "_cache" in caches_of(logging.Logger) and caches_of(int) == {"_compiled"}
+    assert "_compiled_methods" in net.__dict__ and "_compiled_methods" in caches_of(Net)
+    assert "_compiled_methods" not in without_caches(net)
+    assert "_compiled_methods" not in copy.copy(net).__dict__
+    assert "_cache" in caches_of(logging.Logger) and caches_of(int) == {"_compiled_methods"}
 
 
 def test_random_operators_make_their_stream_once():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ...core.classes import is_a
+from ...core.classes import built_in, is_a
 from .kinds import ATOMS, LEVELS, is_large, parts_of
 from .sources import AnyOf
 from .values import Opened
@@ -59,7 +59,14 @@ class Aliases:
     def hold(self) -> bool:
         """Whether all are where they were, which is checked in a fraction of the time."""
         try:
-            return all([container[key] is part for container, key, part in self._places])
-        except (LookupError, TypeError):  # it is gone, or in a set
+            return all([_part(container, key) is part for container, key, part in self._places])
+        except (LookupError, StopIteration):  # it is gone, or in a set
             return False
 
+
+
+def _part(container: Any, key: Any) -> Any:
+    """A part; by no code of a program's class, and a defaultdict gets no new one."""
+    if is_a(container, dict):
+        return dict.get(container, key)
+    return built_in(type(container), "__getitem__")(container, key)

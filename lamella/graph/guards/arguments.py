@@ -28,16 +28,18 @@ from .kinds import (
     ATOMS,
     PLAIN,
     ByIdentity,
+    attributes_in,
+    default_of,
     has_hidden_state,
     has_value,
     is_large,
     is_users,
     parts_of,
-    slots_of,
 )
 
 DEEPEST = 8  # functions in closures of functions
 MOST_LEAVES = 4096  # of arguments, before it is checked that each is there about once
+BARE = frozenset((tuple, list, dict))  # classes whose objects hold nothing but parts
 _MADE_BY_PYTHON = ("__new__", "__getattribute__", "__setattr__")
 # what counts like an argument where a closure holds it; anything else there is the same object
 _IN_CLOSURES = (*PLAIN, np.generic, tuple, Tensor, types.FunctionType, types.MethodType,
@@ -73,7 +75,7 @@ def apart(value: Any, depth: int = 0) -> Apart | None:
     if kind is GradOperation:
         return Apart((kind, *vars(value).items()), [])
     if _is_record(kind):
-        held = _fields(value)
+        held = attributes_in(value)
         return Apart((kind, *held), [ByIdentity(part) if is_large(part) else part
                                      for part in held.values()])
     return None
@@ -114,7 +116,7 @@ def put_together(value: Any, parts: list[Any]) -> Any:
         return value.of(parts[0])
     if kind is GradOperation:
         return value
-    return made_of(kind, dict(zip(_fields(value), parts, strict=True)))
+    return made_of(kind, dict(zip(attributes_in(value), parts, strict=True)))
 
 
 def made_of(kind: type, held: dict[str, Any]) -> Any:
@@ -163,25 +165,6 @@ def _is_dataclass(kind: type) -> bool:
 def is_ours_class(kind: type) -> bool:
     """Whether a class is one of Lamella's."""
     return is_a(kind.__module__, str) and kind.__module__.partition(".")[0] == "lamella"
-
-
-def fields_of(value: Any) -> dict[str, Any]:
-    """The attributes of an object of a dataclass; its own dict, if it has one."""
-    return _fields(value)
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    own = getattr(value, "__dict__", None)
-    slots = _slots(type(value))
-    if not slots:
-        return own or {}
-    return {**{name: getattr(value, name) for name in slots if hasattr(value, name)}, **(own or {})}
-
-
-@functools.lru_cache(1024)
-def _slots(kind: type) -> tuple[str, ...]:
-    return tuple([name for cls in kind.__mro__ for name in slots_of(cls)
-                  if name not in ("__dict__", "__weakref__")])
 
 
 def leaves_of(tree: Any) -> list[Any]:
@@ -255,6 +238,13 @@ def branches_of(tree: Any) -> Iterable[Any]:
     return [part for _, part in parts] if issubclass(kind, dict) else parts
 
 
+def beside(container: Any) -> list[Any]:
+    """What a tuple, list or dict holds beside its parts: attributes, and what makes values that a
+    dict lacks."""
+    own, default = attributes_in(container), default_of(container)
+    return [*([own] if own else ()), *(() if default is None else [default])]
+
+
 def given_tensors(tree: Any) -> list[Tensor]:
     """The Tensors among arguments other than Parameters, in order."""
     return [leaf for leaf in leaves_of(tree) if type(leaf) is Tensor
@@ -264,8 +254,13 @@ def given_tensors(tree: Any) -> list[Tensor]:
 def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
     """The objects through which a call's arguments lead to others."""
     if is_a(tree, Tensor) and not is_a(tree, Parameter):
+        if type(tree) is not Tensor:
+            yield type(tree)
         yield tree.__dict__
     elif is_a(tree, (tuple, list, dict)):
+        if type(tree) not in BARE:
+            yield type(tree)
+            yield from beside(tree)
         for branch in branches_of(tree):
             yield from roots_of(branch, depth)
     elif type(tree) is ByIdentity:
@@ -283,16 +278,34 @@ def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
             yield from roots_of(branch, depth + 1)
 
 
+def container_of(kind: type, parts: Iterable[Any], own: dict[str, Any]) -> Any:
+    """A tuple or list of a class, with its attributes; runs no code of a program's class.
+
+    A plain one for classes written in C, of which not all can be made of any parts.
+    """
+    base = list if issubclass(kind, list) else tuple
+    if kind is base or kind.__new__ is not base.__new__ and not is_a(
+            kind.__new__, types.FunctionType):
+        return base(parts)
+    if base is tuple:
+        made: Any = tuple.__new__(kind, parts)
+    else:
+        made = list.__new__(kind)
+        list.extend(made, parts)
+    for name, part in own.items():
+        object.__setattr__(made, name, part)
+    return made
+
+
 def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any:
     """Arguments with each leaf replaced by what `replace` returns for it; containers are new."""
     kind = type(tree)
     if kind in ATOMS or is_a(tree, Tensor):
         return replace(tree)
-    if is_a(tree, tuple):
-        parts = [with_leaves(branch, replace, depth) for branch in branches_of(tree)]
-        return kind(*parts) if hasattr(tree, "_fields") else tuple(parts)
-    if is_a(tree, list):
-        return [with_leaves(branch, replace, depth) for branch in branches_of(tree)]
+    if is_a(tree, (tuple, list)):
+        return container_of(kind, [with_leaves(branch, replace, depth)
+                                   for branch in branches_of(tree)],
+                            {} if kind in BARE else attributes_in(tree))
     if is_a(tree, dict):
         held = {key: with_leaves(branch, replace, depth) for key, branch in parts_of(tree)}
         return held if kind is dict else dict_like(tree, held)

@@ -60,10 +60,12 @@ def with_inner(code: types.CodeType) -> Iterator[types.CodeType]:
 def _names_of(code: types.CodeType) -> frozenset[str]:
     found: set[str] = set()
     for part in with_inner(code):
-        constants = [name for constant in part.co_consts
-                     for name in (constant if type(constant) is tuple else (constant,))]
-        found.update(part.co_names, [name for name in constants
-                                     if is_a(name, str) and name.isidentifier()])
+        texts = [text for constant in part.co_consts
+                 for text in (constant if type(constant) is tuple else (constant,))
+                 if is_a(text, str)]
+        found.update(part.co_names, *[  # paths, too: "settings.scale"
+            (text, *text.split(".")) for text in texts
+            if all(map(str.isidentifier, text.split(".")))])
     return frozenset(found)
 
 

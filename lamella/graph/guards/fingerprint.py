@@ -16,6 +16,7 @@ from .kinds import (
     ATOMS,
     DICTS,
     LEVELS,
+    default_of,
     is_ours,
     parts_of,
     tensor_meta,
@@ -64,7 +65,7 @@ class Fingerprint(NamedTuple):
 
 def kinds_of(reach: Reachable) -> list:
     """The classes of objects and Cells, and the bases of classes."""
-    return [*map(type, reach.objects.cells), *map(type, reach.objects.others),
+    return [*map(type, reach.objects.all()),
             *[owner.__mro__ for owner, *_ in reach.names.spaces.values()
               if issubclass(type(owner), type)]]
 
@@ -140,8 +141,8 @@ def slot(value: Any, seen: dict[int, Any], opened: Opened, content: Any = None) 
             if number != count:
                 return type(value), number  # a container that was met before, or contains itself
         parts = parts_of(value) if type(value) in DICTS else enumerate(value)
-        return type(value), tuple([
-            (type(key), key, slot(part, seen, opened)) for key, part in parts])
+        return type(value), comparable(default_of(value)), tuple([
+            (comparable(key), slot(part, seen, opened)) for key, part in parts])
     return comparable(value, 0, opened) if content is None else content
 
 
@@ -191,6 +192,6 @@ def _part_of_rule(part: Any) -> Any:
         return kind_of_rule(part)
     if is_a(part, (dict, tuple, list)):
         pairs = part.items() if is_a(part, dict) else enumerate(part)
-        kinds = tuple([(type(key), key, _part_of_rule(inner)) for key, inner in pairs])
+        kinds = tuple([(comparable(key), _part_of_rule(inner)) for key, inner in pairs])
         return None if any(kind[-1] is None for kind in kinds) else (type(part), kinds)
     return comparable(part)

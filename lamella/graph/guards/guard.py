@@ -101,9 +101,9 @@ class _State:
         found = self._state_of(cell)
         for registry in REGISTRIES:
             self._note_dict(own[registry])
-        return (found, list(map(id, own["_cells"].values())),
-                [self._compared(buffer) for buffer in list(own["_buffers"].values())],
-                list(map(id, own["_params"].values())))
+        return (found, [(name, id(inner)) for name, inner in parts_of(own["_cells"])],
+                [(name, self._compared(buffer)) for name, buffer in parts_of(own["_buffers"])],
+                [(name, id(weight)) for name, weight in parts_of(own["_params"])])
 
     def _state_of(self, thing: Any) -> list[tuple[str, Any]]:
         """What is compared of an object's attributes."""
@@ -313,8 +313,7 @@ class _Kinds:
 
     def __init__(self, reach: Reachable, identities: Identities):
         self._reach = reach
-        identities.classes += [
-            (thing, type(thing)) for thing in (*reach.objects.cells, *reach.objects.others)]
+        identities.classes += [(thing, type(thing)) for thing in reach.objects.all()]
         identities.attributes += [
             (owner, "__mro__", owner.__mro__) for owner, *_ in reach.names.spaces.values()
             if issubclass(type(owner), type)]

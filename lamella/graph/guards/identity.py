@@ -79,8 +79,8 @@ class Identities:
             return extension.module.hold(self.dicts, self.lists, self.names, self.variables,
                                          self.attributes, self.classes, ABSENT)
         for held, names, values in self.dicts:
-            if (list(held) != names or not all(map(is_, map(type, held), map(type, names)))
-                    or not all(map(is_, held.values(), values))):
+            if len(held) != len(names) or not (
+                    all(map(_is_same_name, held, names)) and all(map(is_, held.values(), values))):
                 return False
         for held, values in self.lists:
             if len(held) != len(values) or not all(map(is_, held, values)):
@@ -90,3 +90,7 @@ class Identities:
             *(content_of(variable) is value for variable, value in self.variables),
             *(slot_of(thing, name, ABSENT) is value for thing, name, value in self.attributes),
             *(type(thing) is cls for thing, cls in self.classes)])
+
+
+def _is_same_name(now: Any, before: Any) -> bool:
+    return now is before or type(now) is type(before) is str and now == before

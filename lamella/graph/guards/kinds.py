@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...core.classes import attributes_of, built_in, is_a
+from ...core.classes import attributes_of, built_in, is_a, slot_of
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 
@@ -50,6 +50,8 @@ DATA = (("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections",
 CACHED: Any = type(functools.lru_cache(len))
 BUFFERS = (bytearray, array.array, memoryview)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_NOTHING = object()  # the value of a slot that has none
+_DERIVABLE = (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS, weakref.ReferenceType)
 # names of functions that read or assign attributes without naming them
 BY_NAME = frozenset(("getattr", "setattr", "vars", "__dict__", "attrgetter", "dir"))
 ANY_NAME = BY_NAME | {"methodcaller", "deepcopy", "asdict", "astuple", "dumps", "locals"}
@@ -85,6 +87,22 @@ class ByIdentity:
 
     def __hash__(self) -> int:
         return id(self.thing)
+
+
+class ByIdentities:
+    """A long container of plain values; equal to another one with the same objects."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list):
+        self.parts = parts
+
+    def __eq__(self, other: object) -> bool:
+        return (is_a(other, ByIdentities) and len(other.parts) == len(self.parts)
+                and all(map(operator.is_, self.parts, other.parts)))
+
+    def __hash__(self) -> int:
+        return len(self.parts)
 
 
 class FunctionWrapper:
@@ -154,6 +172,37 @@ def length_of(container: Any) -> int:
     return built_in(type(container), "__len__")(container)
 
 
+@functools.lru_cache(4096)
+def may_have_attributes(kind: type) -> bool:
+    """Whether objects of a class have a `__dict__`, or slots."""
+    return kind.__dictoffset__ != 0 or bool(slots_of(kind))
+
+
+def attributes_in(thing: Any) -> dict[str, Any]:
+    """The attributes of an object, also those in slots; its own dict, if it has no slots."""
+    own, slots = attributes_of(thing), slots_of(type(thing))
+    if not slots:
+        return own or {}
+    held = {name: slot_of(thing, name, _NOTHING) for name in slots}
+    return {**{name: value for name, value in held.items() if value is not _NOTHING}, **(own or {})}
+
+
+def default_of(container: Any) -> Any:
+    """What makes the values that a dict lacks; None if nothing does."""
+    return container.default_factory if is_a(container, defaultdict) else None
+
+
+def described(dtype: np.dtype) -> str:
+    """A NumPy type as text, with its fields if it has any."""
+    return dtype.str if dtype.names is None else str(dtype)
+
+
+def in_another_order(now: dict, before: dict) -> bool:
+    """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
+    kept = [key for key in before if key in now]
+    return kept != list(now)[:len(kept)]
+
+
 def has_tensors_as_keys(thing: Any) -> bool:
     """Whether an object is a dict or a set that finds Tensors by their identity."""
     if not is_a(thing, (dict, set, frozenset)):
@@ -175,8 +224,14 @@ def behind(proxy: Any) -> Any:
         return None
 
 
-def slots_of(cls: type) -> tuple[str, ...]:
-    """The names of the slots that a class adds, as attributes have them."""
+@functools.lru_cache(4096)
+def slots_of(kind: type) -> tuple[str, ...]:
+    """The names of the slots of a class and its bases, as attributes have them."""
+    return tuple([name for cls in kind.__mro__ for name in _slots_in(cls)
+                  if name not in ("__dict__", "__weakref__")])
+
+
+def _slots_in(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     private = f"_{cls.__name__.lstrip('_')}" if cls.__name__.strip("_") else ""
     return tuple([private + name if name[:2] == "__" and name[-2:] != "__" else name
@@ -220,13 +275,12 @@ def is_ours_function(thing: Any) -> bool:
             and (thing.__module__ or "").partition(".")[0] == "lamella")
 
 
-def has_attributes(thing: Any) -> bool:
-    """Whether a value of one of Python's or NumPy's kinds also has attributes of its own class."""
+def is_derived(thing: Any) -> bool:
+    """Whether a value's class adds to one of Python's or NumPy's kinds: methods, or attributes."""
     if is_a(thing, np.ndarray):
-        return attributes_of(thing) is not None
-    return (is_a(thing, (*PLAIN, tuple, list, deque, dict, set, frozenset, *BUFFERS,
-                         weakref.ReferenceType))
-            and attributes_of(thing) is not None and is_users(type(thing).__module__))
+        return type(thing) is not np.ndarray
+    return is_a(thing, _DERIVABLE) and is_users(type(thing).__module__) and not is_a(
+        thing, enum.Enum)  # whose attributes count in any case
 
 
 def is_of_numpy(thing: Any) -> bool:
@@ -244,6 +298,8 @@ def is_users(module: str | None) -> bool:
     """
     if not is_a(module, str):
         return module is None  # classes of extension modules may have a descriptor there
+    if module == "__main__":  # whichever file Python has put there: that of a profiler, maybe
+        return True
     if module.split(".")[0] in _KNOWN or module in sys.builtin_module_names:
         return False
     file = getattr(sys.modules.get(module), "__file__", None)

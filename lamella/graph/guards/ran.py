@@ -11,13 +11,13 @@ from .kinds import ANY_NAME, is_opaque
 from .reachable import Reachable
 
 
-def not_found(reach: Reachable, codes: Iterable[types.CodeType]) -> set[str]:
-    """The names of functions that ran although they were not followed.
+def not_found(reach: Reachable, codes: Iterable[types.CodeType]) -> list[types.CodeType]:
+    """The code of functions that ran although they were not followed.
 
     Their names are computed, or they belong to a large library, of which few are followed.
     """
     found = _followed(reach)
-    return {code.co_name for code in codes if code not in found}
+    return [code for code in codes if code not in found]
 
 
 def uninspected(reach: Reachable) -> Callable[[types.CodeType], bool]:

@@ -70,6 +70,10 @@ class Objects:
     functions: list[types.FunctionType] = field(default_factory=list)
     dicts: list[tuple[Any, dict]] = field(default_factory=list)
 
+    def all(self) -> list[Any]:
+        """All of them but the functions."""
+        return [*self.cells, *self.others, *(thing for thing, _ in self.slotted)]
+
 
 @dataclass(eq=False)
 class Names:

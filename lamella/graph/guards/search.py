@@ -30,14 +30,13 @@ from .kinds import (
     DATA,
     LEVELS,
     MAKING,
-    PLAIN,
     behind,
     compared_by_code,
     functions_of,
-    has_attributes,
     has_hidden_state,
     has_tensors_as_keys,
     has_value,
+    is_derived,
     is_large,
     is_no_parameter,
     is_of_numpy,
@@ -88,12 +87,13 @@ def reachable_from(*roots: Any, opened: Mapping[int, Any] | None = None,
 
 
 def reachable_from_call(fn: Any, args: tuple, kwargs: dict, names: Iterable[str] = (),
+                        more: Iterable[types.FunctionType] = (),
                         **options: Any) -> Reachable:
     """The objects that a call can reach, without the Tensors among its arguments.
 
-    The options are those of `reachable_from`.
+    `more` are further functions that run in it; the options are those of `reachable_from`.
     """
-    roots = fn, *arguments.roots_of((args, kwargs))
+    roots = fn, *arguments.roots_of((args, kwargs)), *more
     found = reachable_from(*roots, names=names, **options)
     if len(found.objects.functions) <= MANY_FUNCTIONS:
         return found
@@ -138,7 +138,7 @@ class Search:
         self._met: dict[int, dict[Any, Source | None]] = {}  # where those left out were found
         self._mentioned = set(names)
         self._weak: list[tuple[Any, Any, frozenset[str] | None]] = []
-        self._methods: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
+        self._members: dict[str, list[tuple[type, Any]]] = {}  # by names not mentioned so far
         self._modules: list[types.ModuleType] = []
         self._classes: list[type] = [Tensor, CellTree]
         self._sought: set[str] = set()
@@ -177,8 +177,7 @@ class Search:
             self._met.setdefault(id(thing), {})[source and source.identity] = source
         if is_a(thing, Tensor) and not is_a(thing, Parameter):
             self.found.tensors.unnamed[id(thing)] = thing
-        if thing not in self.found.visited and thing is not BUILT_IN and (
-                not is_a(thing, PLAIN) or attributes_of(thing) is not None):
+        if thing not in self.found.visited and thing is not BUILT_IN and type(thing) not in ATOMS:
             self._waiting.append((thing, source))
 
     def _look_at(self, thing: Any, source: Source | None) -> None:
@@ -198,8 +197,10 @@ class Search:
                 return
             if hashes:
                 self.found.limits.refused = "can find a Tensor in a dict or a set by its identity"
-            if has_attributes(thing):  # its class is derived from one of Python's
+            if is_derived(thing):
                 self.visit_object(thing)
+        if is_a(thing, Tensor):
+            self._visit_kind(thing)
         if is_a(thing, Parameter):
             self.found.tensors.parameters.append(thing)
             self.note(thing.__dict__, None)
@@ -321,8 +322,7 @@ class Search:
             self.found.objects.others.append(thing)
             self.found.objects.dicts.append((thing, own))
             self._own(thing)
-        slots = tuple([name for cls in type(thing).__mro__ for name in slots_of(cls)
-                       if name not in ("__dict__", "__weakref__")])
+        slots = slots_of(type(thing))
         if slots and is_users(type(thing).__module__):
             self.found.objects.slotted.append((thing, slots))
             self._slots({name: slot_of(thing, name, None) for name in slots},
@@ -350,10 +350,19 @@ class Search:
         """Note a Tensor by its source, unless it has been found elsewhere."""
         if tensor not in self.found.visited:
             self.found.visited.add(tensor)
+            self._visit_kind(tensor)
             self.found.tensors.others.append((tensor, source))
 
+    def _visit_kind(self, tensor: Tensor) -> None:
+        """Visit the class of a Tensor, if it is derived."""
+        if type(tensor) is not Tensor and type(tensor) is not Parameter:
+            self.visit(type(tensor))
+
     def _visit_class(self, kind: type) -> None:
-        """Visit a class and what it inherits: its attributes, its methods if they are mentioned."""
+        """Visit a class and what it inherits: its attributes, its methods if they are mentioned.
+
+        Attributes like ``__doc__`` count if they are mentioned, too: most are Python's.
+        """
         if is_users(type(kind).__module__) and type(kind) is not kind:
             self._visit_class(type(kind))
         for cls in kind.__mro__:
@@ -362,21 +371,23 @@ class Search:
             self.found.visited.add(cls)
             self.found.names.use(cls, vars(cls))
             for name, value in list(vars(cls).items()):
-                if functions_of(value):
-                    if name in self._mentioned or name in CALLED or (
-                            name[:2] == "__" and name not in MAKING):
-                        self._use(cls, name, value)
-                    elif name not in MAKING:
-                        self._methods.setdefault(name, []).append((cls, value))
-                elif not (name[:2] == "__" == name[-2:]) and not is_a(
-                        value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
-                    self._name(cls, vars(cls), name, value)
+                if is_a(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+                    continue
+                is_special, is_method = name[:2] == "__" == name[-2:], bool(functions_of(value))
+                if name in self._mentioned or name in CALLED or (
+                        is_special == is_method and name not in MAKING):
+                    self._use(cls, name, value)
+                elif name not in MAKING:
+                    self._members.setdefault(name, []).append((cls, value))
 
-    def _use(self, cls: type, name: str, method: Any) -> None:
+    def _use(self, cls: type, name: str, member: Any) -> None:
         if not is_users(cls.__module__) or name in self.found.names.spaces[id(cls)][2]:
             return
-        self.found.names.use(cls, vars(cls), name)
-        self.visit_all(functions_of(method))
+        if functions := functions_of(member):
+            self.found.names.use(cls, vars(cls), name)
+            self.visit_all(functions)
+        else:
+            self._name(cls, vars(cls), name, member)
 
     def _name(self, owner: Any, names: Mapping[str, Any], name: str, value: Any) -> None:
         """Note that the value of a name in a module or a class is used."""
@@ -388,7 +399,8 @@ class Search:
             self.visit(value, source)
 
     def _visit_function(self, function: types.FunctionType) -> None:
-        users = is_users(function.__module__) and is_users_code(function.__code__)
+        # not its `__module__`, which `functools.wraps` takes from the function that it wraps
+        users = is_users(function.__globals__.get("__name__")) and is_users_code(function.__code__)
         if not users and not function.__closure__:
             return
         code = function.__code__
@@ -440,8 +452,8 @@ class Search:
         new = names - self._mentioned
         self._mentioned |= new
         for name in new:
-            for cls, method in self._methods.pop(name, ()):
-                self._use(cls, name, method)
+            for cls, member in self._members.pop(name, ()):
+                self._use(cls, name, member)
         for module in list(self._modules):
             self._visit_module(module, new)
 

@@ -7,6 +7,7 @@ are read: see `parts_of`.
 from __future__ import annotations
 
 import contextvars
+import enum
 import functools
 import hashlib
 import random
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.classes import is_a
+from ...core.classes import built_in, is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from .kinds import (
@@ -30,9 +31,15 @@ from .kinds import (
     LEVELS,
     PLAIN,
     VIEWS,
+    ByIdentities,
     ByIdentity,
     FunctionWrapper,
+    attributes_in,
+    default_of,
+    described,
+    in_another_order,
     is_large,
+    may_have_attributes,
     parts_of,
 )
 from .sources import ABSENT, Source, content_of
@@ -44,8 +51,7 @@ LONGEST = 1024  # of a container that is compared part by part
 WHOLE = object()  # as a key: the whole content
 GROWN = object()  # as a key: elements that were added at the end of a list
 _SHORT = 4096  # bytes of an array that are kept; of a longer one a digest is kept
-_LARGE = "large"
-_AGAIN = "again"
+_LARGE, _AGAIN = "large", "again"
 Opened = Mapping[int, Any] | None
 Met = dict[int, int]  # containers by identity, numbered
 
@@ -56,10 +62,13 @@ class Kind:
     Attributes:
         refused: what a run does that changes such a value; empty if a replay can repeat it.
         may_hold_itself: whether its parts may lead to it again.
+        by_content: whether another object equals it, if both hold the same; so the attributes of
+            classes that are derived from such a kind count, too.
     """
 
     refused = ""
     may_hold_itself = False
+    by_content = False
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         """Have a search visit what a value leads to."""
@@ -71,7 +80,7 @@ class Kind:
 
     def is_fixed(self, value: Any) -> bool:
         """Whether the result of `comparable` stays the same as long as the object does."""
-        return True
+        return not (self.by_content and may_have_attributes(type(value)))
 
     def copy(self, thing: Any) -> Any:
         """A copy of what it holds."""
@@ -103,24 +112,29 @@ class _Changing(Kind):
 class _Plain(Kind):
     """Numbers and texts, of classes derived from Python's."""
 
+    by_content = True
+
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         """Do nothing: its attributes have been visited, if it has any."""
 
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
-        return type(value), value
+        # of Python's class: the program's may compare them in its own way
+        return type(value), comparable(built_in(type(value), "__getnewargs__")(value))
 
 
 class _Scalar(Kind):
     """NumPy's numbers."""
+
+    by_content = True
 
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return type(value), value.tobytes()
 
 
 class _Container(_Changing):
-    """Lists, tuples and deques."""
+    """Lists and tuples."""
 
-    may_hold_itself = True
+    may_hold_itself = by_content = True
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.visit_items(search.note(thing, source), enumerate(parts_of(thing)))
@@ -130,7 +144,7 @@ class _Container(_Changing):
             return super().comparable(value, depth, opened, met)
         parts = parts_of(value)
         if len(parts) > LONGEST and set(map(type, flat := self._flat(parts))) <= ATOMS:
-            return type(value), _Long(flat)
+            return type(value), ByIdentities(flat)
         return type(value), self._parts(parts, depth + 1, opened, met)
 
     def _flat(self, parts: list[Any]) -> list[Any]:
@@ -158,11 +172,16 @@ class _Container(_Changing):
             thing.extend(before)
 
 
+class _Deque(_Container):
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
+        return value.maxlen, super().comparable(value, depth, opened, met)
+
+
 class _Tuple(_Container):
     may_hold_itself = False
 
     def is_fixed(self, value: Any) -> bool:
-        return all(map(is_fixed, value))
+        return not may_have_attributes(type(value)) and all(map(is_fixed, parts_of(value)))
 
 
 class _Set(_Container):
@@ -193,15 +212,15 @@ class _Dict(_Container):
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         if value is BUILT_IN:  # in the globals of code, as a program may hold them
             return ByIdentity(value)
-        return super().comparable(value, depth, opened, met)
+        return comparable(default_of(value)), super().comparable(value, depth, opened, met)
 
     def _flat(self, parts: list[Any]) -> list[Any]:
         return [part for item in parts for part in item]
 
     def _parts(self, parts: list[Any], depth: int, opened: Opened, met: Met
                ) -> tuple[Any, ...]:
-        # with the types of keys, since 1 == True
-        return tuple([(type(name), name, comparable(v, depth, opened, met)) for name, v in parts])
+        # keys likewise, since 1 == True and (1,) == (True,)
+        return tuple([(comparable(name), comparable(v, depth, opened, met)) for name, v in parts])
 
     def copy(self, thing: Any) -> Any:
         return thing.copy() if type(thing) is dict else dict(parts_of(thing))
@@ -242,6 +261,7 @@ class _Variable(Kind):
 
 class _Array(_Changing):
     refused = "changes a NumPy array"
+    by_content = True
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.found.contents.arrays.append(thing)
@@ -249,12 +269,15 @@ class _Array(_Changing):
             search.visit_all(thing.ravel().tolist())
 
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
-        if value.dtype.hasobject:
-            return value.shape, value.flags.writeable, tuple(map(comparable, value.ravel()))
-        content = np.ndarray.tobytes(value)  # the method of a masked array would change it
+        # what each class of arrays would do in its own way: a part of a matrix is a matrix
+        plain = np.ndarray.view(value, np.ndarray)
+        form = type(value), plain.shape, plain.strides, plain.flags.writeable
+        if plain.dtype.hasobject:
+            return form, tuple(map(comparable, plain.ravel()))
+        content = plain.tobytes()
         if len(content) > _SHORT:
             content = hashlib.blake2b(content).digest()
-        return value.shape, value.strides, value.flags.writeable, value.dtype.str, content
+        return form, described(plain.dtype), content
 
     def copy(self, thing: Any) -> Any:
         return thing.copy()
@@ -268,14 +291,27 @@ class _Array(_Changing):
         thing[...] = before
 
 
+class _Row(_Array):
+    """An element of an array with fields, which may be assigned."""
+
+    def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
+        return type(value), described(value.dtype), value.tobytes()
+
+    def put_back(self, thing: Any, before: Any) -> None:
+        for name in thing.dtype.names or ():
+            thing[name] = before[name]
+
+
 class _Buffer(_Changing):
     refused = "changes an array of bytes or numbers"
+    by_content = True
 
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.found.contents.buffers.append(thing)
 
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
-        return type(value), bytes(value)
+        view = memoryview(value)
+        return type(value), view.format, view.shape, bytes(value)
 
     def copy(self, thing: Any) -> Any:
         return bytes(thing)
@@ -328,12 +364,14 @@ class _ContextVariable(_Changing):
 
 
 class _Partial(_Changing):
+    by_content = True
+
     def visit(self, thing: Any, source: Source | None, search: Search) -> None:
         search.note_slots(thing, "func", "args", "keywords", "__dict__")
 
     def comparable(self, value: Any, depth: int, opened: Opened, met: Met) -> Any:
         return type(value), *[comparable(v, depth + 1, opened, met) for v in (
-            value.func, value.args, value.keywords, vars(value))]
+            value.func, value.args, value.keywords)]
 
 
 class _Cached(_Changing):
@@ -378,13 +416,14 @@ class _Wrapper(Kind):
         search.visit(thing.fn)
 
 
-# the first whose classes fit; classes derived from these keep attributes besides
+# the first whose classes fit
 _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((types.MethodType,), _Method()),
     ((FunctionWrapper,), _Wrapper()),
     ((functools.partial, functools.partialmethod), _Partial()),
     ((tuple,), _Tuple()),
-    ((list, deque), _Container()),
+    ((list,), _Container()),
+    ((deque,), _Deque()),
     ((dict, types.MappingProxyType), _Dict()),
     ((weakref.ReferenceType,), _Weak()),
     ((set,), _Set()),
@@ -394,11 +433,13 @@ _KINDS: tuple[tuple[tuple[type, ...], Kind], ...] = (
     ((types.BuiltinMethodType, types.MethodWrapperType), _BuiltinMethod()),
     (VIEWS, _View()),
     ((types.CellType,), _Variable()),
+    ((np.void,), _Row()),
     ((np.generic,), _Scalar()),
     ((np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random),
      _Generator()),
     ((contextvars.ContextVar,), _ContextVariable()),
     ((CACHED,), _Cached()),
+    ((enum.Enum,), Kind()),  # also of those that are numbers
     (PLAIN, _Plain()),
     ((object,), Kind()))
 
@@ -426,7 +467,7 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None, met: Met | Non
     """
     kind = type(value)
     if kind in ATOMS:
-        if kind is float and (not value or value != value):
+        if kind is complex or kind is float and (not value or value != value):
             return repr(value)  # 0.0 and -0.0 differ, and NaN equals NaN
         return kind, value
     if kind is Parameter or kind is Tensor:
@@ -439,34 +480,15 @@ def comparable(value: Any, depth: int = 0, opened: Opened = None, met: Met | Non
         number = met.setdefault(id(value), count)
         if number != count:
             return kind, _AGAIN, number
-    return found.comparable(value, depth, opened, met)
+    content = found.comparable(value, depth, opened, met)
+    if found.by_content and may_have_attributes(kind) and (own := attributes_in(value)):
+        return content, comparable(own, depth + 1, opened, met)
+    return content
 
 
 def is_fixed(value: Any) -> bool:
     """Whether the result of `comparable` stays the same as long as the object does."""
     return _kind_of(type(value)).is_fixed(value)
-
-
-class _Long:
-    """A long container of plain values; equal to another one with the same objects."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: list):
-        self.parts = parts
-
-    def __eq__(self, other: object) -> bool:
-        return (is_a(other, _Long) and len(other.parts) == len(self.parts)
-                and all(map(is_, self.parts, other.parts)))
-
-    def __hash__(self) -> int:
-        return len(self.parts)
-
-
-def in_another_order(now: dict, before: dict) -> bool:
-    """Whether the order of a dict's keys has changed other than by adding new ones at the end."""
-    kept = [key for key in before if key in now]
-    return kept != list(now)[:len(kept)]
 
 
 def _listed(position: Any) -> Any:

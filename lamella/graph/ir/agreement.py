@@ -63,6 +63,8 @@ def agree_but_for_kinks(wanted: Values, got: list[torch.Tensor], again: Callable
 
 def is_same_number(found: Any, expected: Any) -> bool:
     """Whether a guard has its expected value; 0.0 and -0.0 differ, and NaN equals NaN."""
+    if type(found) is complex:
+        return repr(found) == repr(expected)
     if found == expected:
         return bool(found) or repr(found) == repr(expected)
     return found != found and expected != expected

@@ -15,6 +15,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from .lazy_module import KernelGraph, LazyModule
+from .metadata import meta_of
 from .operations import all_written_by, bases_of, nodes_in, sweep
 
 aten = torch.ops.aten
@@ -58,9 +59,11 @@ def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int]
 
 
 def _may_meet(node: Node) -> bool:
-    """Whether this adds two gradients, or joins several."""
-    return node.target in _JOINS or node.target is _SUM and not node.kwargs and len(
-        node.all_input_nodes) == 2
+    """Whether this joins several gradients, or adds two of one shape and type, which it keeps."""
+    if node.target is not _SUM or node.kwargs or len(node.all_input_nodes) != 2:
+        return node.target in _JOINS
+    metas = list(map(meta_of, (node, *node.all_input_nodes)))
+    return None not in metas and len({(meta.shape, meta.dtype) for meta in metas if meta}) == 1
 
 
 def _needed(node: Node) -> list[Node]:

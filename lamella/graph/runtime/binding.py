@@ -58,7 +58,7 @@ class Bindable(FunctionWrapper):
         if isinstance(owner, type) or not hasattr(owner, "__dict__"):
             bound: Any = self
             return types.MethodType(bound, owner)
-        kept = owner.__dict__.setdefault("_compiled", CompiledMethods())
+        kept = owner.__dict__.setdefault("_compiled_methods", CompiledMethods())
         found = kept.get(self)
         if found is None:  # one for all threads
             found = kept.setdefault(self, self._of(functools.partial(self.fn, owner)))

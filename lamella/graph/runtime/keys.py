@@ -10,7 +10,14 @@ import torch
 from ...core import context
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
-from ..guards.arguments import apart, branches_of, given_tensors, with_leaves
+from ..guards.arguments import (
+    BARE,
+    apart,
+    beside,
+    branches_of,
+    given_tensors,
+    with_leaves,
+)
 from ..guards.fingerprint import kind_of_rule
 from ..guards.kinds import ATOMS, ByIdentity, parts_of, tensor_meta
 from ..guards.values import comparable
@@ -87,14 +94,17 @@ def _kind(value: Any, meta: Callable[[torch.Tensor], Any], depth: int = 0) -> An
         return id(value)
     if kind is Tensor or issubclass(kind, Tensor):
         own = value.__dict__  # hooks, and what a program has put there
-        return (meta(value._raw), comparable(own)) if own else meta(value._raw)
+        found = (meta(value._raw), comparable(own)) if own else meta(value._raw)
+        return found if kind is Tensor else (kind, found)
     if kind in ATOMS:
         return comparable(value)
     if issubclass(kind, (tuple, list)):
-        return kind, tuple([_kind(v, meta, depth) for v in branches_of(value)])
+        parts = tuple([_kind(v, meta, depth) for v in branches_of(value)])
+        return (kind, parts) if kind in BARE else (kind, parts, *map(comparable, beside(value)))
     if issubclass(kind, dict):
-        return kind, tuple([(type(k), k, _kind(v, meta, depth)) for k, v in (
-            value.items() if kind is dict else parts_of(value))])
+        parts = tuple([(k if type(k) is str else comparable(k), _kind(v, meta, depth))
+                       for k, v in (value.items() if kind is dict else parts_of(value))])
+        return (kind, parts) if kind in BARE else (kind, parts, *map(comparable, beside(value)))
     if kind is slice:
         return slice, comparable((value.start, value.stop, value.step))
     if kind is ByIdentity:

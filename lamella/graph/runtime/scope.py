@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
+from ..guards.kinds import is_users, is_users_code
 from ..guards.ran import not_found, was_read
 from ..guards.reachable import Reachable
 from ..guards.search import reachable_from_call
@@ -16,18 +18,21 @@ class Scope:
     Attributes:
         opened: by identity, the large containers that it may read, which are looked into.
         ran: the names of functions that ran though the search had not found them.
+        lost: by its code, for each function that isn't found by its name either (a `property` in a
+            dict holds it, or a ufunc), one that reads the same globals.
         by_name: whether Tensors in variables and globals are found by their names.
     """
 
     def __init__(self) -> None:
         self.opened: dict[int, Any] = {}
         self.ran: set[str] = set()
+        self.lost: dict[types.CodeType, types.FunctionType] = {}
         self.by_name = False
 
     def reach(self, fn: Any, args: tuple, kwargs: dict, without: Any = None) -> Reachable:
         """The objects that a call can reach."""
-        return reachable_from_call(fn, args, kwargs, self.ran, opened=self.opened,
-                                   without=without, by_name=self.by_name)
+        return reachable_from_call(fn, args, kwargs, self.ran, self.lost.values(),
+                                   opened=self.opened, without=without, by_name=self.by_name)
 
     def covers(self, trace: Trace) -> bool:
         """Whether all that a run may have read was inspected; if not, the next search inspects it.
@@ -35,6 +40,17 @@ class Scope:
         codes = trace.outside.codes
         read = was_read(trace.reach, codes)
         self.opened.update(read)  # the next recording looks into these containers
-        ran = not_found(trace.reach, codes) - self.ran
-        self.ran |= ran  # and for these functions
-        return not (read or ran)
+        unknown = not_found(trace.reach, codes)  # and for these functions
+        lost = {code: _like(code, codes[code]) for code in unknown if code.co_name in self.ran
+                and code not in self.lost and is_users(codes[code].get("__name__"))
+                and is_users_code(code)}
+        ran = {code.co_name for code in unknown} - self.ran
+        self.ran |= ran
+        self.lost.update(lost)
+        return not (read or ran or lost)
+
+
+def _like(code: types.CodeType, space: dict[str, Any]) -> types.FunctionType:
+    """A function with this code, whose own variables have no values."""
+    return types.FunctionType(code, space, code.co_name, None,
+                              tuple([types.CellType() for _ in code.co_freevars]))

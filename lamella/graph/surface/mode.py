@@ -77,15 +77,15 @@ def _whole_gradient(request: Any, *args: Any, **kwargs: Any) -> Any:
 
 def compiled_cell(cell: Cell) -> Compiled:
     """The compiled function of a Cell's calls, made at its first use."""
-    found = cell.__dict__.get("_graph")
+    found = cell.__dict__.get("_compiled_whole")
     if found is None or found.fn.args[0] is not cell:  # the Cell is a shallow copy
         with _making:  # one for all threads
-            found = cell.__dict__.get("_graph")
+            found = cell.__dict__.get("_compiled_whole")
             if found is None or found.fn.args[0] is not cell:
                 found = CompiledAsAsked(partial(_whole_cell, cell), **choices(cell.jit_config_dict),
                                         dynamic=cell.declared_inputs())
                 found.name = type(cell).__name__
-                cell.__dict__["_graph"] = found
+                cell.__dict__["_compiled_whole"] = found
     return found
 
 
@@ -98,9 +98,10 @@ def compiled_gradient(request: Any) -> Compiled:
     if request.compiled is not None:
         return request.compiled
     holder = getattr(_owner(request.fn), "__dict__", None)
-    kept = {} if holder is None else holder.get("_graph_gradients")
+    kept = {} if holder is None else holder.get("_compiled_gradients")
     if kept is None:
-        kept = holder.setdefault("_graph_gradients", CompiledMethods())  # type: ignore[union-attr]
+        made = CompiledMethods()
+        kept = holder.setdefault("_compiled_gradients", made)  # type: ignore[union-attr]
     key = request.key()
     with _making:  # one for all threads
         found = kept.get(key)

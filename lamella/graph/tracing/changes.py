@@ -18,12 +18,14 @@ from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.random import is_as_before, kept, place_of_numpy
 from ...tensors.tensor import Tensor
-from ..guards.arguments import fields_of, holds_values, is_record
+from ..guards.arguments import BARE, branches_of, holds_values, is_record
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.fingerprint import kinds_of
 from ..guards.kinds import (
     PLAIN,
+    attributes_in,
     has_tensors_as_keys,
+    in_another_order,
     is_no_parameter,
     is_ours,
     is_users,
@@ -31,7 +33,7 @@ from ..guards.kinds import (
 )
 from ..guards.reachable import Reachable
 from ..guards.sources import ABSENT, Source
-from ..guards.values import GROWN, WHOLE, has_changed, in_another_order, kind_of
+from ..guards.values import GROWN, WHOLE, has_changed, kind_of
 from .refusals import CannotTrace, Cause
 
 SIZES = (torch.SymInt, torch.SymFloat)  # numbers computed of symbolic shapes
@@ -77,7 +79,7 @@ def holder_of(thing: Any) -> Any:
 
 def compared(thing: Any) -> Any:
     """The list or dict of what one of a call's things holds."""
-    return fields_of(thing) if is_record(thing) else thing
+    return attributes_in(thing) if is_record(thing) else thing
 
 
 def assign(holder: Any, key: Any, value: Any) -> None:
@@ -231,14 +233,12 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
         raise CannotTrace(f"{what} a new Parameter", cause)
     if depth > _DEEPEST:
         raise CannotTrace(f"{what} objects that refer to each other", cause)
-    if is_a(value, (tuple, list)):
-        for inner in value:
-            check_givable(inner, knows, what, cause, depth + 1)
-    elif is_a(value, dict):
-        for _, inner in parts_of(value):
+    if is_a(value, (tuple, list, dict)):
+        own = {} if type(value) in BARE else attributes_in(value)
+        for inner in (*branches_of(value), *own.values()):
             check_givable(inner, knows, what, cause, depth + 1)
     elif cause is Cause.ALWAYS and not knows(value) and holds_values(value):
-        for inner in fields_of(value).values():
+        for inner in attributes_in(value).values():
             check_givable(inner, knows, what, cause, depth + 1)
     elif not (is_a(value, (*PLAIN, *SIZES, Tensor, np.generic, type, types.ModuleType, slice,
                                  range, types.BuiltinFunctionType, types.EllipsisType))

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...core.classes import is_a
-from ..guards.arguments import apart, is_record, leaves_of, pattern_of, things_of
+from ..guards.arguments import BARE, apart, is_record, leaves_of, pattern_of, things_of
 from ..guards.fingerprint import kind_of_rule
-from ..guards.kinds import ByIdentity
+from ..guards.kinds import ByIdentity, attributes_in
 from ..guards.reachable import Reachable
+from ..guards.sources import ABSENT
 from ..guards.values import WHOLE, has_changed, kind_of
 from .changes import Change, GivenThing, assign, compared, holder_of
 from .refusals import CannotTrace
@@ -38,6 +39,8 @@ class Given:
                        if (kind := kind_of_rule(leaf)) is not None]
         self._arrays = [(leaf, leaf.copy()) for leaf in leaves_of(arguments)
                         if type(leaf) is np.ndarray]
+        self._beside = [(thing, dict(attributes_in(thing))) for thing in self.things
+                        if is_a(thing, (list, dict)) and type(thing) not in BARE]
 
     def knows(self, thing: Any) -> bool:
         """Whether an object is one of the things."""
@@ -54,6 +57,9 @@ class Given:
         if any(not np.array_equal(array, before, equal_nan=array.dtype.kind in "fc")
                for array, before in self._arrays):
             raise CannotTrace("changes a NumPy array that it was given")
+        if any(has_changed(attributes_in(thing), before) for thing, before in self._beside
+               if thing not in reach.visited):
+            raise CannotTrace("changes an attribute of a list or dict that it was given")
         for number, (thing, before) in enumerate(zip(self.things, self._before, strict=True)):
             if type(before) is tuple:
                 now = _content(thing)
@@ -79,6 +85,13 @@ class Given:
 
     def restore(self) -> None:
         """Restore what has been changed."""
+        for thing, before in self._beside:
+            now = dict(attributes_in(thing))
+            for name in now.keys() - before.keys():
+                object.__delattr__(thing, name)
+            for name, value in before.items():
+                if now.get(name, ABSENT) is not value:
+                    object.__setattr__(thing, name, value)
         for thing, before in zip(self.things, self._before, strict=True):
             if type(before) is tuple or not has_changed(compared(thing), before):
                 continue

@@ -6,7 +6,7 @@ a dict of the program) are returned as the same objects, as the function itself 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -15,8 +15,14 @@ from ...autodiff.tree import dict_like
 from ...core.classes import is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
-from ..guards.arguments import fields_of, holds_values, made_of
-from ..guards.kinds import ATOMS, PLAIN
+from ..guards.arguments import (
+    BARE,
+    branches_of,
+    container_of,
+    holds_values,
+    made_of,
+)
+from ..guards.kinds import ATOMS, PLAIN, attributes_in, parts_of
 from ..guards.reachable import Reachable
 from ..guards.sources import Source
 from .changes import SIZES, GivenThing
@@ -169,18 +175,20 @@ class Results:
         if is_a(value, (list, dict)) and value in self._reach.visited:
             return Known(value, next((source for thing, source in self._reach.contents.containers
                                       if thing is value), None))
-        if is_a(value, tuple):
-            parts = [self.described(part) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        if is_a(value, list):
-            return [self.described(part) for part in value]
-        if is_a(value, dict):
-            parts = {self._plain(key): self.described(part) for key, part in value.items()}
-            return parts if type(value) is dict else dict_like(value, parts)
+        if is_a(value, (tuple, list, dict)):
+            return self._container(value)
         if value not in self._reach.visited and holds_values(value):
             return Made(type(value), {name: self.described(part)
-                                      for name, part in fields_of(value).items()})
+                                      for name, part in attributes_in(value).items()})
         return self._plain(value)
+
+    def _container(self, value: Any) -> Any:
+        own = {name: self.described(part) for name, part in _attributes_of(value)}
+        if not is_a(value, dict):
+            return container_of(type(value), [self.described(part) for part in branches_of(value)],
+                                own)
+        return _dict_of(value, {self._plain(key): self.described(part)
+                                for key, part in parts_of(value)}, own)
 
     def _plain(self, value: Any) -> Any:
         """A value that is the same in every replay: numbers in it are guarded."""
@@ -270,13 +278,25 @@ class Rebuilding:
             return joined([self.value_of(piece) for piece in tree.pieces])
         if type(tree) is Read:
             return self._new[tree.number].item()
-        if is_a(tree, tuple):
-            parts = [self.value_of(part) for part in tree]
-            return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
-        if is_a(tree, list):
-            return [self.value_of(part) for part in tree]
-        parts = {key: self.value_of(part) for key, part in tree.items()}
-        return parts if type(tree) is dict else dict_like(tree, parts)
+        own = {name: self.value_of(part) for name, part in _attributes_of(tree)}
+        if not is_a(tree, dict):
+            parts = [self.value_of(part) for part in branches_of(tree)]
+            return container_of(type(tree), parts, own)
+        return _dict_of(tree, {key: self.value_of(part) for key, part in parts_of(tree)}, own)
+
+
+def _attributes_of(container: Any) -> Iterable[tuple[str, Any]]:
+    return () if type(container) in BARE else parts_of(attributes_in(container))
+
+
+def _dict_of(like: dict, parts: dict, own: dict[str, Any]) -> dict:
+    """A dict of the same class, with other values and attributes."""
+    if type(like) is dict:
+        return parts
+    made = dict_like(like, parts)
+    for name, part in own.items():
+        object.__setattr__(made, name, part)
+    return made
 
 
 def numbers_in(tree: Any) -> Iterator[int]:
@@ -285,5 +305,5 @@ def numbers_in(tree: Any) -> Iterator[int]:
         yield tree.number
         tree = tree.own
     if is_a(tree, (tuple, list, dict)):
-        for part in tree.values() if is_a(tree, dict) else tree:
+        for part in (*branches_of(tree), *(part for _, part in _attributes_of(tree))):
             yield from numbers_in(part)

@@ -173,7 +173,7 @@ class Trace:
             state.trace = None
         for cell in self.reach.objects.cells:
             if id(cell) in self.runs:
-                cell.__dict__["_recorded"] = self.runs[id(cell)]
+                cell.__dict__["_run_of_set_grad"] = self.runs[id(cell)]
 
     def stop_dry_run(self, what: str) -> None:
         """End what runs only to record its kernels (`run_dry`), before it does something else.

@@ -1,10 +1,11 @@
 """Which containers of some values are the same."""
 
-from collections import deque
+from collections import defaultdict, deque
 
 import pytest
 
 from lamella.graph.guards.aliases import Aliases
+from lamella.graph.guards.sources import AnyOf
 
 
 def found(*values, opened=None, depth=3):
@@ -52,3 +53,39 @@ def test_it_is_seen_that_containers_were_replaced():
     assert not aliases.hold()
     del outer["b"]
     assert not aliases.hold()
+
+
+def test_a_dict_gets_no_value_for_a_key_that_is_gone():
+    table = defaultdict(list, a=[1], b=[2])
+    aliases = Aliases()
+    aliases.add(table)
+    assert aliases.hold()
+    del table["a"]
+    assert not aliases.hold() and table == {"b": [2]}
+
+
+@pytest.mark.parametrize("make", [set, frozenset])
+def test_what_is_in_a_set_has_no_place(make):
+    aliases, held, other = Aliases(), [make([(1, 2)])], (1, deque([[1]]))
+    aliases.add(held)
+    assert aliases.hold() == (make is frozenset)  # which doesn't change
+    aliases.add(other)
+    assert aliases.found == ([0, 1, 2, 3] if make is set else [0, 1, 2])
+
+
+@pytest.mark.parametrize("given, looked_into", [
+    (AnyOf(list), False), ([AnyOf(list), [1]], True), ([[2], AnyOf(list)], True), (None, True)])
+def test_what_may_change_is_not_looked_into(given, looked_into):
+    inner, other = [1], [2]
+    aliases = Aliases()
+    aliases.add([inner, other], given)
+    assert len(aliases.found) == (3 if looked_into else 1)
+    aliases.add(inner)
+    assert aliases.found[-1] == 1
+
+
+def test_the_inside_of_what_may_change():
+    inner, deep = [1], [[3]]
+    aliases = Aliases()
+    aliases.add([inner, deep, [4]], [[1], AnyOf(list), [4]])
+    assert aliases.found == [0, 1, 2, 3]  # not that inside of the second

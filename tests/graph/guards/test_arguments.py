@@ -15,7 +15,6 @@ from lamella.graph.guards.arguments import (
     MOST_LEAVES,
     apart,
     branches_of,
-    fields_of,
     given_tensors,
     holds_values,
     is_ours_class,
@@ -28,7 +27,7 @@ from lamella.graph.guards.arguments import (
     things_of,
     with_leaves,
 )
-from lamella.graph.guards.kinds import MOST_PARTS, ByIdentity
+from lamella.graph.guards.kinds import MOST_PARTS, ByIdentity, attributes_in
 
 Pair = namedtuple("Pair", "left right")
 
@@ -253,12 +252,12 @@ def test_of_which_objects_only_the_attributes_matter(kind, record, holds):
 def test_the_attributes_of_dataclasses():
     both = WithBoth(1, 2)
     both.d = 4
-    assert fields_of(both) == {"a": 1, "b": 2, "c": 3, "d": 4}
-    assert fields_of(WithSlots(1, 2)) == {"a": 1, "b": 2}
+    assert attributes_in(both) == {"a": 1, "b": 2, "c": 3, "d": 4}
+    assert attributes_in(WithSlots(1, 2)) == {"a": 1, "b": 2}
     del both.a
-    assert fields_of(both) == {"b": 2, "c": 3, "d": 4}
+    assert attributes_in(both) == {"b": 2, "c": 3, "d": 4}
     own = Options(1.0, [])
-    assert fields_of(own) is vars(own) and fields_of(object()) == {}
+    assert attributes_in(own) is vars(own) and attributes_in(object()) == {}
 
 
 def test_parts_of_dataclasses():

@@ -19,11 +19,13 @@ import queue
 import random
 import re
 import struct
+import sys
 import threading
 import types
 import uuid
 import weakref
 from collections import OrderedDict, deque
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -53,13 +55,29 @@ def test_classes_of_numpy_and_scipy():
     assert not any(map(kinds.is_of_numpy, others))
 
 
-def test_values_that_also_have_attributes():
-    array = np.ones(2).view(Matrix)
+class Level(int):
+    __slots__ = ()
+
+
+class Point(NamedTuple):
+    x: int
+
+
+def test_values_of_derived_classes():
     numbers = Numbers([1])
     numbers.name = "n"  # type: ignore[attr-defined]
-    assert kinds.has_attributes(array) and kinds.has_attributes(numbers)
-    for plain in (np.ones(2), [1], {}, deque(), 1, "t", Mine(), weakref.ref(Mine)):
-        assert not kinds.has_attributes(plain)
+    for derived in (np.ones(2).view(Matrix), numbers, Numbers(), Level(3), Point(1), np.ma.ones(2)):
+        assert kinds.is_derived(derived)
+    for plain in (np.ones(2), [1], {}, deque(), 1, "t", Mine(), weakref.ref(Mine), np.float64(1)):
+        assert not kinds.is_derived(plain)
+    assert kinds.may_have_attributes(Numbers) and kinds.may_have_attributes(OrderedDict)
+    assert not any(map(kinds.may_have_attributes, (list, dict, int, Level, Point, np.ndarray)))
+
+
+def test_what_makes_the_values_that_a_dict_lacks():
+    assert kinds.default_of(collections.defaultdict(Mine)) is Mine
+    for other in (collections.defaultdict(), {}, [1], collections.Counter(), Showing(a=1)):
+        assert kinds.default_of(other) is None
 
 
 def test_containers_that_find_tensors_by_identity():
@@ -251,9 +269,19 @@ def test_a_container_that_others_change_is_read_again():
     ("lamella.ops", False), ("torch.nn", False), ("numpy", False), ("sympy.core", False),
     ("scipy.sparse", False), ("mindspore", False), ("builtins", False), ("sys", False),
     ("json", False), ("collections.abc", False), ("lamellar", True), ("no_such_module", True),
-    (__name__, True), ("pytest", True), (None, True), ("", True)])
+    (__name__, True), ("__main__", True), ("pytest", True), (None, True), ("", True)])
 def test_whose_a_module_is(module, users):
     assert kinds.is_users(module) == users
+
+
+def test_the_main_module_is_the_programs_whichever_file_it_says(monkeypatch):
+    """A profiler of Python's library that runs a program stays there."""
+    monkeypatch.setitem(sys.modules, "__main__", json)
+    kinds.is_users.cache_clear()
+    try:
+        assert kinds.is_users("__main__") and not kinds.is_users("json")
+    finally:
+        kinds.is_users.cache_clear()
 
 
 def test_what_is_no_module_name():
@@ -298,7 +326,7 @@ def test_metaclasses_that_compare_by_their_own_code():
 def test_texts_and_numbers_with_attributes():
     for thing, has in ((Text("a"), True), ("a", False), (Colour.RED, False), (Error(), False),
                        (np.float64(1), False), (collections.Counter(), False), (Showing(), True)):
-        assert kinds.has_attributes(thing) == has
+        assert kinds.is_derived(thing) == has
 
 
 def test_attributes_that_only_c_code_reads():

@@ -2,6 +2,7 @@
 
 import array
 import contextvars
+import enum
 import functools
 import random
 import types
@@ -11,7 +12,13 @@ import numpy as np
 import pytest
 
 from lamella import Parameter, Tensor
-from lamella.graph.guards.kinds import BUILT_IN, LEVELS, MOST_BYTES, MOST_PARTS
+from lamella.graph.guards.kinds import (
+    BUILT_IN,
+    LEVELS,
+    MOST_BYTES,
+    MOST_PARTS,
+    in_another_order,
+)
 from lamella.graph.guards.sources import ABSENT
 from lamella.graph.guards.values import (
     GROWN,
@@ -19,13 +26,33 @@ from lamella.graph.guards.values import (
     WHOLE,
     comparable,
     has_changed,
-    in_another_order,
     is_fixed,
     kind_of,
 )
 
 
 class Number(int):
+    pass
+
+
+class Level(int):
+    __slots__ = ()
+
+
+class Decimal(float):
+    pass
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+    ALSO = 2
+
+
+class Noted(tuple):
+    pass
+
+
+class Matrix(np.ndarray):
     pass
 
 
@@ -61,6 +88,20 @@ def holding_itself(*parts):
     return found
 
 
+def noted(kind, content, note):
+    """A value of a class with an attribute."""
+    made = type("Own", (kind,), {})(content) if kind is list else kind(content)
+    made.note = note
+    return made
+
+
+def noted_partial(note):
+    found = functools.partial(max, 1)
+    found.note = note
+    return found
+
+
+RECORDS = np.array([(1, 2), (3, 4)], [("a", "f4"), ("b", "f4")])
 PAIRS = [
     (1, 1, True), (1, 1.0, False), (1, True, False), (0.0, -0.0, False), (NAN, -NAN, True),
     (0.0, 0.0, True), (1.5, 1.5, True), ("a", "a", True), ("a", b"a", False), (None, 0, False),
@@ -105,6 +146,31 @@ PAIRS = [
     (functools.partial(max, nested(LEVELS - 2, 1)), functools.partial(max, nested(LEVELS - 2, 1)),
      True), (functools.partial(max, nested(LEVELS - 1, 1)),
              functools.partial(max, nested(LEVELS - 1, 1)), False),
+    (1j, 1j, True), (complex(1, 0.0), complex(1, -0.0), False), (NAN * 1j, NAN * 1j, True),
+    (complex(NAN, 1), complex(NAN, 2), False), (Decimal(0.0), Decimal(-0.0), False),
+    (Decimal(NAN), Decimal(NAN), True), (Level(1), Number(1), False), (Level(1), Level(1), True),
+    (Colour.RED, Colour.RED, True), (Colour.RED, Colour.ALSO, False), (Colour.RED, 1, False),
+    ({(1,): 2}, {(1,): 2}, True), ({(1,): 2}, {(True,): 2}, False), ({0.0: 1}, {-0.0: 1}, False),
+    ({OBJECT: 1}, {OBJECT: 1}, True), ({ALIKE: 1}, {ALIKE: 1}, True),
+    ({ALIKE: 1}, {Alike(): 1}, False),
+    (defaultdict(list, a=1), defaultdict(list, a=1), True),
+    (defaultdict(list, a=1), defaultdict(set, a=1), False),
+    (defaultdict(list, a=1), defaultdict(None, a=1), False),
+    (deque([1], 2), deque([1], 2), True), (deque([1], 2), deque([1]), False),
+    (noted(list, [1], 2), noted(list, [1], 2), False), (Noted((1,)), Noted((1,)), True),
+    (noted(Noted, (1,), 2), noted(Noted, (1,), 2), True),
+    (noted(Noted, (1,), 2), noted(Noted, (1,), 3), False),
+    (noted(Noted, (1,), [2]), noted(Noted, (1,), [2]), True),
+    (noted(Noted, (1,), 2), Noted((1,)), False), (noted(Number, 1, 2), noted(Number, 1, 3), False),
+    (noted(Mapped, {"a": 1}, 2), noted(Mapped, {"a": 1}, 2), True),
+    (noted(Mapped, {"a": 1}, 2), noted(Mapped, {"a": 1}, 3), False),
+    (np.ones(2), np.ones(2).view(Matrix), False), (RECORDS, RECORDS.copy(), True),
+    (RECORDS, RECORDS.astype([("b", "f4"), ("a", "f4")]), False),
+    (RECORDS[0], RECORDS.copy()[0], True),
+    (RECORDS[0], RECORDS[1], False), (array.array("b", [1]), array.array("B", [1]), False),
+    (memoryview(b"abcd"), memoryview(b"abcd").cast("B", [2, 2]), False),
+    (memoryview(b"ab").cast("b"), memoryview(b"ab"), False),
+    (noted_partial(1), noted_partial(1), True), (noted_partial(1), noted_partial(2), False),
     (Tensor([1.0]), Tensor([1.0]), False), (max, max, True), (max, min, False),
     (Plain, Plain, True), (Plain, Alike, False), (BUILT_IN, BUILT_IN, True),
     (BUILT_IN, dict(BUILT_IN), False)]
@@ -170,7 +236,9 @@ VALUES = [
     (frozenset([(1, OBJECT)]), True), (deque(), False), (np.ones(2), False), (np.float32(1), True),
     (bytearray(), False), (types.MappingProxyType({}), False), ({}.keys(), False),
     (functools.partial(max), False), (functools.lru_cache(len), False),
-    (contextvars.ContextVar("a"), False), (Number(1), True), (random.Random(), True),
+    (contextvars.ContextVar("a"), False), (Number(1), False), (random.Random(), True),
+    (Level(1), True), (Colour.RED, True), ((Level(1), "a"), True), (Noted((1,)), False),
+    (frozenset([Number(1)]), False), (RECORDS[0], False), (np.str_("a"), True),
     (Tensor([1.0]), True), (OBJECT.__init__, True)]
 
 

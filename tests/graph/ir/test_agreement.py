@@ -1,10 +1,13 @@
 """Rounding differences and wrong elements are told apart."""
 
+import cmath
 import weakref
 
+import numpy as np
 import pytest
 import torch
 
+import lamella as ms
 from lamella.graph.ir import agreement
 from lamella.graph.ir.agreement import (
     agree,
@@ -166,7 +169,9 @@ def test_eight_times_what_one_unit_of_the_inputs_makes(limit, difference, agrees
 @pytest.mark.parametrize("found, expected, same", [
     (0.0, 0.0, True), (0.0, -0.0, False), (-0.0, -0.0, True), (1, 1.0, True), (2, 3, False),
     (float("nan"), float("nan"), True), (float("nan"), 1.0, False), (1.0, float("nan"), False),
-    (0, 0.0, False), (False, False, True)])
+    (0, 0.0, False), (False, False, True), (complex(-1, 0.0), complex(-1, -0.0), False),
+    (1j, 1j, True), (complex("nan+1j"), complex("nan+2j"), False),
+    (complex("nan+1j"), complex("nan+1j"), True)])
 def test_numbers_of_guards(found, expected, same):
     assert agreement.is_same_number(found, expected) == same
 
@@ -176,3 +181,11 @@ def test_inputs_are_changed_by_one_unit():
         x = torch.ones(1000, dtype=dtype)
         steps = (next_to(x).double() - 1) / torch.finfo(dtype).eps
         assert set(steps.tolist()) == {-1.0, 1.0} and abs(steps.sum()) < 200
+
+
+def test_a_complex_number_that_is_read_decides_by_the_sign_of_its_zero():
+    compiled, x = ms.jit(lambda x, z: x * cmath.sqrt(complex(z)).imag), ms.Tensor([2.0])
+    for _ in range(3):
+        for number, wanted in ((complex(-1, 0.0), 2), (complex(-1, -0.0), -2), (-4, 4)):
+            assert compiled(x, ms.Tensor(np.array(complex(number)))).item() == wanted
+    assert compiled.report()["replays"] >= 3

@@ -23,7 +23,28 @@ class Constant(nn.Cell):
         return (dout * 0 + 5,)
 
 
+class Spread(nn.Cell):
+    """A Cell whose rule adds gradients of two shapes."""
+
+    def construct(self, x):
+        return x * 1, x.sum()
+
+    def bprop(self, x, out, dout):
+        return (dout[0] + dout[1],)
+
+
+class Widened(nn.Cell):
+    """A Cell whose rule adds gradients of two types."""
+
+    def construct(self, x):
+        return x * 1, x.astype(ms.float64)
+
+    def bprop(self, x, out, dout):
+        return ((dout[0] + dout[1]).astype(ms.float32),)
+
+
 rule, hook = Constant(), ops.InsertGradientOf(lambda g: g * 2 + 1)
+spread, widened = Spread(), Widened()
 
 
 def in_place(x):
@@ -54,6 +75,7 @@ FUNCTIONS = {
     "a hook of one": lambda x: (hook(ops.sqrt(x)), x * 2, x * 3),
     "numbers of a matrix": lambda x: ops.svd(ops.diag(ops.ones_like(x)) * x.sum(), True)[:2],
     "in place": in_place, "parts": parts, "one of another": one_of_another, "a dict": in_a_dict,
+    "shapes that are added": lambda x: spread(x), "types that are added": lambda x: widened(x),
 }
 
 
@@ -171,6 +193,7 @@ def test_a_pass_for_some_results_is_that_for_all_with_zeros(name):
 @pytest.mark.parametrize("fn", [
     lambda a, b, x: a * b, lambda a, b, x: a @ b, lambda a, b, x: torch.add(a, b, alpha=2),
     lambda a, b, x: torch.where(x > 1, a, b), lambda a, b, x: (a + b) * a,
+    lambda a, b, x: a + b[0], lambda a, b, x: a.sum() + b, lambda a, b, x: a + b.double(),
     lambda a, b, x: torch.native_layer_norm(a, [2], b[0], None, 1e-5)[0]])
 def test_gradients_that_meet_elsewhere(fn):
     nodes = [*recorded(fn, A, B, X).graph.nodes]

@@ -288,7 +288,7 @@ def test_networks_are_freed(which):
     network, function = networks()[which]
     for _ in range(4):
         function(x)
-    compiled = function if which < 2 else next(iter(network.__dict__["_compiled"].values()))
+    compiled = function if which < 2 else next(iter(network.__dict__["_compiled_methods"].values()))
     assert compiled._direct is not None
     gone = weakref.ref(network), weakref.ref(network.dense.weight)
     del compiled, function, network

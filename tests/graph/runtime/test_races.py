@@ -105,7 +105,7 @@ def test_threads_share_what_is_made_at_the_first_call():
         f = ms.jit(lambda x: (x * 2).sum())
         ms.set_context(mode=ms.GRAPH_MODE)
         try:
-            graphs = at_once(lambda _, net=net: (net(x), net.__dict__["_graph"])[1])
+            graphs = at_once(lambda _, net=net: (net(x), net.__dict__["_compiled_whole"])[1])
         finally:
             ms.set_context(mode=ms.PYNATIVE_MODE)
         methods = at_once(lambda _, net=net: net.method)

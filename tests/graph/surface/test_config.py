@@ -57,6 +57,6 @@ def test_which_dimensions_vary():
 def test_a_declared_cell_is_not_recorded_ahead():
     net = nn.ReLU()
     net.compile(Tensor(shape=[None, 2], dtype=ms.float32))
-    assert net.declared_inputs() == [(None, 2)] and "_graph" not in net.__dict__
+    assert net.declared_inputs() == [(None, 2)] and "_compiled_whole" not in net.__dict__
     net.compile(Tensor([[1.0, 2.0]]))
-    assert net._graph.statistics.traces == 1
+    assert net._compiled_whole.statistics.traces == 1

@@ -43,7 +43,7 @@ def ran(compiled, traces, replays):
 
 def only(fn):
     """The one compiled gradient that a function keeps."""
-    (compiled,) = fn.__dict__["_graph_gradients"].values()
+    (compiled,) = fn.__dict__["_compiled_gradients"].values()
     return compiled
 
 
@@ -54,13 +54,13 @@ def dense(**kwargs):
 def test_a_cell_called_at_top_level_is_compiled():
     net = nn.SequentialCell(dense(), nn.ReLU())
     want = eagerly(net, X).asnumpy()
-    assert "_graph" not in net.__dict__
+    assert "_compiled_whole" not in net.__dict__
     for _ in range(3):
         assert (net(X).asnumpy() == want).all()
-    ran(net._graph, 1, 2)
-    assert "_graph" not in net[0].__dict__  # part of the whole
+    ran(net._compiled_whole, 1, 2)
+    assert "_compiled_whole" not in net[0].__dict__  # part of the whole
     net(X[:2])
-    ran(net._graph, 2, 2)
+    ran(net._compiled_whole, 2, 2)
 
 
 def test_functions_run_eagerly_and_cells_inside_compiled():
@@ -73,7 +73,7 @@ def test_functions_run_eagerly_and_cells_inside_compiled():
     for _ in range(3):
         f(X)
     assert len(calls) == 3
-    ran(net._graph, 1, 5)
+    ran(net._compiled_whole, 1, 5)
 
 
 @pytest.mark.parametrize("make", [
@@ -101,11 +101,11 @@ def test_a_gradient_function_made_in_each_step_is_one_graph():
     for _ in range(3):
         ms.value_and_grad(loss, None, net.trainable_params())(X)
         ops.GradOperation()(loss)(X)
-    compiled = loss.__dict__["_graph_gradients"]
+    compiled = loss.__dict__["_compiled_gradients"]
     assert len(compiled) == 2
     for one in compiled.values():
         ran(one, 1, 2)
-    assert "_graph" not in net.__dict__
+    assert "_compiled_whole" not in net.__dict__
 
 
 def test_gradients_of_gradients_are_one_graph():
@@ -115,7 +115,7 @@ def test_gradients_of_gradients_are_one_graph():
     second = ms.grad(ms.grad(cube))
     for _ in range(3):
         assert float(second(Tensor(2.0))) == 12.0
-    assert "_graph_gradients" not in cube.__dict__
+    assert "_compiled_gradients" not in cube.__dict__
 
 
 def test_training_by_functions():
@@ -135,7 +135,7 @@ def test_training_by_functions():
     want, _ = eagerly(train, 5)
     losses, update = train(5)
     np.testing.assert_allclose(losses, want, rtol=1e-5)
-    ran(update._graph, 1, 4)
+    ran(update._compiled_whole, 1, 4)
 
 
 def loss_cells(net):
@@ -163,8 +163,8 @@ def test_cells_around_a_network_compile_as_a_whole(name):
         assert str(cell(X, Y)) == str(eagerly(eager_cell, X, Y))
     for a, b in zip(net.get_parameters(), eager_net.get_parameters(), strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-6)
-    ran(cell._graph, 1, 3)
-    assert "_graph" not in net.__dict__
+    ran(cell._compiled_whole, 1, 3)
+    assert "_compiled_whole" not in net.__dict__
 
 
 def test_the_mode_may_change_at_any_time():
@@ -176,8 +176,8 @@ def test_the_mode_may_change_at_any_time():
         for _ in range(2):
             for got, wanted in zip((net(X), gradient(X)), want, strict=True):
                 np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-6)
-        assert net.__dict__["_graph"].statistics.replays == replays
-    assert net.__dict__["_graph"].statistics.traces == 1
+        assert net.__dict__["_compiled_whole"].statistics.replays == replays
+    assert net.__dict__["_compiled_whole"].statistics.traces == 1
 
 
 @pytest.mark.parametrize("first", [context.PYNATIVE_MODE, context.GRAPH_MODE])
@@ -213,7 +213,7 @@ def test_what_cannot_be_one_graph_runs_eagerly_as_a_whole():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert net(X).asnumpy().tolist() == [[36.0, 36.0]] * 4
-    assert "_graph" not in net.layer.__dict__
+    assert "_compiled_whole" not in net.layer.__dict__
     strict = Net()
     ms.set_context(jit_syntax_level=ms.STRICT)
     with pytest.raises(RuntimeError, match="'Net' can't be one graph"):
@@ -228,23 +228,23 @@ def test_each_cell_says_how_it_is_compiled():
     second(X)
     ms.set_context(jit_level="O1")
     third(X)
-    assert [c._graph.level for c in (first, second, third)] == ["O0", "O1", "O1"]
-    assert [c._graph.fullgraph for c in (first, second, third)] == [False, True, False]
+    assert [c._compiled_whole.level for c in (first, second, third)] == ["O0", "O1", "O1"]
+    assert [c._compiled_whole.fullgraph for c in (first, second, third)] == [False, True, False]
     ms.set_context(jit_level="", jit_config={"jit_level": "O1"})
     fourth = dense()
     fourth(X)
-    assert fourth._graph.level == "O1"
+    assert fourth._compiled_whole.level == "O1"
 
 
 def test_declared_inputs_are_handed_on():
     net = dense()
     net.set_inputs(Tensor(shape=[None, 3], dtype=ms.float32))
     net(X)
-    assert net._graph.dynamic == [(None, 3)]
+    assert net._compiled_whole.dynamic == [(None, 3)]
     net.set_inputs(x=Tensor(shape=[None, None], dtype=ms.float32))
-    assert "_graph" not in net.__dict__
+    assert "_compiled_whole" not in net.__dict__
     net(X), net(X[:2])
-    assert net._graph.dynamic == [(None, None)]
+    assert net._compiled_whole.dynamic == [(None, None)]
     gradient = ms.grad(net)
     gradient(X)
     assert only(net).dynamic == [(None, None)]
@@ -260,11 +260,11 @@ def test_recorded_runs_and_own_call():
 
     net = Shouting()
     assert float(net(Tensor(1.0))) == 4.0 and float(net(Tensor(2.0))) == 6.0
-    ran(net._graph, 1, 1)
+    ran(net._compiled_whole, 1, 1)
     trained = dense().set_grad()
     trained(X)
     assert str(ms.grad(trained)(X)) == str(eagerly(ms.grad(trained), X))
-    assert "_recorded" not in trained.__dict__
+    assert "_run_of_set_grad" not in trained.__dict__
 
 
 def test_cells_with_graphs_are_copied_pickled_and_freed():
@@ -279,7 +279,7 @@ def test_cells_with_graphs_are_copied_pickled_and_freed():
     twin = copy.copy(net)
     twin.training = True
     twin(X), ms.grad(twin)(X)
-    assert twin._graph is not net._graph
+    assert twin._compiled_whole is not net._compiled_whole
     alive = weakref.ref(net), weakref.ref(net.weight)
     del net, twin
     gc.collect()
@@ -326,7 +326,7 @@ def test_a_program_that_starts_in_graph_mode(tmp_path):
         "               jit_config={'jit_level': 'O0'})\n"
         "net = ms.nn.Dense(2, 1, weight_init='ones')\n"
         "for i in range(3): print(net(ms.ops.ones((1, 2))))\n"
-        "print(net._graph.report()['replays'])\n")
+        "print(net._compiled_whole.report()['replays'])\n")
     done = python("-m", "lamella", "run", program)
     assert done.stdout.split("\n")[3] == "2", done.stderr
     assert done.stderr == ""

@@ -243,7 +243,7 @@ def test_compiling_ahead_changes_nothing():
     assert numbers((kept, net.total)) == numbers((x(2.0, 3.0), x()))
     ms.set_seed(1)
     assert numbers(got) == numbers(x() + ops.rand(2))
-    assert net.__dict__["_graph"].report()["replays"] == 1
+    assert net.__dict__["_compiled_whole"].report()["replays"] == 1
 
 
 def test_a_long_chain_of_objects():

@@ -1,0 +1,463 @@
+"""What a search finds, what it leaves closed, and when there is no graph for what it finds."""
+
+import collections
+import contextvars
+import ctypes
+import functools
+import itertools
+import logging
+import math
+import sys
+import threading
+import types
+import weakref
+
+import numpy as np
+import pytest
+
+import lamella as ms
+from lamella import Parameter, Tensor, nn
+from lamella.graph.guards import search
+from lamella.graph.guards.kinds import BUILT_IN, MOST_PARTS
+from lamella.graph.guards.search import reachable_from, reachable_from_call
+from lamella.graph.guards.sources import Fixed
+
+here = sys.modules[__name__]
+LARGE = list(range(MOST_PARTS + 1))
+SCALE, UNUSED = 2.0, [1.0]
+
+
+class Plain:
+    pass
+
+
+class Structure(ctypes.Structure):
+    _fields_ = [("a", ctypes.c_int)]  # noqa: RUF012
+
+
+def names_of(reach, owner):
+    return set(reach.names.spaces[id(owner)][2]) if id(owner) in reach.names.spaces else None
+
+
+def functions_of(reach):
+    return sorted(function.__name__ for function in reach.objects.functions)
+
+
+# -- how many functions ----------------------------------------------------------------------------
+
+def installed(count, file="/usr/lib/python3/site-packages/some.py"):
+    """Functions of a package, all of which a table holds."""
+    space = {"table": []}
+    code = "\n".join(f"def f{i}(x):\n    return x\ntable.append(f{i})" for i in range(count))
+    exec(compile(code, file, "exec"), space)
+    return space["table"]
+
+
+@pytest.mark.parametrize("count, followed", [(4, 5), (5, 3)])
+def test_of_a_large_package_only_functions_that_ran_are_followed(count, followed, monkeypatch):
+    monkeypatch.setattr(search, "MANY_FUNCTIONS", 5)
+    table = installed(count)
+
+    def step(x):
+        return table[0](x)
+
+    reach = reachable_from_call(step, (1,), {}, ["f1", "f3"])
+    assert len(reach.objects.functions) == followed and reach.limits.refused is None
+    if count == 5:
+        assert functions_of(reach) == ["f1", "f3", "step"]
+
+
+@pytest.mark.parametrize("count, refused", [(7, False), (8, True)])
+def test_of_the_programs_own_functions_all_are_followed(count, refused, monkeypatch):
+    monkeypatch.setattr(search, "MANY_FUNCTIONS", 5)
+    monkeypatch.setattr(search, "MOST_FUNCTIONS", 8)
+    table = installed(count, "/home/user/some.py")
+
+    def step(x):
+        return table[0](x)
+
+    reach = reachable_from_call(step, (1,), {})
+    if refused:
+        assert reach.limits.refused == "can reach more than 8 functions"
+    else:
+        assert len(reach.objects.functions) == 8 and reach.limits.refused is None
+
+
+# -- what isn't looked into ------------------------------------------------------------------------
+
+def test_what_is_closed_and_the_names_that_lead_to_it():
+    table, deep = dict.fromkeys(LARGE), {"inner": [np.zeros(10**5)]}
+    turns, file = iter([1]), Structure()
+
+    def step(x, default=LARGE):
+        return table, deep, turns, file
+
+    reach = reachable_from(step)
+    found = {id(thing): names for thing, names in reach.limits.closed}
+    assert found == {id(table): {"table"}, id(deep["inner"][0]): {"deep", "inner"},
+                     id(turns): {"turns"}, id(file): {"file"}, id(LARGE): None}
+    assert reach.limits.refused is None
+    for thing, words in ((turns, "'list_iterator', an iterator made outside of it"),
+                         (file, "'Structure', whose state can't be compared")):
+        opened = reachable_from(step, opened={id(thing): thing})
+        assert words in opened.limits.refused
+    opened = reachable_from(step, opened={id(table): table})
+    assert opened.limits.refused is None and id(table) not in dict(
+        (id(thing), names) for thing, names in opened.limits.closed)
+
+
+def test_tensors_as_keys_are_refused_where_they_are_read():
+    key = Tensor([1.0])
+    table = {key: 1}
+
+    def step(x):
+        return table
+
+    reach = reachable_from(step)
+    assert reach.limits.refused is None and reach.limits.closed == [(table, {"table"})]
+    assert "find a Tensor in a dict or a set" in reachable_from(
+        step, opened={id(table): table}).limits.refused
+
+
+def test_classes_that_a_metaclass_of_the_programs_compares():
+    class Meta(type):
+        def __eq__(cls, other):
+            return True
+
+        __hash__ = type.__hash__
+
+    thing = Meta("Thing", (), {})()
+    assert "a metaclass of the program's compares" in reachable_from(
+        lambda x: thing).limits.refused
+
+
+@pytest.mark.parametrize("make", [weakref.ref, weakref.proxy])
+def test_weak_references(make):
+    thing, kept = Plain(), Plain()
+    thing.value, kept.value = 2.0, [3.0]
+    weak, other, gone = make(thing), make(kept), make(Plain())
+
+    def step(x):
+        return weak, other, kept, gone
+
+    reach = reachable_from(step)
+    # what is held otherwise, too, and what no longer exists, need no look
+    assert [(each is weak, names) for each, names in reach.limits.closed] == [(True, {"weak"})]
+    assert reach.limits.refused is None and kept in reach.objects.others
+    opened = reachable_from(step, opened={id(weak): weak})
+    assert opened.limits.refused == "uses an object that is held by a weak reference only"
+
+
+def test_lists_that_are_left_out_and_where_they_are():
+    several, inside, named, once, by_default = ([i] for i in range(5))
+    holder = Plain()
+    holder.named, holder.inside = named, [inside]
+
+    def step(x, default=by_default):
+        return several, inside, named, once, by_default, holder
+
+    for left_out, hidden in ((inside, True), (named, False), (once, False), (by_default, True)):
+        reach = reachable_from(step, without={id(left_out): left_out})
+        assert reach.limits.hidden is hidden
+        assert all(each.thing is not left_out for each in reach.contents.containers)
+        assert any(each.thing is several for each in reach.contents.containers)
+
+
+# -- Tensors ---------------------------------------------------------------------------------------
+
+class Net(nn.Cell):
+    def __init__(self, kept):
+        super().__init__()
+        self.kept, self.listed = kept, [kept + 1, {"a": kept + 2}, {1: (kept + 3,)}]
+        self.weight = Parameter(kept, name="weight")
+
+    def construct(self, x):
+        return x
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_tensors_are_found_by_names_or_as_they_are(by_name):
+    net, closed = Net(Tensor([1.0])), Tensor([5.0])
+    held = [Tensor([6.0])]
+
+    def step(x, default=Tensor([7.0])):  # noqa: B008 - what is searched
+        return net(x), closed, held
+
+    reach = reachable_from(step, by_name=by_name)
+    found = {tensor.item(): source and source.describe() for tensor, source in reach.tensors.others}
+    assert found == {
+        1.0: "the attribute 'kept' of Net", 2.0: "the attribute 'listed' of Net[0]",
+        3.0: "the attribute 'listed' of Net[1]['a']",
+        4.0: "the attribute 'listed' of Net[2][1][0]",
+        5.0: "the variable 'closed'" if by_name else None,
+        6.0: "the variable 'held'[0]" if by_name else None, 7.0: None}
+    assert reach.tensors.parameters == [net.weight]
+    unnamed = {tensor.item() for tensor in reach.tensors.unnamed.values()}
+    assert unnamed == ({7.0} if by_name else {5.0, 6.0, 7.0})
+    assert reach.tensors.all()[0] is net.weight and len(reach.tensors.all()) == 8
+
+
+def test_tensors_in_containers_of_other_classes_are_found_as_they_are():
+    class Own(list):
+        pass
+
+    net = Net(Tensor([1.0]))
+    net.own, net.last, net.met = Own([Tensor([8.0])]), collections.deque([Tensor([9.0])]), None
+    found = {tensor.item(): source for tensor, source in reachable_from(net).tensors.others}
+    assert found[8.0] is found[9.0] is None and found[1.0] is not None
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+def test_globals_that_a_function_reads():
+    def step(x):
+        return x * SCALE + missing.UNUSED + math.pi  # noqa: F821
+
+    reach = reachable_from(step)
+    assert names_of(reach, globals()) == {"SCALE", "missing", "math"}
+    assert names_of(reach, vars(math)) >= {"pi"} and "sin" not in names_of(reach, vars(math))
+    assert all(each.thing is not UNUSED for each in reach.contents.containers)
+
+
+def test_built_in_names_that_a_module_does_not_hide():
+    def step(x):
+        return sorted(x), print(x), len(x)
+
+    reach = reachable_from(step)
+    assert {"sorted", "print", "len"} <= names_of(reach, globals())
+    # what `print` is differs while a thread records
+    assert names_of(reach, BUILT_IN) == {"sorted", "len"}
+
+
+def test_attributes_of_classes_and_methods_that_are_mentioned():
+    class Meta(type):
+        of_meta = 1
+
+        def meta_method(cls):
+            return 1
+
+    class Base(metaclass=Meta):
+        shared = [1]
+        __special__ = 3
+
+        def used(self):
+            return SCALE
+
+        def unused(self):
+            return UNUSED
+
+        def __len__(self):
+            return 1
+
+        def __init__(self):
+            self.value = 1
+
+        def construct(self):
+            return 2
+
+    class Derived(Base):
+        own = Base
+
+    thing = Derived()
+
+    def step(x):
+        return thing.used()
+
+    reach = reachable_from(step)
+    assert functions_of(reach) == ["__len__", "construct", "step", "used"]
+    found = names_of(reach, Base)
+    assert {"shared", "used", "__len__", "construct"} <= found
+    assert found.isdisjoint({"unused", "__init__", "__special__", "__dict__", "__doc__"})
+    assert names_of(reach, Meta) == {"of_meta"}
+    assert names_of(reach, Derived) >= {"own"} | found  # which it may override
+
+    def made(x):
+        return Derived(), Derived.__special__, thing.unused
+
+    reach = reachable_from(made)
+    assert functions_of(reach) == ["__init__", "__len__", "construct", "made", "unused"]
+    assert "__special__" in names_of(reach, Base)
+
+
+def test_methods_whose_names_are_computed_are_found_once_they_ran():
+    class Thing:
+        def hidden(self):
+            return SCALE
+
+    thing = Thing()
+
+    def step(x):
+        return getattr(thing, "hid" + "den"[x:])
+
+    assert functions_of(reachable_from(step)) == ["step"]
+    assert functions_of(reachable_from(step, names=["hidden"])) == ["hidden", "step"]
+
+
+def module_of(**held):
+    module = types.ModuleType("some_settings")
+    vars(module).update(held)
+    return module
+
+
+def test_modules_of_the_programs():
+    def inside():
+        return SCALE
+
+    module = module_of(scale=[2.0], other=[3.0], inside=inside, kind=Plain, part=math)
+
+    def step(x):
+        return x * module.scale
+
+    reach = reachable_from(step)
+    assert names_of(reach, vars(module)) == {"scale"}
+    assert vars(module) in reach.names.sized
+
+    def computed(x, name="scale"):
+        return x * getattr(module, name)
+
+    reach = reachable_from(computed)
+    assert names_of(reach, vars(module)) >= {"scale", "other", "inside", "kind", "part"}
+    things = [each.thing for each in reach.contents.containers]
+    assert any(thing is module.other for thing in things)
+    assert functions_of(reach) == ["computed"]  # others once they ran
+    assert "sin" not in (names_of(reach, vars(math)) or ())
+
+
+def test_modules_that_make_their_names():
+    module = module_of(__getattr__=lambda name: SCALE)
+
+    def step(x):
+        return x * module.anything
+
+    reach = reachable_from(step)
+    assert "__getattr__" in names_of(reach, vars(module))
+    assert functions_of(reach) == ["<lambda>", "step"]
+
+
+def test_imports_inside_of_functions(monkeypatch):
+    module = module_of(scale=2.0)
+    monkeypatch.setitem(sys.modules, "some_settings", module)
+
+    def imports(x):
+        import some_settings
+        return some_settings.scale
+
+    def by_name(x):
+        return sys.modules["some_settings"].scale
+
+    for step in (imports, by_name):
+        reach = reachable_from(step)
+        assert "some_settings" in names_of(reach, sys.modules)
+        assert names_of(reach, vars(module)) == {"scale"}
+        assert sys.modules not in reach.names.sized
+
+    def looks_for_it(x):
+        return x.some_settings, "scale"
+
+    reach = reachable_from(looks_for_it)  # it may be imported in another way
+    assert names_of(reach, vars(module)) == {"scale"} and names_of(reach, sys.modules) is None
+
+
+def test_the_main_module_may_grow():
+    spaces = [{"__name__": name, "scale": 1} for name in ("__main__", "some", "json", None)]
+    for space in spaces:
+        exec("def step(x): return x * scale", space)
+        reach = reachable_from(space["step"])
+        assert (space in reach.names.sized) == (space["__name__"] in ("some", None))
+        assert (names_of(reach, space) == {"scale"}) == (space["__name__"] != "json")
+
+
+# -- objects ---------------------------------------------------------------------------------------
+
+def test_which_objects_attributes_count():
+    logger, local, spare = logging.getLogger("some.test"), threading.local(), Plain()
+    local.value, spare.value = [1], [2]
+    variable = contextvars.ContextVar("some")
+    variable.set([3])
+    poly, part = np.poly1d([1, 2]), functools.partial(max, [4])
+    part.note = [5]
+
+    class Counted(itertools.count):
+        pass
+
+    counted = Counted()
+
+    def step(x):
+        return logger, local, spare, variable, poly, part, counted
+
+    reach = reachable_from(step)
+    assert {id(thing) for thing in reach.objects.others} >= {
+        id(logger), id(local), id(spare), id(poly)}
+    things = [each.thing for each in reach.contents.containers]
+    for held in (local.value, spare.value, variable.get(), part.args[0], part.note):
+        assert any(thing is held for thing in things)
+    assert reach.thread.ident == threading.get_ident() and len(reach.thread.locals) == 1
+    assert [names for _, names in reach.limits.closed] == [{"counted"}]
+    assert reachable_from(lambda x: spare).thread.ident == 0
+
+
+def test_functions_of_libraries_count_for_what_they_hold():
+    def own(x):
+        return SCALE
+
+    @functools.wraps(own)
+    def around(x):
+        return own(x)
+
+    table = {"single": functools.singledispatch(own), "cached": functools.lru_cache(own)}
+
+    def step(x):
+        return table
+
+    reach = reachable_from(step)
+    assert "own" in functions_of(reach) and reach.limits.has_caches
+    assert not reachable_from(own).limits.has_caches
+    assert functions_of(reachable_from(around)) == ["own", "own"]
+    assert functions_of(reachable_from(math.sin, len, functools.reduce)) == []
+
+
+def test_bound_methods_and_views_lead_to_what_they_belong_to():
+    held, table = [1], {"a": [2]}
+    append, view, method = held.append, table.values(), Plain().__init__
+
+    def step(x):
+        return append, view, method
+
+    reach = reachable_from(step)
+    assert [thing for thing in reach.contents.behind] == [held, {"a": [2]}]
+    sources = {id(each.thing): each.source for each in reach.contents.containers}
+    assert type(sources[id(held)]) is Fixed and sources[id(held)].names() == {"append"}
+
+
+def test_two_searches_that_find_the_same():
+    net, closed = Net(Tensor([1.0])), [1.0]
+
+    def step(x):
+        return net(x) * closed[0]
+
+    first = reachable_from(step)
+    assert first.same(reachable_from(step)) and not first.same(reachable_from(step, by_name=True))
+    for change in (lambda: setattr(net, "more", Plain()), lambda: closed.append([2]),
+                   lambda: setattr(net, "array", np.ones(2)), lambda: closed.append(bytearray(2)),
+                   lambda: setattr(net, "made", lambda x: closed),
+                   lambda: setattr(net, "append", closed.append),
+                   lambda: setattr(net, "local", threading.local()),
+                   lambda: setattr(net, "slotted", functools.partial(max, 1)),
+                   lambda: setattr(net, "layer", nn.ReLU())):
+        change()
+        now = reachable_from(step)
+        assert not first.same(now) and not now.same(first)
+        first = now
+        assert first.same(reachable_from(step))
+    net.kept = Tensor([1.0])
+    assert not first.same(reachable_from(step))
+
+
+def test_a_parameter_leads_to_what_is_kept_with_it():
+    weight, rule = Parameter(Tensor([1.0]), name="w"), Plain()
+    rule.by = [2.0]
+    weight.rule = rule
+    reach = reachable_from(lambda x: weight)
+    assert rule in reach.objects.others and reach.tensors.parameters == [weight]
+    assert any(each.thing is rule.by for each in reach.contents.containers)
+    assert ms.ops.relu not in reach.objects.functions
