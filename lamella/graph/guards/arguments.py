@@ -278,7 +278,7 @@ def roots_of(tree: Any, depth: int = 0) -> Iterator[Any]:
             yield from roots_of(branch, depth + 1)
 
 
-def container_of(kind: type, parts: Iterable[Any], own: dict[str, Any]) -> Any:
+def container_of(kind: Any, parts: Iterable[Any], own: dict[str, Any]) -> Any:
     """A tuple or list of a class, with its attributes; runs no code of a program's class.
 
     A plain one for classes written in C, of which not all can be made of any parts.
