@@ -48,9 +48,9 @@ class _Custom:
         return fixed, tuple([a for i, a in enumerate(args) if i not in self.nondiff_argnums])
 
     def _joined(self, fixed: tuple, others: tuple) -> tuple:
-        first, rest = iter(fixed), iter(others)
-        return tuple([next(first if i in self.nondiff_argnums else rest)
-                      for i in range(len(fixed) + len(others))])
+        known, rest = dict(zip(self.nondiff_argnums, fixed, strict=True)), iter(others)
+        return tuple([known[i] if i in known else next(rest)
+                      for i in range(len(known) + len(others))])
 
     def _checked(self, rules: tuple[Any, ...], define: str) -> None:
         if any(rule is None for rule in rules):

@@ -27,13 +27,12 @@ _SAVED_HOOKS = "For 'vmap', a gradient inside of it can't have hooks on saved te
 OVERWRITTEN = "modified by an inplace operation"  # what PyTorch says
 
 
-def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inputs: Raws,
+def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor]], inputs: Raws,
                   again: bool, nested: bool) -> Sequence[torch.Tensor | None]:
     """The gradient by each input of outputs that require one; None if none depends on it.
 
     Args:
-        outs: the outputs, each with the gradient to start from, of its shape and type; None for 1,
-            of an output without dimensions.
+        outs: the outputs, each with the gradient to start from, of its shape and type.
         inputs: what to differentiate by.
         again: whether there will be another backward pass through the same operations.
         nested: whether the gradients will be differentiated.
@@ -41,7 +40,7 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor | None]], inpu
     raws, starts = [], []
     for out, start in outs:
         raws.append(out)
-        starts.append(torch.ones_like(out) if start is None else start)
+        starts.append(start)
     if not raws or not inputs:
         return [None] * len(inputs)
     if state.masks is not None:

@@ -53,7 +53,7 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, *args: Any, solver: 
             positive definite matrices; ``"gmres"`` is for any; ``"auto"`` is the first for up to
             512 unknowns and otherwise, by `symmetric`, one of the others. Or a function of a
             matvec of x alone and of b, which gives x.
-        symmetric: whether the matrix is its own transpose.
+        symmetric: whether the matrix is its own transpose; the conjugate one, of complex numbers.
         weights: Parameters that `matvec` uses, to differentiate by as well.
 
     Raises:
@@ -90,7 +90,9 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, *args: Any, solver: 
         def transposed(u: Any, *args: Any) -> Any:
             return vjp(lambda v: matvec(v, *args), _zeros(u))[1](u)[0]
 
-        u = custom_linear_solve(matvec if symmetric else transposed, gradient, *args,
+        # of complex numbers the transposed matrix is the conjugate one
+        same = symmetric and not any(t._raw.is_complex() for t in tensors(b))
+        u = custom_linear_solve(matvec if same else transposed, gradient, *args,
                                 solver=solver, symmetric=symmetric, weights=known or None)
         by_args, by_weights = pulled(lambda *a: matvec(x, *a), tuple(args), known,
                                       map_tensors(lambda t: -t, u))

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from ..core import context
 from ..core.dispatch_mode import DispatchMode
 from ..core.errors import add_fallback
 from ..core.forking import Lock
@@ -24,11 +23,10 @@ from ..core.structures import agree, aligned, kind_of
 from ..tensors.tensor import Tensor, wrap
 from .engine import Raws, backpropagate, make_dual, vjp
 from .engine import jvp as pushed
-from .hooks import attached_hook
+from .hooks import with_hooks
 from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, entered, recording
 from .node import probe
-from .rules import rule_name
 from .run import as_value, cut, detached, record
 from .tree import (
     check_no_hidden,
@@ -36,6 +34,7 @@ from .tree import (
     differentiable_tensors,
     map_tensors,
     tensors,
+    trained,
 )
 
 _dual_numbers = Lock()  # PyTorch has one level of them for the whole process
@@ -159,6 +158,9 @@ def _tangents(arg: Any, given: Any, name: str) -> Iterator[torch.Tensor | None]:
         if given is not None and not isinstance(given, Tensor):
             raise TypeError(f"For '{name}', a tangent in 'v' must be a Tensor or None, "
                             f"but got {type(given).__name__}.")
+        if given is not None and given._raw.is_complex() and not arg._raw.is_complex():
+            raise TypeError(f"For '{name}', a tangent in 'v' of the real type {arg.dtype} can't be "
+                            f"complex, but got {given.dtype}.")
         if given is not None and given.shape != arg.shape:
             raise ValueError(f"For '{name}', a tangent in 'v' must have the input's shape "
                              f"{arg.shape}, but got {given.shape}.")
@@ -197,7 +199,8 @@ def push(fn: Callable[..., Any], args: tuple,
     """
     outer = current()
     leaves = list(tensors(args))
-    directions = [None if tangent is None else twin_of(tangent).to(
+    # what isn't trained doesn't move, as its gradient is zero
+    directions = [None if tangent is None or not trained(leaf) else twin_of(tangent).to(
                       leaf._raw.dtype if differentiable(leaf._raw) else torch.float64)
                   for leaf, tangent in zip(leaves, tangents, strict=True)]
     run = _Push(fn, args, leaves, directions, outer)
@@ -259,12 +262,8 @@ class _Push:
 
     def _call(self, raws: Sequence[torch.Tensor]) -> Any:
         with entered(self.level), torch.enable_grad():
-            given = []
-            for leaf, raw in zip(self.leaves, raws, strict=True):
-                for hook in leaf.__dict__.get("_hooks", {}).values():
-                    raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
-                given.append(wrap(raw))
-            flat = iter(given)
+            flat = iter([wrap(with_hooks(raw, leaf.__dict__.get("_hooks", {}).values()))
+                         for leaf, raw in zip(self.leaves, raws, strict=True)])
             value = self.fn(*map_tensors(lambda _: next(flat), self.args))
             check_no_hidden("jvp", "the result", value)
             return map_tensors(as_value, value)
@@ -297,14 +296,10 @@ class _Push:
             trees.append(map_tensors(lambda t: t, value))
             every = [t._raw for t in tensors(value)]
             outs = tuple(twin_of(r) for r in every if differentiable(twin_of(r)))
-            return (outs or (torch.zeros((), device=context.current_device()),),
-                    tuple(plain(r) for r in every if not differentiable(r)))
+            return outs, tuple(plain(r) for r in every if not differentiable(r))
 
         primals = tuple(_floating(self.leaves[i]._raw) for i in self.indices)
         given = tuple(t for t in self.tangents if t is not None)
-        if not primals:
-            value = self._call([leaf._raw for leaf in self.leaves])
-            return value, map_tensors(lambda t: wrap(torch.zeros_like(t._raw)), value)
         outs, tangents, others = pushed(run, primals, given)
         tree = trees[-1]
         moving = [differentiable(twin_of(t._raw)) for t in tensors(tree)]

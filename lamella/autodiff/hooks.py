@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..core.tape import note_results, only_with_gradients
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from .integers import carried_by, twin_of
 from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name
@@ -169,22 +170,30 @@ def attached_hook(raw: torch.Tensor, rule: Callable[[Tensor], Any], name: str) -
         return [gradients[0] if result is None
                 else cast(torch.Tensor, checked_gradient(result, gradients[0], name))]
 
-    if not differentiable(raw):
+    carrier = twin_of(raw)
+    if not differentiable(carrier):
         return raw
-    return attach(Rule(name, pull), [raw], [raw])[0]
+    return carried_by(attach(Rule(name, pull), [carrier], [carrier])[0], raw)
+
+
+def with_hooks(raw: torch.Tensor, hooks: Iterable[Callable[[Tensor], Any]]) -> torch.Tensor:
+    """The tensor, with hooks on its gradient, which they see in their order, as attached ones."""
+    for hook in reversed([*hooks]):
+        raw = attached_hook(raw, hook, f"hook {rule_name(hook)}")
+    return raw
 
 
 def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str,
                numbers: bool = False) -> Tensor:
-    raw = x._raw
+    raw = twin_of(x._raw)
     if not watched((raw,)):
-        return wrap(raw) if isinstance(x, Parameter) else x
+        return wrap(x._raw) if isinstance(x, Parameter) else x
     label = f"{name} rule {rule_name(rule)}"
     if lifted():
-        return wrap(attached_hook(raw, rule, label))
+        return wrap(attached_hook(x._raw, rule, label))
     out = raw.view_as(raw)
     out.register_hook(raw_hook(rule, label, current(), raw if numbers else None))
-    return wrap(out)
+    return wrap(carried_by(out, x._raw))
 
 
 class _StructureRule(torch.autograd.Function):
@@ -224,7 +233,7 @@ def _attached_structure(tree: Any, leaves: list[Tensor], rule: Callable[[Any], A
                         name: str) -> Any:
     """As `_StructureRule`, in a form for any transformation."""
     label = f"{name} rule {rule_name(rule)}"
-    raws = [leaf._raw for leaf in leaves]
+    raws = [twin_of(leaf._raw) for leaf in leaves]
     floating = [differentiable(raw) for raw in raws]
 
     def pull(inputs: Any, outs: Any, gradients: Any) -> Sequence[torch.Tensor | None]:
@@ -236,7 +245,7 @@ def _attached_structure(tree: Any, leaves: list[Tensor], rule: Callable[[Any], A
         return _checked_structure(rule(given), given, every, label)
 
     outs = iter(attach(Rule(label, pull), raws, raws))
-    return map_tensors(lambda _: wrap(next(outs)), tree)
+    return map_tensors(lambda leaf: wrap(carried_by(next(outs), leaf._raw)), tree)
 
 
 def raw_structure_rule(values: tuple[Tensor, ...], rule: Callable[[tuple], Any], name: str,
@@ -257,10 +266,11 @@ def _with_structure_rule(tree: Any, rule: Callable[[Any], Any], name: str) -> An
                         f"but got {type(tree).__name__}.")
     if lifted():
         return _attached_structure(tree, leaves, rule, name) if watched(()) else tree
-    if not any(leaf._raw.requires_grad for leaf in leaves):
+    raws = [twin_of(leaf._raw) for leaf in leaves]
+    if not any(raw.requires_grad for raw in raws):
         return tree
-    outs = iter(_StructureRule.apply(rule, name, tree, *(leaf._raw for leaf in leaves)))
-    return map_tensors(lambda _: wrap(next(outs)), tree)
+    outs = iter(_StructureRule.apply(rule, name, tree, *raws))
+    return map_tensors(lambda leaf: wrap(carried_by(next(outs), leaf._raw)), tree)
 
 
 def _shape_of(tree: Any) -> str:
@@ -345,7 +355,7 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     if not callable(hook):
         raise TypeError(f"For 'register_hook', 'hook' must be a function, "
                         f"but got {type(hook).__name__}.")
-    raw = self._raw
+    raw = twin_of(self._raw)
     if isinstance(self, Parameter):
         return add_hook(self.__dict__, ("_hooks",), hook)
     if lifted() and _depends(raw):
@@ -392,14 +402,23 @@ def varies(raw: torch.Tensor) -> bool:
 
 def _hook_later_uses(tensor: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
     """A hook, inside transformations, on the gradient of later uses of the tensor only."""
-    before = tensor._raw
-    after = tensor._raw = attached_hook(before, hook, f"hook {rule_name(hook)}")
-    return HookHandle(undo=lambda: _put_back(tensor, before, after))
+    before, hooks = getattr(tensor._raw, "hooked", (tensor._raw, {}))
+    number = object()
+    hooks[number] = hook
 
+    def attach_all() -> None:
+        raw: Any = with_hooks(before, hooks.values())
+        if raw is not before:
+            raw.hooked = before, hooks
+        tensor._raw = raw
 
-def _put_back(tensor: Tensor, before: torch.Tensor, after: torch.Tensor) -> None:
-    if tensor._raw is after:
-        tensor._raw = before
+    def undo() -> None:
+        del hooks[number]
+        if getattr(tensor._raw, "hooked", (None, None))[1] is hooks:  # it has the value as it was
+            attach_all()
+
+    attach_all()
+    return HookHandle(undo=undo)
 
 
 tensor_methods(hooks=_hooks, register_hook=_register_hook)

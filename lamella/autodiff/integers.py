@@ -74,6 +74,11 @@ def twin_of(raw: torch.Tensor) -> torch.Tensor:
     return raw.twin if type(raw) is Integers else raw
 
 
+def carried_by(carrier: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
+    """What the program sees where the tape sees `carrier` instead of a raw tensor or its twin."""
+    return with_twin(raw, carrier) if type(raw) is Integers else carrier
+
+
 def plain(raw: torch.Tensor) -> torch.Tensor:
     """The raw tensor without a twin."""
     if type(raw) is not Integers:

@@ -126,18 +126,15 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None =
         aux = split_aux(run.value, "jacrev") if has_aux else None
         first = run.value[0] if has_aux else run.value
         check_no_hidden("jacrev", "the result", first)
-        every = list(differentiable_tensors(run.value))
         chosen = [t._raw for t in differentiable_tensors(first)]
+        others = [t._raw for t in differentiable_tensors(run.value)][len(chosen):]
         basis = _basis(chosen)
         level = Level(outer, reverse=False)
         shapes = [i.shape for i in run.originals]
 
         def one(*rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            flat = iter(rows)
-            own = {id(raw) for raw in chosen}
-            starts = [next(flat) if id(t._raw) in own else torch.zeros_like(t._raw) for t in every]
             with entered(level):
-                return tuple(run.pull(starts))
+                return tuple(run.pull([*rows, *map(torch.zeros_like, others)]))
 
         request.check_complex(first, chosen, lambda raws: one(*raws))
         rows = of_many(one, chunk_size=chunk_size)(*basis) if basis else ()
@@ -309,10 +306,10 @@ class _Request:
 
 
 def _value_of(weight: Parameter) -> Tensor:
-    """The value of a weight, with its hooks."""
-    value = wrap(weight._raw)
-    if "_hooks" in weight.__dict__:
-        value.__dict__["_hooks"] = weight.__dict__["_hooks"]
+    """The value of a weight, with its hooks; derivatives by a frozen one are zero."""
+    value = wrap(weight.init_data()._raw)
+    value.__dict__.update({name: weight.__dict__[name] for name in ("_hooks", "requires_grad")
+                           if name in weight.__dict__})
     return value
 
 

@@ -29,13 +29,14 @@ def cg(apply: Apply, b: torch.Tensor) -> torch.Tensor:
     def step(_: torch.Tensor, x: torch.Tensor, rest: torch.Tensor, along: torch.Tensor,
              square: torch.Tensor) -> Raws:
         image = apply(along)
-        step = _ratio(square, along.dot(image))
+        step = _ratio(square, along.conj().dot(image))
         x, rest = x + step * along, rest - step * image
-        before, square = square, rest.dot(rest)
+        before, square = square, rest.conj().dot(rest)
         return x, rest, rest + _ratio(square, before) * along, square
 
     x, rest, *_ = _repeated(apply, lambda x, rest, *_: rest.norm() > least, step,
-                            (torch.zeros_like(b), b, b, b.dot(b)), min(2 * b.numel(), 2000))
+                            (torch.zeros_like(b), b, b, b.conj().dot(b)),
+                            min(2 * b.numel(), 2000))
     _check_end("cg", apply, x, rest, b)
     return x
 
@@ -70,7 +71,7 @@ def _round(apply: Apply, rest: torch.Tensor, least: torch.Tensor, count: int) ->
         new, parts = apply(last), torch.zeros_like(normal)
         whole = new.norm()
         for _ in range(2):  # twice is enough for orthogonal vectors
-            part = basis @ new
+            part = basis.conj() @ new
             new, parts = new - basis.mT @ part, parts + part
         left = new.norm()
         is_next = rows == made + 1
@@ -128,7 +129,7 @@ def _repeated(apply: Apply, goes_on: Callable[..., torch.Tensor], step: Callable
 
 
 def _tolerance(b: torch.Tensor) -> float:
-    return 1e-6 if b.dtype is not torch.float64 else 1e-12
+    return 1e-12 if b.dtype in (torch.float64, torch.complex128) else 1e-6
 
 
 def _ratio(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

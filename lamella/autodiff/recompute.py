@@ -5,18 +5,17 @@ Chen, Xu, Zhang, Guestrin, "Training Deep Nets with Sublinear Memory Cost", 2016
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from ..core.state import state
-from ..tensors.random import kept
 from ..tensors.tensor import wrap
 from .kept_again import kept_again
 from .level import Level, batching, current, entered
+from .repeated_draws import RepeatedDraws
 from .tree import check_no_hidden, map_tensors, tensors
 
 
@@ -70,12 +69,11 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
     journal, aliases = _journal(level), overlay.copy()
     start = len(journal)
     trees: list[Any] = []
-    recorder = None if state.trace is None else state.trace.recorder
-    drawn, draw_again = [], kept() if recorder is None else None
+    draws = RepeatedDraws()
 
     def run(*raws: torch.Tensor) -> Any:
         if not trees:
-            with nullcontext() if recorder is None else recorder.draws(drawn, False):
+            with draws.block():
                 out = call(raws, overlay)
             check_no_hidden("recompute", "the result", out)
             trees.append(out)
@@ -86,7 +84,7 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
         _assign(journal, first.values())
         try:
             # a backward pass for many gradients at once still repeats one run
-            with temporarily_clear_interpreter_stack(), _numbers_of(recorder, drawn, draw_again):
+            with temporarily_clear_interpreter_stack(), draws.block():
                 return tuple(t._raw for t in tensors(call(raws, aliases.copy())))
         finally:
             _assign(journal, now)
@@ -105,23 +103,6 @@ def checkpointed(function: Callable[..., Any], args: tuple, kwargs: dict,
     out = map_tensors(lambda _: wrap(next(flat)), trees[0])
     trees[:] = [True]  # keeps no outputs alive
     return out
-
-
-@contextmanager
-def _numbers_of(recorder: Any, drawn: list[Any], draw_again: Callable[[], None] | None
-                ) -> Iterator[None]:
-    """A block that draws the same random numbers as the first run."""
-    if recorder is not None:
-        with recorder.draws(drawn, again=True):
-            yield
-    else:
-        back = kept()
-        if draw_again is not None:
-            draw_again()
-        try:
-            yield
-        finally:
-            back()
 
 
 def _tangents_end_first(level: Level) -> bool:

@@ -22,7 +22,7 @@ from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from ..tensors.views import running
 from .engine import backpropagate, vjp
-from .hooks import attached_hook, raw_hook
+from .hooks import raw_hook, with_hooks
 from .integers import Integers, plain, twin_of, with_twin
 from .level import Level, batching, current, lifted, recording
 from .rules import rule_name
@@ -138,6 +138,10 @@ class Run:
             self.originals.append(raw)
             self.aliases.append(alias)
             return alias
+        if not trained(tensor):  # MindSpore gives a frozen Parameter the gradient zero
+            self.originals.append(plain(raw))
+            self.aliases.append(plain(raw).detach())
+            return raw.detach() if self.outer is None else raw
         if self.by_integers and state.integers is not False and not differentiable(raw):
             return self._integer_alias(tensor, raw)
         if self.outer is not None and (raw.requires_grad or self.outer.forward):
@@ -146,38 +150,31 @@ class Run:
                       or self.outer.forward and torch._C._is_fwd_grad_enabled())
             with torch.set_grad_enabled(linked):
                 alias = raw.view_as(raw) if linked else raw.detach()
-            if differentiable(alias) and not alias.requires_grad and trained(tensor):
-                alias.requires_grad_()
         else:
             alias = raw.detach()
-            if differentiable(alias) and trained(tensor):
-                alias.requires_grad_()  # MindSpore gives a frozen Parameter the gradient zero
-        if "_hooks" in tensor.__dict__ and alias.requires_grad:
-            seen = alias
-            for hook in tensor.__dict__["_hooks"].values():
-                name = f"hook {rule_name(hook)}"
-                if lifted():
-                    seen = attached_hook(seen, hook, name)
-                else:
-                    alias.register_hook(raw_hook(hook, name, self.level))
-            self.originals.append(raw)
-            self.aliases.append(alias)
-            return seen
+        if differentiable(alias) and not alias.requires_grad:
+            alias.requires_grad_()
         self.originals.append(raw)
         self.aliases.append(alias)
-        return alias
+        return self._hooked(tensor, alias) if alias.requires_grad else alias
 
     def _integer_alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
         linked = type(raw) is Integers and self.outer is not None
         alias = twin_of(raw).view_as(twin_of(raw)) if linked else raw.double()
-        if trained(tensor) and not alias.requires_grad:
+        if not alias.requires_grad:
             alias.requires_grad_()
-        for hook in tensor.__dict__.get("_hooks", {}).values():
-            if alias.requires_grad and not lifted():
-                alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
         self.originals.append(plain(raw))
         self.aliases.append(alias)
-        return with_twin(raw.detach(), alias)
+        return with_twin(raw.detach(), self._hooked(tensor, alias))
+
+    def _hooked(self, tensor: Tensor, alias: torch.Tensor) -> torch.Tensor:
+        """What the function sees of an alias whose gradient the tensor's hooks are called with."""
+        hooks = tensor.__dict__.get("_hooks", {}).values()
+        if hooks and lifted():
+            return with_hooks(alias, hooks)
+        for hook in hooks:
+            alias.register_hook(raw_hook(hook, f"hook {rule_name(hook)}", self.level))
+        return alias
 
     def _aliased(self, tensor: Tensor) -> Tensor:
         return wrap(self._alias(tensor))
@@ -281,32 +278,24 @@ class LiftedRun(Run):
     def run(self, fn: Callable[..., Any], args: tuple, kwargs: dict,
             positions: tuple[int, ...]) -> None:
         """As `Run.run`."""
-        leaves = [t for p in positions for t in tensors(args[p])] + list(self.weights)
+        leaves = [t for p in positions for t in tensors(args[p])]
+        leaves += [weight.init_data() for weight in self.weights]
         self.originals = [t._raw for t in leaves]
-        self.indices = [i for i, t in enumerate(leaves) if self._by(t)]
+        self.indices = [i for i, t in enumerate(leaves) if trained(t)]
         self.hooks = [tuple(t.__dict__.get("_hooks", {}).values()) for t in leaves]
         self.call = (fn, args, kwargs, positions)
         primals = [self.originals[i] for i in self.indices]
         primals = [p if differentiable(p) else twin_of(p).double() for p in primals]
         self.aliases = primals
         self.tree: Any = None
-        self.back: Any = None
-        if primals:
-            outs, self.back, others = vjp(self._lifted, *primals)
-        else:
-            outs, others = self._lifted()
-        if isinstance(self.tree, _Constant):
-            self.tree, self.back = self.tree.tree, None
+        outs, self.back, others = vjp(self._lifted, *primals)
         flat = {True: iter(outs), False: iter(others)}
         self.value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), self.tree)
         self.tree = None
 
-    def _by(self, tensor: Tensor) -> bool:
-        return (self.by_integers or differentiable(tensor._raw)) and trained(tensor)
-
     def _lifted(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call
-        raws = [raw.detach() for raw in self.originals]
+        raws = list(self.originals)
         before = state.level, state.overlay
         state.level, state.overlay = self.level, self.level.overlay
         recorded = torch.is_grad_enabled()
@@ -314,8 +303,7 @@ class LiftedRun(Run):
         running.append(None)
         try:
             for i, alias in zip(self.indices, aliases, strict=True):
-                for hook in self.hooks[i]:
-                    alias = attached_hook(alias, hook, f"hook {rule_name(hook)}")
+                alias = with_hooks(alias, self.hooks[i])
                 raws[i] = alias if differentiable(raws[i]) else with_twin(raws[i], alias)
             flat = iter(raws)
             given = list(args)
@@ -332,21 +320,16 @@ class LiftedRun(Run):
             torch.set_grad_enabled(recorded)
         self.tree = value
         found = [t._raw for t in tensors(value)]
-        outs = tuple(r for r in found if differentiable(r))
-        others = tuple(r for r in found if not differentiable(r))
-        if not outs:  # torch.func.vjp needs an output
-            self.tree = _Constant(value)
-            outs = (torch.zeros((), device=raws[0].device if raws else None),)
-        return outs, others
+        return (tuple(r for r in found if differentiable(r)),
+                tuple(r for r in found if not differentiable(r)))
 
     def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> list[Tensor]:
         """As `Run.backward`."""
-        chosen = {id(t): i for i, t in enumerate(differentiable_tensors(outputs))}
-        raws, starts = starts_of(outputs, sens, every=True)
-        given = {id(raw): start for raw, start in zip(raws, starts, strict=True)}
-        outs = list(differentiable_tensors(self.value))
-        flow = [(torch.ones_like(t._raw) if (s := given.get(id(t._raw))) is None else s)
-                if id(t) in chosen else torch.zeros_like(t._raw) for t in outs]
+        _, starts = starts_of(outputs, sens, every=True)
+        # by Tensor, as several may be one raw tensor
+        given = dict(zip(map(id, differentiable_tensors(outputs)), starts, strict=True))
+        flow = [torch.zeros_like(t._raw) if (start := given.get(id(t))) is None else start
+                for t in differentiable_tensors(self.value)]
         found = self._pulled(flow, again)
         return [wrap(torch.zeros_like(plain(original)) if (gradient := found.get(index)) is None
                      else _in_type_of(original, gradient))
@@ -359,8 +342,6 @@ class LiftedRun(Run):
                 for index, original in enumerate(self.originals)]
 
     def _pulled(self, starts: list[torch.Tensor], again: bool) -> dict[int, torch.Tensor]:
-        if self.back is None:
-            return {}
         nested = recording(self.outer) or recording(current())
         return dict(zip(self.indices, self.back(starts, again or nested, nested), strict=True))
 
@@ -376,26 +357,17 @@ def _in_type_of(original: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     return exact
 
 
-class _Constant:
-    """The value of a function that has no differentiable outputs."""
-
-    def __init__(self, tree: Any):
-        self.tree = tree
-
-
 def starts_of(outputs: Any, sens: Any,
-            every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor | None]]:
+            every: bool = False) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """The raw outputs that depend on an input, or `every`, and the cotangent of each."""
     if sens is None and not every and type(outputs) is Tensor:
         raw = twin_of(outputs._raw)
-        if not raw.requires_grad:
-            return [], []
-        return [raw], [torch.ones_like(raw) if raw.dim() or raw.is_complex() else None]
+        return ([raw], [torch.ones_like(raw)]) if raw.requires_grad else ([], [])
     outs = [outputs] if isinstance(outputs, Tensor) else list(tensors(outputs))
     if sens is None:
         raws = [raw for raw in map(twin_of, [t._raw for t in outs])
                 if raw.requires_grad or every and differentiable(raw)]
-        return raws, [torch.ones_like(r) if r.dim() or r.is_complex() else None for r in raws]
+        return raws, [torch.ones_like(raw) for raw in raws]
     given = [sens] * len(outs) if isinstance(sens, Real) else (
         [sens] if isinstance(sens, Tensor) else list(tensors_as(outputs, sens)))
     if len(given) != len(outs):

@@ -295,11 +295,11 @@ def _sine_and_cosine(u: Series) -> tuple[Series, Series]:
 
 
 def _pow(order: int, u: Any, exponent: Any) -> Series | None:
-    if not isinstance(u, Moving) or isinstance(exponent, (Moving, torch.Tensor)):
+    if not isinstance(u, Moving) or isinstance(exponent, (Moving, torch.Tensor, complex)):
         return None
     if exponent == 0.5:
         return _sqrt(order, u)
-    if exponent != int(exponent) or not 1 <= abs(exponent) <= 16:
+    if not 1 <= abs(exponent) <= 16 or exponent != int(exponent):
         return None
     found, square, left = None, u.series, abs(int(exponent))
     while left:  # by squaring: it may be 0
@@ -313,9 +313,11 @@ def _pow(order: int, u: Any, exponent: Any) -> Series | None:
 
 
 def _masked(mask: Callable[[torch.Tensor], torch.Tensor], kernel: Callable[..., Any]
-            ) -> Callable[..., Series]:
-    """A function whose slope is constant around each element but for kinks."""
-    def rule(order: int, u: Moving) -> Series:
+            ) -> Callable[..., Series | None]:
+    """A function of real numbers whose slope is constant around each element but for kinks."""
+    def rule(order: int, u: Moving) -> Series | None:
+        if u.series[0].is_complex():
+            return None
         slope = mask(u.series[0])
         return [kernel(u.series[0]), *[_times(raw, slope) for raw in u.series[1:]]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from ..tensors.construction import NUMBERS
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
 from .level import Level, current, entered
+from .repeated_draws import RepeatedDraws
 from .run import as_value, cut, detached
 from .tree import check_no_hidden, map_tensors, tensors
 
@@ -95,13 +97,11 @@ def of_many(one: Callable[..., Sequence[torch.Tensor]], axes: Sequence[int | Non
             ) -> Callable[..., Sequence[torch.Tensor]]:
     """`torch.vmap` of a function of raw tensors that returns several, whose errors say what to do.
 
-    For all examples at once it makes the four calls itself: `torch.vmap` flattens and checks
-    structures around them, which takes several times as long.
+    It makes the four calls itself: `torch.vmap` flattens and checks structures around them, which
+    takes several times as long, and repeats in each chunk what PyTorch's own generator draws only.
     """
-    def at_once(*raws: torch.Tensor) -> Sequence[torch.Tensor]:
-        places = axes if isinstance(axes, Sequence) else [axes] * len(raws)
-        size = next(raw.shape[place] for raw, place in zip(raws, places, strict=True)
-                    if place is not None)
+    def at_once(size: int, raws: Sequence[torch.Tensor],
+                places: Sequence[int | None]) -> Sequence[torch.Tensor]:
         lazy_load_decompositions()
         level = functorch._vmap_increment_nesting(size, randomness)
         try:
@@ -111,13 +111,25 @@ def of_many(one: Callable[..., Sequence[torch.Tensor]], axes: Sequence[int | Non
         finally:
             functorch._vmap_decrement_nesting()
 
-    run = at_once if chunk_size is None else torch.vmap(
-        one, in_dims=tuple(axes) if isinstance(axes, Sequence) else axes,
-        randomness=randomness, chunk_size=chunk_size)
+    def in_chunks(size: int, raws: Sequence[torch.Tensor],
+                  places: Sequence[int | None]) -> Sequence[torch.Tensor]:
+        assert chunk_size is not None
+        draws = RepeatedDraws() if randomness == "same" else None
+        rows = []
+        for start in range(0, size, chunk_size):
+            count = min(chunk_size, size - start)
+            part = [raw if place is None else raw.narrow(place, start, count)
+                    for raw, place in zip(raws, places, strict=True)]
+            with nullcontext() if draws is None else draws.block():
+                rows.append(at_once(count, part, places))
+        return [torch.cat(column) for column in zip(*rows, strict=True)]
 
     def batched(*raws: torch.Tensor) -> Sequence[torch.Tensor]:
+        places = axes if isinstance(axes, Sequence) else [axes] * len(raws)
+        size = next(raw.shape[place] for raw, place in zip(raws, places, strict=True)
+                    if place is not None)
         try:
-            return run(*raws)
+            return (at_once if chunk_size is None else in_chunks)(size, raws, places)
         except RuntimeError as error:
             advice = "" if str(error).startswith("For '") else of_vmap(str(error))
             if not advice:
@@ -146,9 +158,6 @@ class _Batch:
         """The outputs for all examples."""
         check_no_hidden("vmap", "the arguments", args)  # nor anything that contains itself
         axes = _spread(self.in_axes, args, "in_axes")
-        if isinstance(self.in_axes, (tuple, list)) and len(self.in_axes) != len(args):
-            raise RuntimeError(f"For 'vmap', 'in_axes' must have an axis for each of the "
-                               f"{len(args)} positional arguments, but got {self.in_axes!r}.")
         raws = [t._raw for t in tensors(args)]
         stacked = self._stacked()
         # a list: sizes that vary are symbols, which have no hash
@@ -185,7 +194,7 @@ class _Batch:
     def _stacked(self) -> list[torch.Tensor]:
         """The Parameters of all Cells, each kind as one tensor."""
         rows = [list(cell.get_parameters()) for cell in self.cells or ()]
-        return [torch.stack([p._raw for p in kind]) for kind in zip(*rows, strict=True)]
+        return [torch.stack([p.init_data()._raw for p in kind]) for kind in zip(*rows, strict=True)]
 
     def _one(self, level: Level, given: Sequence[torch.Tensor], args: tuple,
              kwargs: dict) -> tuple[torch.Tensor, ...]:

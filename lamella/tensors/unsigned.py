@@ -25,16 +25,17 @@ from .tensor import Tensor, wrap
 SIGNED = {torch.uint16: torch.int32, torch.uint32: torch.int64, torch.uint64: torch.int64}
 _HIGHEST = -2**63
 # operators that are right about numbers that are negative as int64: they wrap around, or only move
-_WRAPS = re.compile(r"add|sub|mul|neg|square|prod|sum|pow|xor|and$|or$|not$|invert|left|lshift|^eq|"
-                    r"^ne$|^(not_)?equal$|where|select|gather|scatter|mask|tri[lu]|eye|trace|take|fill|"
-                    r"index|update|item|copy|assign|diag|setitem|clone|unsorted|nonzero|one_hot")
+_WRAPS = re.compile(r"^(?!.*(max|min|div)$).*(add|sub|mul|neg|square|prod|sum|pow|xor|and$|or$|"
+                    r"not$|invert|left|lshift|^eq|^ne$|^(not_)?equal$|where|select|gather|scatter|mask|"
+                    r"tri[lu]|eye|trace|take|fill|index|update|item|copy|assign|diag|setitem|clone|"
+                    r"unsorted|nonzero|one_hot)")
 # operators whose results are indices or counts, all of them or all but the first
 _COUNTS = frozenset(("arg_max", "arg_min", "argmax", "argmin", "argsort", "argwhere", "bincount",
                      "bucketize", "count_nonzero", "nonzero", "searchsorted"))
 _PAIRS = frozenset(("cummax", "cummin", "max", "median", "min", "nanmedian", "sort", "topk",
                     "unique", "unique_consecutive", "unique_with_pad"))
-_ORDER = re.compile(r"^(arg|cum|a|f)?(max|min)|sort|topk|less|greater|^(tensor_)?"
-                    r"[lg][te]$|searchsorted|unique|aminmax|median")
+_ORDER = re.compile(r"^(arg|cum|a|f)?(max|min)|scatter.*_(max|min)$|sort|topk|less|greater|"
+                    r"^(tensor_)?[lg][te]$|searchsorted|unique|aminmax|median")
 _OF_TWO = re.compile(r"less|greater|^(tensor_)?[lg][te]$|imum$|^f(max|min)$")
 
 

@@ -56,10 +56,10 @@ def test_first_calls_do_not_import_a_compiler():
 def test_parity():
     x, y, unused = (torch.randn(3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
     outs = [(x * y).sum(), x.sin() * y]
-    start = torch.randn(3, 4, dtype=torch.float64)
-    wanted = torch.autograd.grad(outs, [x, y, unused], [None, start], create_graph=True,
+    starts = [torch.randn(out.shape, dtype=torch.float64) for out in outs]
+    wanted = torch.autograd.grad(outs, [x, y, unused], starts, create_graph=True,
                                  allow_unused=True)
-    found = backpropagate(zip(outs, [None, start], strict=True), [x, y, unused], True, True)
+    found = backpropagate(zip(outs, starts, strict=True), [x, y, unused], True, True)
     assert found[2] is wanted[2] is None
     for a, b in zip(wanted[:2], found[:2], strict=True):
         assert torch.equal(a, b) and b.requires_grad

@@ -206,3 +206,32 @@ def test_a_hook_of_a_weight_of_an_equation_sees_the_gradient_once():
         assert len(seen) == number
     handle.remove()
     np.testing.assert_allclose(float(ms.grad(root, None, w)(x)), 2.0)
+
+
+COMPLEX = matrix(6) + 1j * array(6, 6, seed=5)
+COMPLEXES = {"any": COMPLEX, "symmetric": COMPLEX + COMPLEX.T,
+             "hermitian": COMPLEX @ COMPLEX.conj().T + 5 * np.eye(6)}
+
+
+@pytest.mark.parametrize("kind, solver, symmetric", [
+    *[(kind, solver, False) for kind in COMPLEXES for solver in ("direct", "gmres")],
+    *[("hermitian", solver, True) for solver in ("direct", "cg", "gmres")],
+    ("hermitian", "cg", False), ("symmetric", "direct", True), ("symmetric", "gmres", True)])
+@pytest.mark.parametrize("dtype", [ms.complex64, ms.complex128])
+def test_linear_systems_of_complex_numbers(kind, solver, symmetric, dtype):
+    a, b = Tensor(COMPLEXES[kind], dtype), Tensor(array(6, seed=1) + 1j * array(6, seed=2), dtype)
+    tolerance = 1e-8 if dtype is ms.complex128 else 2e-4
+
+    def value(solve):
+        def loss(a, b):
+            x = solve(a, b)
+            return (ops.real(x) ** 2 + 3 * ops.imag(x)).sum()
+        return loss
+
+    def solve(a, b):
+        return ms.custom_linear_solve(lambda x, a: a @ x, b, a, solver=solver, symmetric=symmetric)
+
+    close(solve(a, b), np.linalg.solve(a.asnumpy(), b.asnumpy()), tolerance)
+    for found, wanted in zip(ms.grad(value(solve), (0, 1))(a, b),
+                             ms.grad(value(dense), (0, 1))(a, b), strict=True):
+        close(found, wanted, tolerance)

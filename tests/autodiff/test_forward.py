@@ -8,6 +8,7 @@ import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, nn, ops
+from lamella.autodiff.tree import tensors
 from lamella.core.state import state
 
 from .arrays import V, X, Y, arrays, square
@@ -122,6 +123,7 @@ def test_nothing_is_left_behind():
     (lambda: ms.jvp(square, X, (3.0,)), TypeError, "a tangent in 'v' must be a Tensor or None"),
     (lambda: ms.jvp(product_and_sum, (X, Y), (V,)), ValueError, "as there are inputs, 2, .* 1"),
     (lambda: ms.jvp(square, X, Tensor([1.0])), ValueError, r"shape \(2,\), but got \(1,\)"),
+    (lambda: ms.jvp(square, X, V + 1j), TypeError, "type Float32 can't be complex, but got Compl"),
     (lambda: ms.jvp(square, X, V, has_aux=1), TypeError, "'has_aux' must be a bool, but got 1"),
     (lambda: ms.jvp(square, X, V, has_aux=True), ValueError, "must return two or more outputs"),
     (lambda: ms.jvp(lambda t: t[0], ((X, Y),), ((V,),)), ValueError, "structure of the inputs"),
@@ -257,3 +259,17 @@ def test_a_kernel_of_the_program_without_a_forward_derivative_is_an_error():
     with pytest.raises(RuntimeError, match="no forward-mode derivative. Use Lamella's operator"):
         ms.jvp(f, X, V)
     assert calls == [1]
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: x.argmax(), lambda x: (x.argmax(), x.sum()),
+    lambda x: {"of": x.astype(ms.int8)}, lambda x: (Tensor(3.0), x)])
+@pytest.mark.parametrize("direction", [V, None])
+def test_results_and_directions_that_do_not_move_under_vmap(f, direction):
+    value, tangent = ms.jvp(f, (X,), (direction,))
+    values, tangents = ms.vmap(lambda x: ms.jvp(f, (x,), (direction,)))(ops.stack([X, X]))
+    for alone, together in ((value, values), (tangent, tangents)):
+        for one, both in zip(tensors(alone), tensors(together), strict=True):
+            assert one.dtype is both.dtype and arrays(both) == [arrays(one)] * 2
+    gradients = ms.vmap(ms.grad(f))(ops.stack([X, X]))
+    assert arrays(gradients) == [arrays(ms.grad(f)(X))] * 2

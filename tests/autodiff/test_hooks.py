@@ -231,3 +231,64 @@ def test_hooks_added_and_removed_by_several_threads():
     finally:
         sys.setswitchinterval(before)
     assert "_call_hooks" not in net.__dict__
+
+
+FACTORS = Tensor([3.0, 4.0])
+JACOBIANS = {
+    "jacrev": ms.jacrev, "jacfwd": ms.jacfwd,
+    "jvp": lambda f: lambda x: ms.vmap(lambda v: ms.jvp(f, x, v)[1], 0, 1)(ops.eye(2)),
+    "vjp": lambda f: lambda x: ms.vmap(ms.vjp(f, x)[1])(ops.eye(2))[0],
+    "grad under vmap": lambda f: lambda x: ms.vmap(
+        lambda row: ms.grad(lambda x: (f(x) * row).sum())(x))(ops.eye(2)),
+    "grad under jvp": lambda f: lambda x: ops.stack([ms.jvp(
+        lambda t: ms.grad(lambda x: (f(x) * t).sum())(x), ops.zeros(2), row)[1]
+        for row in ops.eye(2)]),
+    "compiled": lambda f: ms.jit(ms.jacrev(f)),
+}
+
+
+def stretched(gradient):
+    return gradient * Tensor([1.0, 10.0])
+
+
+def turned(gradient):
+    return ops.flip(gradient, (0,))
+
+
+@pytest.mark.parametrize("place", ["input", "inside"])
+@pytest.mark.parametrize("way", JACOBIANS)
+def test_hooks_are_called_in_their_order(way, place):
+    def f(x):
+        y = x * 1
+        if place == "inside":
+            y.register_hook(stretched)
+            y.register_hook(turned)
+        return y * FACTORS
+
+    x = Tensor([1.0, 2.0])
+    if place == "input":
+        x.register_hook(stretched)
+        x.register_hook(turned)
+    assert JACOBIANS[way](f)(x).asnumpy().tolist() == [[0.0, 3.0], [40.0, 0.0]]
+
+
+@pytest.mark.parametrize("way", JACOBIANS)
+def test_hooks_taken_away_in_any_order(way):
+    def f(x):
+        y = x * 1
+        handles = [y.register_hook(hook) for hook in (stretched, turned, lambda g: g * 7)]
+        handles[2].remove()
+        handles[0].remove()
+        handles[0].remove()
+        return y * FACTORS
+
+    assert JACOBIANS[way](f)(X).asnumpy().tolist() == [[0.0, 3.0], [4.0, 0.0]]
+
+
+def test_hooks_of_a_weight_in_their_order_under_vmap():
+    w = Parameter(Tensor([1.0, 2.0]), name="w")
+    w.register_hook(lambda gradient: gradient + 1)
+    w.register_hook(lambda gradient: gradient * 10)
+    by_w = ms.grad(lambda x: x * w, None, w)
+    assert by_w(X).asnumpy().tolist() == [20.0, 30.0]
+    assert ms.vmap(by_w)(ops.stack([X, Y])).asnumpy().tolist() == [[20.0, 30.0], [40.0, 50.0]]

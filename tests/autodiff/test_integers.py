@@ -152,3 +152,47 @@ def test_integers_written_into_others(kind):
     assert found.asnumpy().tolist() == [1, 1, 1] and found.dtype == kind
     twice = ms.grad(lambda u: (ops.scatter_nd(places, u, (2, 2)) ** 2).sum())(updates)
     assert twice.asnumpy().tolist() == [-16, -6, -16]
+
+
+times_10 = ops.InsertGradientOf(lambda gradient: gradient * 10)
+PLACES = {
+    "input": lambda i: i,
+    "hook": lambda i: hooked(i * 1),
+    "InsertGradientOf": lambda i: times_10(i * 1),
+    "structure": lambda i: ops.InsertGradientOf(lambda g: (g[0] * 10, g[1]))((i * 1, X))[0],
+    "HookBackward": lambda i: ops.HookBackward(lambda g: g[0] * 10)(i * 1),
+}
+WAYS = {
+    "grad": lambda f, i: ms.grad(f)(i),
+    "vmap": lambda f, i: ms.vmap(lambda _: ms.grad(f)(i))(ops.ones(2))[1],
+    "jvp": lambda f, i: ms.jvp(f, i, ops.ones_like(i))[1],
+    "jvp under vmap": lambda f, i: ms.vmap(lambda v: ms.jvp(f, i, v)[1])(ops.ones_like(i)[None])[0],
+    "linearize": lambda f, i: ops.linearize(f, i)[1](ops.ones_like(i)),
+}
+
+
+def hooked(i):
+    i.register_hook(lambda gradient: gradient * 10)
+    return i
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("place", PLACES)
+def test_hooks_of_integers(place, way):
+    i = Tensor(np.array([1, 2, 3], np.int32))
+    if place == "input":
+        hooked(i)
+    found = WAYS[way](lambda i: PLACES[place](i) * I, i)
+    assert found.dtype is ms.int32 and found.asnumpy().tolist() == [10, 20, 30]
+
+
+def test_hooks_leave_integers_that_are_no_inputs_alone():
+    assert times_10(I) is I
+    indices = Tensor([0, 2])
+    found = ms.grad(lambda x: (times_10(indices) + times_10((indices, x))[0]).sum() * x)(X)
+    assert found.asnumpy().tolist() == [4.0, 4.0, 4.0]
+
+
+def test_a_number_for_the_gradient_of_an_integer():
+    found = ms.grad(lambda i: ops.InsertGradientOf(lambda g: 7.0)(i) * 2)(I)
+    assert found.dtype is ms.int32 and found.shape == () and int(found) == 7

@@ -76,3 +76,33 @@ def test_hooks_of_weights(jacobian):
     assert by_w(x).asnumpy().tolist() == [[10.0, 0.0], [0.0, 20.0]]
     handle.remove()
     assert by_w(x).asnumpy().tolist() == [[1.0, 0.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("jacobian", [ms.jacfwd, ms.jacrev])
+def test_derivatives_by_frozen_weights_are_zero(jacobian, compiled):
+    w = Parameter(Tensor([2.0, 3.0]), name="w", requires_grad=False)
+    b, x = Parameter(Tensor([5.0, 7.0]), name="b"), Tensor([1.0, 2.0])
+    made = ms.jit if compiled else lambda f: f
+    by_w, by_b = made(jacobian(lambda x: x * w * b, None, weights=[w, b]))(x)
+    assert by_w.asnumpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert by_b.asnumpy().tolist() == [[2.0, 0.0], [0.0, 6.0]]
+    (ww, wb), (bw, bb) = ms.hessian(lambda x: (x * w * w * b * b).sum(), None, weights=[w, b])(x)
+    assert not (ww.any() or wb.any() or bw.any())
+    assert bb.asnumpy().tolist() == [[8.0, 0.0], [0.0, 36.0]]
+
+
+def test_a_frozen_weight_as_an_argument_does_not_move():
+    w, v = Parameter(Tensor([2.0, 3.0]), name="w", requires_grad=False), Tensor([1.0, 10.0])
+
+    def along(w):
+        return ms.jvp(lambda w: w * w, w, v)[1]
+
+    assert not along(w).any() and not ms.grad(lambda w: w * w)(w).any()
+    assert not ms.ops.linearize(lambda w: w * w, w)[1](v).any()
+    assert not ms.jvp(lambda x: along(w) * x, v, v)[1].any()
+    assert not ms.vmap(lambda v: ms.jvp(lambda w: w * w, w, v)[1])(v[None]).any()
+    value, tangent = ms.jvp(lambda w, x: w * x, (w, v), (v, v))
+    assert value.asnumpy().tolist() == [2.0, 30.0] and tangent.asnumpy().tolist() == [2.0, 30.0]
+    w.requires_grad = True
+    assert along(w).asnumpy().tolist() == [4.0, 60.0]

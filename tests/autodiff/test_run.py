@@ -35,3 +35,52 @@ def test_a_gradient_to_start_from_is_not_broadcast(start):
     with pytest.raises(ValueError, match="must have the output's shape"):
         ops.GradOperation(sens_param=True)(lambda x: x * x)(Tensor([1.0, 2.0, 3.0]),
                                                             ops.ones(start))
+
+
+def test_one_tensor_returned_twice_has_two_gradients_to_start_from():
+    def f(x):
+        y = x * x
+        return y, [y]
+
+    x, sens = Tensor([1.0, 2.0]), (Tensor([1.0, 2.0]), [Tensor([10.0, 20.0])])
+    by_x = ms.grad(f, sens_param=True)
+    assert arrays(by_x(x, sens)) == [22.0, 88.0]
+    assert arrays(ms.vjp(f, x)[1](*sens)[0]) == [22.0, 88.0]
+    rows = [ops.stack([t, t]) for t in (x, sens[0], sens[1][0])]
+    assert arrays(ms.vmap(lambda x, a, b: by_x(x, (a, [b])))(*rows)) == [[22.0, 88.0]] * 2
+    pulled = ms.vmap(lambda x, a, b: ms.vjp(f, x)[1](a, [b])[0])(*rows)
+    assert arrays(pulled) == [[22.0, 88.0]] * 2
+    first = ms.vmap(ms.grad(lambda x: (f(x)[0],) * 2, has_aux=True))(rows[0])[0]
+    assert arrays(first) == [[2.0, 4.0]] * 2
+
+
+@pytest.mark.parametrize("jacobian", [ms.jacrev, ms.jacfwd])
+def test_one_tensor_as_first_and_as_other_output(jacobian):
+    def f(x):
+        y = x * x
+        return y, {"same": y}
+
+    x = Tensor([1.0, 2.0])
+    rows, other = jacobian(f, has_aux=True)(x)
+    assert arrays(rows) == [[2.0, 0.0], [0.0, 4.0]] and arrays(other["same"]) == [1.0, 4.0]
+    both = jacobian(lambda x: (f(x)[0],) * 2)(x)
+    assert arrays(both) == [[[2.0, 0.0], [0.0, 4.0]]] * 2
+
+
+def test_a_tensor_that_is_not_to_be_trained_has_gradient_zero_inside_of_another():
+    def inner(y):
+        y.requires_grad_(False)
+        return ms.grad(lambda y: y * y)(y)
+
+    x = Tensor([1.0, 2.0])
+    assert arrays(inner(x * 2)) == [0.0, 0.0]
+    assert arrays(ms.grad(lambda x: inner(x * 2) + x * x)(x)) == [2.0, 4.0]
+    assert arrays(ms.grad(lambda x: _product(x * 2))(x)) == [8.0, 16.0]
+    assert arrays(ms.vmap(ms.grad(lambda x: _product(x * 2)))(x[None])) == [[8.0, 16.0]]
+
+
+def _product(y):
+    """The gradient by `x` of the square of a factor that isn't trained: this stays connected."""
+    y.requires_grad_(False)
+    value, gradient = ms.value_and_grad(lambda y: y * y)(y)
+    return value + gradient

@@ -78,6 +78,13 @@ def test_series_by_the_chain_rule():
     (lambda: ops.jet(square, X, 3), TypeError, "'series' must be a Tensor"),
     (lambda: ops.jet(square, (X, Y), (X,)), ValueError, "hold as many Tensors, but got 2 and 1"),
     (lambda: ops.jet(square, X, Tensor([1.0, 1.0])), ValueError, "'series' must have shape"),
+    (lambda: ops.jet(lambda x, y: x * y, (X, Y), (ops.ones((2, 2)), ops.ones((3, 2)))), ValueError,
+     r"must be of one order of 1 or more, but got \[2, 3\]"),
+    (lambda: ops.jet(square, (), ()), TypeError, "'primals' must be a Tensor"),
+    (lambda: ops.jet(square, [X, 3], [X, X]), TypeError, "'primals' must be a Tensor"),
+    (lambda: ops.jet(3, X, ops.ones((1, 2))), TypeError, "'fn' must be a function or Cell, but"),
+    (lambda: ops.derivative(square, Tensor([1], ms.int8), 1), TypeError, "but got Int8"),
+    (lambda: ops.derivative(square, X, True), TypeError, "'order' must be an int"),
     (lambda: ops.derivative(square, X, 0), ValueError, "'order' must be from 1 to 12, but got 0"),
     (lambda: ops.derivative(square, X, 2**70), ValueError, "from 1 to 12, but got 1180591620"),
     (lambda: ops.derivative(square, X, 1.5), TypeError, "'order' must be an int, but got 1.5"),
@@ -109,3 +116,33 @@ def test_an_order_above_the_highest():
     for shape in ((2,), (3, 3), (3, 2, 1), (0, 2), ()):
         with pytest.raises(ValueError, match="For 'jet'"):
             ms.jet(ops.exp, point, Tensor(np.zeros(shape)))
+
+
+@pytest.mark.parametrize("order", [1, 3, 5])
+@pytest.mark.parametrize("primal", [Tensor([1, 2], ms.int32), Tensor([True, True]),
+                                    Tensor([1.0, 2.0], ms.float64), Tensor([1.0 + 1j, 2.0])],
+                         ids=lambda t: str(t.dtype))
+def test_types_of_points(primal, order):
+    point = primal.asnumpy() * 1.0
+    path = np.zeros((order, 2))
+    path[0] = 1
+    value, found = ms.jet(lambda x: x ** 3, primal, Tensor(path))
+    kind = ms.float32 if primal.dtype in (ms.int32, ms.bool_) else primal.dtype
+    assert value.dtype is kind and found.dtype is kind
+    np.testing.assert_allclose(value.asnumpy(), point ** 3)
+    wanted = [3 * point ** 2, 6 * point, 6 + 0 * point, 0 * point, 0 * point]
+    np.testing.assert_allclose(found.asnumpy(), wanted[:order], atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_several_inputs_of_which_one_stands_still(order):
+    """Of x**2 y + z, where y has no path and z a path that begins late."""
+    x, y, z = (Tensor(np.array(values)) for values in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]))
+    moves, stands, late = (np.zeros((order, 2)) for _ in range(3))
+    moves[0], late[1] = 1, 7
+    value, found = ms.jet(lambda x, y, z: (x * x * y + z, {"y": y * 2}), (x, y, z),
+                          [Tensor(path) for path in (moves, stands, late)])
+    np.testing.assert_allclose(value[0].asnumpy(), [8.0, 22.0])
+    wanted = [[6.0, 16.0], [13.0, 15.0], [0.0, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(found[0].asnumpy(), wanted[:order], atol=1e-12)
+    assert found[1]["y"].shape == (order, 2) and not found[1]["y"].any()

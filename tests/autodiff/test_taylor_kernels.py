@@ -85,10 +85,21 @@ def test_coefficients(name):
         torch.testing.assert_close(got.broadcast_to(want.shape), want, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("power", [0, 17, -17, 2.5])
+@pytest.mark.parametrize("power", [0, 17, -17, 2.5, math.inf, math.nan, 2 + 0j])
 def test_other_powers_have_no_rule(power):
     with pytest.raises(LookupError, match="no rule"):
         moved(ORDER, unknown)(aten.pow.Tensor_Scalar, (X, power), {})
+
+
+@pytest.mark.parametrize("func, args, kwargs", [
+    (aten.pow.Tensor_Tensor, (X, Y), {}), (aten.pow.Tensor_Tensor, (X, FIXED), {}),
+    (aten.pow.Scalar, (2.0, X), {}), (aten.where.self, (X, X, Y), {}),
+    (aten.mean.dim, (X, [Y]), {}), (aten.view.dtype, (X, torch.float32), {}),
+    (aten.erf.default, (X,), {}), (aten.div.Tensor_mode, (X, Y), {"rounding_mode": "floor"}),
+    (aten.abs.default, (Moving([FIXED * 1j, FIXED * 1j]),), {})], ids=range(9))
+def test_kernels_without_a_rule(func, args, kwargs):
+    with pytest.raises(LookupError, match="no rule"):
+        moved(ORDER, unknown)(func, args, kwargs)
 
 
 @pytest.mark.parametrize("func, slope", [

@@ -68,6 +68,7 @@ def check(fn, *args):
     lambda x: [ops.softmax(x), ops.gelu(x), ops.erf(x), ops.logsumexp(x, 0), ops.cumprod(x, 0)],
     lambda x: (x.astype(ms.float32) * 2, {"a": x.sum()}, ops.sign(x), x.argmax(), x[1:3].max()),
     lambda x: ops.split(x * x, 2)[1] * ops.unstack(x)[0],
+    lambda x: ops.abs(x + 1j * (x * x + 1)) * ops.real((x + 1j * x) ** 3),
 ])
 def test_rules(fn, ways):
     check(lambda x, path: ms.jet(fn, x, path), X, PATH)

@@ -130,6 +130,42 @@ def test_examples_draw_their_own_numbers(name):
     assert name == "bernoulli" or (same == same[0]).all()
 
 
+GENERATOR = ms.Generator()
+SEEDED = {
+    "its own": lambda x: x + ops.zeros(32).uniform(generator=GENERATOR),
+    **{name: DRAWS[name] for name in ("dropout2d", "seeded", "randn", "uniform", "shuffle")}}
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 6])
+@pytest.mark.parametrize("name", SEEDED)
+def test_chunks_draw_the_same_where_all_examples_do(name, size):
+    x, drawn = ops.ones((5, 32)), []
+    for chunk_size in (None, size):
+        ms.set_seed(4)
+        GENERATOR.manual_seed(4)
+        run = ms.vmap(SEEDED[name], randomness="same", chunk_size=chunk_size)
+        drawn.append([run(x).asnumpy(), run(x).asnumpy(), run(x).asnumpy()])
+    for whole, chunks in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(chunks, whole)
+        assert (whole == whole[0]).all()
+    assert not (drawn[0][0] == drawn[0][1]).all()
+    compiled = ms.jit(ms.vmap(SEEDED[name], randomness="same", chunk_size=size))
+    for _ in range(3):
+        rows = compiled(x).asnumpy()
+        assert (rows == rows[0]).all()
+
+
+def test_chunks_of_other_axes_and_of_results_that_all_examples_share():
+    def f(r, s):
+        return r * s, s + 1, r.sum()
+
+    x, s = Tensor(np.arange(10.0).reshape(2, 5)), Tensor(np.array([3.0, 4.0]))
+    for size in (1, 2, 3, 5):
+        product, shared, total = ms.vmap(f, (1, None), (1, None, 0), chunk_size=size)(x, s)
+        np.testing.assert_array_equal(product.asnumpy(), x.asnumpy() * [[3.0], [4.0]])
+        assert shared.tolist() == [4.0, 5.0] and total.tolist() == [5.0, 7.0, 9.0, 11.0, 13.0]
+
+
 class Model(nn.Cell):
     def __init__(self, k):
         super().__init__()

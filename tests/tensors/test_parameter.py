@@ -351,6 +351,20 @@ def test_a_gradient_call_gives_parameters_their_first_values(compiled):
     assert not net.weight.has_init
 
 
+@pytest.mark.parametrize("call", [
+    lambda nets, x: ms.vmap(ms.grad(lambda x: nets[0](x).sum(), None, nets[0].weight))(x)[0],
+    lambda nets, x: ms.jacrev(lambda x: nets[0](x).sum(), None, weights=nets[0].weight)(x[0]),
+    lambda nets, x: ms.jacfwd(lambda x: nets[0](x).sum(), None, weights=nets[0].weight)(x[0]),
+    lambda nets, x: ms.grad(lambda x: ms.vmap(nets)(x).sum(), None, nets[0].weight)(x),
+    lambda nets, x: ms.vjp(nets[0], x[0], weights=nets[0].weight)[1](Tensor([[1.0]]))[1]],
+    ids=range(5))
+def test_other_derivatives_give_parameters_their_first_values(call):
+    with nn.no_init_parameters():
+        nets = nn.CellList([nn.Dense(2, 1, weight_init="ones") for _ in range(2)])
+    assert nets[0].weight.has_init
+    assert call(nets, Tensor([[[2.0, 3.0]], [[5.0, 7.0]]])).tolist() == [[2.0, 3.0]]
+
+
 @pytest.mark.filterwarnings("ignore:The gradient doesn't flow through the assignment")
 def test_a_gradient_is_by_what_was_assigned_too():
     w, x = two(), Tensor([3.0, 5.0])

@@ -12,7 +12,17 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.common.initializer import initializer
-from lamella.tensors.random import fresh_generator, generator, is_as_before, kept, place_of_numpy
+from lamella.tensors.random import (
+    default_raw,
+    fresh_generator,
+    generator,
+    is_as_before,
+    kept,
+    place_of_numpy,
+    put_back,
+    seeded,
+    snapshot,
+)
 
 
 def same(a: Tensor, b: Tensor) -> bool:
@@ -216,3 +226,71 @@ def test_a_thread_follows_generators_that_another_puts_back():
 
     in_a_thread(rehearse)
     assert is_as_before(place)
+
+
+def test_a_snapshot_is_put_back() -> None:
+    ms.set_seed(3)
+    own, bounds = ms.Generator().manual_seed(4), (Tensor(0.0), Tensor(1.0))
+
+    def draw() -> list:
+        tensors = (ops.randn(3), ops.uniform((3,), *bounds, seed=5),
+                   ops.zeros(3).uniform(generator=own))
+        return [*np.concatenate([t.asnumpy() for t in tensors]), np.random.rand()]
+
+    draw()
+    saved, first = snapshot(), draw()
+    ms.set_seed(9)
+    assert draw() != first
+    put_back(saved)
+    assert draw() == first and ms.get_seed() == 3
+    put_back(saved | {"own": [[-1, saved["own"][0][1]]]})  # of a generator that isn't there
+    assert draw()[:6] == first[:6]
+
+
+def test_streams_that_are_made_since_begin_again() -> None:
+    ms.set_seed(1)
+    before = ops.randn(3, seed=771)
+    back = kept()
+    known, made = ops.randn(3, seed=771), ops.randn(3, seed=772)
+    back()
+    assert same(ops.randn(3, seed=771), known) and same(ops.randn(3, seed=772), made)
+    assert not same(before, known)
+
+
+def test_which_generator_a_seed_means() -> None:
+    assert generator() is generator(0) is generator(None, 0) is default_raw()
+    assert generator(3) is generator(np.int64(3)) is generator(3, 0) is not generator(0, 3)
+    assert generator(0, 3) is generator(None, 3) is not default_raw()
+    own = ms.Generator()
+    assert seeded() is seeded(0) is seeded(ms.default_generator) is None
+    assert seeded(own) is own.raw and seeded(3) is generator(3) and seeded(0, 2) is generator(0, 2)
+    for wrong, error in ((-1, ValueError), (True, TypeError), (1.0, TypeError), ("1", TypeError)):
+        for seeds in ((wrong,), (1, wrong)):
+            with pytest.raises(error, match="'seed' of a random operator must be an int of 0 or"):
+                generator(*seeds)
+
+
+@pytest.mark.parametrize("seed, told", [
+    (0, 0), (2**63 - 1, 2**63 - 1), (2**63, -2**63), (2**64 - 1, -1), (-1, -1), (-2**63, -2**63),
+    (2**64, None), (-2**63 - 1, None)])
+def test_the_ends_of_seeds(seed: int, told: int | None) -> None:
+    own = ms.Generator()
+    if told is None:
+        with pytest.raises(ValueError, match="must be an int of 64 bits"):
+            own.manual_seed(seed)
+    else:
+        assert own.manual_seed(seed).initial_seed() == told
+
+
+def test_generators_of_operators_differ_by_each_seed() -> None:
+    ms.set_seed(2)
+    drawn = [generator(*seeds).initial_seed() for seeds in ((1, 0), (0, 1), (1, 1), (2, 0))]
+    assert len(set(drawn)) == 4 and min(drawn) >= 0
+    ms.set_seed(3)
+    again = [generator(*seeds).initial_seed() for seeds in ((1, 0), (0, 1), (1, 1), (2, 0))]
+    assert not {*drawn} & {*again}
+    made = fresh_generator(object(), 1), fresh_generator(object(), 1), fresh_generator(object(), 2)
+    assert made[0] is not made[1] and made[0].initial_seed() == made[1].initial_seed()
+    assert made[0].initial_seed() != made[2].initial_seed()
+    ms.set_seed(4)
+    assert fresh_generator(object(), 1).initial_seed() == made[0].initial_seed()

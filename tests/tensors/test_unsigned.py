@@ -101,3 +101,25 @@ def test_pairs_around_the_half_of_the_range(name, function):
     wanted = function(x, y)
     assert found.dtype == wanted.dtype
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["tensor_scatter_{}", "scatter_{}", "scatter_nd_{}"])
+@pytest.mark.parametrize("how, function", [("max", np.maximum), ("min", np.minimum),
+                                           ("add", np.add), ("sub", np.subtract),
+                                           ("mul", np.multiply), ("div", None)])
+def test_updates_around_the_half_of_the_range(name, how, function):
+    x = np.array([2**63 + 5, 3, 2**63 + 9, 7], "uint64")
+    updates = np.array([7, 2**63 + 1, 2**63 + 2], "uint64")
+    target = Tensor(x) if "tensor" in name else ms.Parameter(Tensor(x), name="x")
+    places = Tensor([0, 1, 2] if name == "scatter_{}" else [[0], [1], [2]], ms.int32)
+
+    def update():
+        return getattr(ops, name.format(how))(target, places, Tensor(updates))
+
+    if function is None:
+        with pytest.raises(TypeError, match="convert them to float64 first"):
+            update()
+    else:
+        wanted = [*function(x[:3], updates), x[3]]
+        assert update().tolist() == wanted
+        assert target.tolist() == ([*x] if "tensor" in name else wanted)
