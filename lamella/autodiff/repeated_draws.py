@@ -17,7 +17,7 @@ class RepeatedDraws:
     """
 
     def __init__(self) -> None:
-        self._recorder = None if state.trace is None else state.trace.recorder
+        self._recorder: Any = None if state.trace is None else state.trace.recorder
         self._back = kept() if self._recorder is None else None
         self._drawn: list[Any] = []
         self._is_first = True
