@@ -173,8 +173,7 @@ def _pays(theirs: Callable[..., Any], ours: Callable[..., Any], given: Arguments
     tensors = [m for m in metas if isinstance(m, TensorMetadata)]
     x = next(m for m in tensors if len(m.shape) > 1)
     last = x.stride[1] == 1 and not x.contiguous
-    if any(len(m.shape) == 1 and not m.contiguous for m in tensors) or (
-            x.size < SMALLEST or not (x.contiguous or last)):
+    if any(len(m.shape) == 1 and not m.contiguous for m in tensors) or not (x.contiguous or last):
         return False
     key = key_of(theirs, (*x.shape, last), metas)
     return known.find(key, lambda _: _measured(theirs, ours, metas)) == "fused"

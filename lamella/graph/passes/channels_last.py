@@ -139,8 +139,7 @@ class _Rewriting:
     def _keep(self, node: Node, new: Node, value: Any) -> None:
         meta = meta_of_value(value)
         new.meta["tensor_meta"] = meta
-        own = node.target is operator.getitem or not self.memory.is_view(node)
-        if meta is not None and own and self.memory.writes(node):
+        if meta is not None and self.memory.writes(node) and not self.memory.is_view(node):
             new, value = self._in_layout_of(node, new, value)  # before anything reads it
         self.new[node], self.values[node] = new, value
 
@@ -200,7 +199,7 @@ class _Rewriting:
     def _last(self, node: Node) -> tuple[Node, Any]:
         """A value with its channels last, itself if they are."""
         new, value = self.new[node], self.values[node]
-        if value.dim() != 4 or value.is_contiguous(memory_format=torch.channels_last):
+        if value.is_contiguous(memory_format=torch.channels_last):
             return new, value
         return self._cloned(new, value, torch.channels_last)
 

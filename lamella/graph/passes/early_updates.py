@@ -23,7 +23,15 @@ from torch.fx.node import map_arg
 from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import loop_of
 from ..ir.metadata import meta_of
-from ..ir.operations import all_written_by, bases_of, effects_of, is_random, must_stay, nodes_in
+from ..ir.operations import (
+    all_written_by,
+    bases_of,
+    effects_of,
+    is_random,
+    must_stay,
+    never_written,
+    nodes_in,
+)
 from ..ir.stages import ending_of
 from .memory import Liveness, Memory, reshapes_in_place
 
@@ -98,15 +106,14 @@ class _Order:
         self.rows = self._rows(nodes)
 
     def _rows(self, nodes: list[Node]) -> dict[Node, int]:
-        """For tokens that read tables, by their memory: the number of rows of the smallest table.
-        """
+        """For tokens that read tables before any update: the rows of the smallest table."""
         found: dict[Node, int] = {}
+        unwritten = never_written(nodes)
         for node in nodes:
-            if node.target is aten.embedding.default:
-                meta = meta_of(node.args[0])
-                rows = 0 if meta is None else meta.shape[0]
-                for base in self.bases[node.args[1]]:  # type: ignore[index]
-                    found[base] = min(found.get(base, rows), rows)
+            if node.target is aten.embedding.default and node not in self.late:
+                meta, tokens = meta_of(node.args[0]), _unviewed(node.args[1])
+                if meta is not None and tokens in unwritten:
+                    found[tokens] = min(found.get(tokens, meta.shape[0]), meta.shape[0])
         return found
 
     def _dependencies(self) -> dict[_Unit, set[_Unit]]:
@@ -119,9 +126,8 @@ class _Order:
             node, inputs = unit.node, self._inputs(unit)
             before = {maker for n in inputs for maker in makers.get(n, ())}
             used = set().union(*(self.bases[n] for n in inputs), ())
-            written = set(used) if unit.entry is not None else all_written_by(node, self.bases)
-            if unit.entry is not None:
-                written &= self._written(unit)
+            written = (all_written_by(node, self.bases) if unit.entry is None
+                       else self._written(node, unit.entry))
             for base in used | written:
                 before.update(wrote.get(base, ()))
             for base in written:
@@ -130,7 +136,7 @@ class _Order:
             for base in used - written:
                 read.setdefault(base, []).append(unit)
             makers.setdefault(node, []).append(unit)
-            found[unit] = before - {unit}
+            found[unit] = before
         return found
 
     def _inputs(self, unit: _Unit) -> list[Node]:
@@ -140,15 +146,15 @@ class _Order:
         args, kwargs = _cut(node, self.lists[node], [entry])
         return nodes_in([*args, *kwargs.values()])
 
-    def _written(self, unit: _Unit) -> set[Node]:
-        args, kwargs = _cut(unit.node, self.lists[unit.node], [unit.entry or 0])
+    def _written(self, node: Node, entry: int) -> set[Node]:
+        args, kwargs = _cut(node, self.lists[node], [entry])
         given = [args[place] if place < len(args) else kwargs.get(name)
-                 for place, name in effects_of(unit.node.target).written]
+                 for place, name in effects_of(node.target).written]
         return set().union(*(self.bases[n] for n in nodes_in(given)))
 
     def found(self) -> list[tuple[Node, list[int] | None]]:
         """The operations in their new order, each with the entries of its lists that it changes."""
-        moves = {n for n in self._movable()}
+        moves = set(self._movable())
         fixed = [u for u in self.units if u.node not in self.late and u.node not in moves]
         place = {unit: i for i, unit in enumerate(fixed)}
         first = max((place[u] for u in fixed if self.may_fail(u.node)), default=-1)
@@ -193,8 +199,7 @@ class _Order:
             only = node not in self.results and all(
                 user in self.late or readers.get(user, False) for user in node.users)
             readers[node] = False
-            if node in self.late or must_stay(node) or loop_of(node) is not None or (
-                    self.may_fail(node)):
+            if node in self.late or must_stay(node) or self.may_fail(node):
                 continue
             large = [n for n in node.all_input_nodes if _bytes([n]) > SMALL]
             if not large and _bytes([node]) <= SMALL:
@@ -217,9 +222,9 @@ class _Order:
         if known.shared and not known.written or name in _SAFE or _is_simple(node):
             return False
         if node.target is aten.index_add_.default:  # not with tokens that have read such a table
-            meta: Any = meta_of(node.args[0])
-            return meta is None or any(self.rows.get(base, meta.shape[0] + 1) > meta.shape[0]
-                                       for base in self.bases[node.args[2]])  # type: ignore[index]
+            given: Any = node.args
+            meta, rows = meta_of(given[0]), self.rows.get(_unviewed(given[2]))
+            return meta is None or rows is None or rows > meta.shape[given[1]]
         return not name.endswith("_backward") or name.startswith(("linalg", "_linalg", "_cdist"))
 
 
@@ -238,9 +243,8 @@ class _Written:
 
     def add(self, unit: _Unit) -> None:
         """Add what has to come before an operation, then the operation."""
-        if unit not in self._done:
-            self._add_before(unit)
-            self._note(unit)
+        self._add_before(unit)
+        self._note(unit)
 
     def add_together(self, pieces: list[_Unit]) -> None:
         """Add entries of lists, those of each operation as one call."""
@@ -251,10 +255,6 @@ class _Written:
             if piece not in self._done:
                 calls.setdefault(piece.node, []).append(piece)
         for same in calls.values():
-            if any(self._before[piece] - self._done for piece in same):
-                for piece in same:  # one of them waits for another operation's
-                    self.add(piece)
-                continue
             self._done.update(same)
             self.entries.append((same[0].node, [p.entry for p in same if p.entry is not None]))
 
@@ -280,17 +280,13 @@ class _Written:
 def _entries(node: Node) -> int:
     """How many entries an operation's lists have, if each is changed by itself; else 0."""
     schema = getattr(node.target, "_schema", None)
-    if schema is None or schema.returns or not schema.name.startswith(
-            ("aten::_fused_", "aten::_foreach_")) or not schema.name.endswith("_"):
+    if schema is None or not schema.name.startswith(("aten::_fused_", "aten::_foreach_")) or (
+            not schema.name.endswith("_")):
         return 0
-    first = node.args[0]
-    given = [(a.type, node.args[i] if i < len(node.args) else node.kwargs.get(a.name))
-             for i, a in enumerate(schema.arguments)]
-    if not isinstance(first, (list, tuple)) or any(
-            str(kind) == "List[Tensor]" and not (
-                isinstance(value, (list, tuple)) and len(value) in (0, len(first)))
-            for kind, value in given):
-        return 0
+    alone = map(meta_of, (*node.args, *node.kwargs.values()))
+    if any(meta is not None and meta.size > 1 for meta in alone):
+        return 0  # a tensor that has a number for each entry
+    first: Any = node.args[0]
     return len(first)
 
 
@@ -348,14 +344,20 @@ def _sink_large(graph: Graph, order: _Order) -> None:
 
 def _can_sink(node: Node, live: Liveness, memory: Memory, order: _Order) -> bool:
     """Whether a value may be made just before it is used, and takes less until then."""
-    if node.target is operator.getitem or must_stay(node) or is_random(node) or (
-            node not in memory.bases[node] or order.may_fail(node) or not node.users):
+    if node.target is operator.getitem or node not in memory.bases[node] or order.may_fail(node):
         return False
     here, first = live.place[node], min(map(live.place.__getitem__, node.users))
     inputs = node.all_input_nodes
     kept = {base for n in inputs for base in memory.bases[n] if here <= live.end[base] < first}
     return (first > live.top and 2 * sum(live.size.get(base, 0) for base in kept) <= live.size[node]
             and memory.version(inputs, here) == memory.version(inputs, first))
+
+
+def _unviewed(node: Any) -> Node:
+    """What a value with all of its elements is a view of, in another shape."""
+    while node.target is aten.view.default:
+        node = node.args[0]
+    return node
 
 
 def _is_simple(node: Node) -> bool:

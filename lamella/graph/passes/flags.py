@@ -76,7 +76,7 @@ def _flag_of(module: GraphModule, safe: bool, before: Node | None = None) -> Nod
                 given = argument(node, check.place)
                 if given not in fixed and not _lies_within(ranges.get(given), check.within):
                     found = _joined(module, node, found, _flag(module, node, check, safe))
-        elif loop.effects.may_fail or _has_checks(loop):
+        elif _has_checks(loop):
             made = _of_loop(module, node, loop, safe)
             if made is not None:
                 found = _joined(module, made.next, found, made)

@@ -77,11 +77,12 @@ def _without_ending(graph: GraphModule) -> tuple[GraphModule, list[Any]]:
     short = copied(graph)
     late, nodes = ending_of(short), list(short.graph.nodes)
     ending = [n for n in nodes if n in late]
-    read = [n for node in (*ending, nodes[-1])
-            for n in nodes_in([*node.args, *node.kwargs.values()])
+    last = [*ending, nodes[-1]]
+    read = [n for node in last for n in nodes_in([*node.args, *node.kwargs.values()])
             if n not in late and n.op not in ("placeholder", "get_attr")]
-    inputs = {n: i for i, n in enumerate(nodes) if n.op == "placeholder"}
-    written = [(n.target, map_arg((n.args, n.kwargs), inputs.get)) for n in ending]
+    known = [n for n in nodes if n.op == "placeholder"] + ending
+    numbers = {n: i for i, n in enumerate(known)}
+    written = [(n.target, map_arg((n.args, n.kwargs), numbers.get)) for n in last]
     nodes[-1].args = (read,)
     for node in reversed(ending):
         short.graph.erase_node(node)

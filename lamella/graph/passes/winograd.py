@@ -24,7 +24,7 @@ _WEIGHT = ((1 / 4, 0, 0), (-1 / 6, -1 / 6, -1 / 6), (-1 / 6, 1 / 6, -1 / 6),
 _RESULT = ((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 1))
 
 
-@functools.lru_cache(maxsize=6)
+@functools.cache
 def _matrix(name: str) -> torch.Tensor:
     """A transformation of both dimensions at once, as one matrix."""
     line = {"input": _INPUT, "weight": _WEIGHT, "result": _RESULT}[name]

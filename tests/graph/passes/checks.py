@@ -29,7 +29,9 @@ def recorded(function: Callable, *inputs: torch.Tensor) -> GraphModule:
     for place, value in zip(places, recorder.constants, strict=True):
         graph.register_buffer(place.name, value)
         with graph.graph.inserting_before(place):
-            place.replace_all_uses_with(graph.graph.get_attr(place.name))
+            kept = graph.graph.get_attr(place.name)
+        kept.meta.update(place.meta)
+        place.replace_all_uses_with(kept)
         graph.graph.erase_node(place)
     return graph
 

@@ -174,3 +174,20 @@ def test_what_is_timed_is_what_the_key_says(monkeypatch):
             assert given[4:] == [in_sums]
             assert (tensors[1].abs().max() <= 1) == (name in ("sigmoid", "tanh"))
             assert (tensors[1].min() >= 0) == (name == "sigmoid")
+
+
+@pytest.mark.parametrize("size, is_asked", [(2**14, True), (2**14 - 1, False)])
+def test_how_many_numbers_are_timed_at_least(monkeypatch, size, is_asked):
+    monkeypatch.undo()
+    asked = []
+    monkeypatch.setattr(activations.known, "find", lambda *given: asked.append(given))
+    fuse_activations(recorded(lambda x: aten.silu(x), torch.zeros(size).bfloat16()), True)
+    assert len(asked) == is_asked
+
+
+@pytest.mark.parametrize("rows, width, timed", [(2**12, 2**10, 2**12), (2**12 + 1, 2**10, 2**12)])
+def test_how_many_numbers_are_timed_at_most(monkeypatch, rows, width, timed):
+    asked = []
+    monkeypatch.setattr(activations.known, "find", lambda key, _: asked.append(key))
+    fuse_activations(recorded(lambda x: aten.silu(x), torch.zeros(rows, width).bfloat16()), True)
+    assert asked[0][2:4] == (timed, width)

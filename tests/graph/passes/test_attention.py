@@ -13,7 +13,7 @@ from torch.fx import Graph
 
 from lamella.graph.ir.metadata import TensorMetadata
 from lamella.graph.passes import attention as module
-from lamella.graph.passes.attention import BACKWARD, FORWARD, route_attention
+from lamella.graph.passes.attention import BACKWARD, FORWARD, SMALLEST, route_attention
 
 CPU = torch.device("cpu")
 WIDE, HALF = torch.float32, torch.bfloat16
@@ -237,3 +237,13 @@ def test_few_queries_may_still_be_computed_by_heads(few, asked, monkeypatch, key
     graph, _ = graph_of(FORWARD, [meta(*FEW), keys, meta(*CACHE)])
     route_attention(graph, True)
     assert targets(graph) == [f"lamella.{name}.default"]
+
+
+@pytest.mark.parametrize("q, k, batch", [
+    ((1, 1, 128, 16), (1, 1, 128, 16), [1]), ((1, 1, 127, 16), (1, 1, 129, 16), []),
+    ((3, 2, 1024, 16), (3, 2, 1024, 16), [2]), ((3, 2, 1025, 16), (3, 2, 1024, 16), [1])])
+def test_how_many_weights_are_timed(asked, monkeypatch, q, k, batch):
+    """From 2 ** 14 on; of at most 2 ** 22."""
+    monkeypatch.setattr(module, "SMALLEST", SMALLEST)
+    route_attention(forward(q, k, k)[0], True)
+    assert [key[1] for key, _ in asked] == batch

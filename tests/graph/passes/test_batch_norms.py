@@ -387,3 +387,14 @@ def test_what_decides_which_kernel_is_used(monkeypatch):
         assert fuse_batch_norms(recorded(block, *given), True) == 0
     assert asked == []
     assert fuse_batch_norms(recorded(block, *data()), False) == 0 and asked == []
+
+
+@pytest.mark.parametrize("length, is_asked", [(2**11, True), (2**11 - 1, False)])
+def test_how_many_elements_are_timed_at_least(monkeypatch, length, is_asked):
+    """Two times four times as many."""
+    monkeypatch.undo()
+    asked = []
+    monkeypatch.setattr(batch_norms.known, "find", lambda *given: asked.append(given))
+    fuse_batch_norms(recorded(lambda x, w: normalized(x, w, w)[0].relu(), torch.zeros(2, 4, length),
+                              torch.ones(4)), True)
+    assert len(asked) == is_asked

@@ -228,3 +228,83 @@ def test_large_states_that_are_written_last_take_no_memory():
     graph = recorded(step, *given)
     most, _ = used(lambda: channels_last(graph, given))
     assert most < given[2].nbytes / 2
+
+
+def is_last(node):
+    return node.meta["tensor_meta"].stride[1] == 1
+
+
+@pytest.mark.parametrize("function, shapes, is_rewritten", [
+    (lambda x: F.max_pool2d(x, 2), [(2, 4, 8, 8)], True),
+    (lambda x: F.max_pool2d(x, 2), [(4, 8, 8)], False),
+    (F.conv3d, [(1, 2, 3, 4, 4), (3, 2, 2, 2, 2)], False),
+    (lambda x, w: F.conv2d(x, w, stride=2), [(2, 3, 8, 8), (4, 3, 3, 3)], True),
+    (lambda x, w: F.conv2d(x, w, stride=2), [(2, 3, 8, 8), (4, 3, 3, 1)], True),
+    (lambda x, w: F.conv2d(x, w, stride=(1, 2)), [(2, 3, 8, 8), (4, 3, 1, 1)], False),
+    (lambda x, w: F.conv2d(x, w, stride=(2, 1)), [(2, 15, 8, 8), (4, 15, 1, 1)], False),
+    (lambda x, w: F.conv2d(x, w, stride=(2, 2)), [(2, 16, 8, 8), (4, 16, 1, 1)], True),
+    (lambda x, w: F.conv2d(x, w, padding=1), [(2, 3, 8, 8), (4, 3, 1, 1)], True)])
+def test_which_kernels_take_channels_last(function, shapes, is_rewritten):
+    _, found = rewritten(function, [torch.randn(shape, dtype=torch.float64) for shape in shapes])
+    assert (found is not None) is is_rewritten
+    if found is not None:
+        (kernel,) = [n for n in found.graph.nodes if n.target in (
+            torch.ops.aten.convolution.default, torch.ops.aten.max_pool2d_with_indices.default)]
+        assert is_last(kernel.args[0])
+
+
+def test_a_gradient_takes_both_values_with_channels_last(inputs):
+    _, found = rewritten(step, inputs)
+    assert found is not None
+    kernels = [n for n in found.graph.nodes
+               if n.target is torch.ops.aten.convolution_backward.default]
+    assert len(kernels) == 2
+    for kernel in kernels:
+        gradient, x, weight = kernel.args[:3]
+        assert is_last(gradient) and is_last(x) and weight.op == "placeholder"
+
+
+def test_a_value_beside_one_with_channels_last_is_converted_once():
+    """Else each sum would have the order of the first term, and each convolution would convert."""
+    def function(x, w, b):
+        y = F.conv2d(x, w)
+        y = F.conv2d(b + y, w)
+        return F.conv2d(y.sin(), w).sum((2, 3))
+
+    shapes = [(2, 4, 8, 8), (4, 4, 3, 3), (2, 4, 6, 6)]
+    graph, found = rewritten(function, [torch.randn(s, dtype=torch.float64) for s in shapes])
+    assert found is not None and count(found, "clone") - count(graph, "clone") == 2
+
+
+@pytest.mark.parametrize("function", [
+    lambda y, b: y.mean(2).cumsum(1), lambda y, b: y.mean(2).view(-1) * 2,
+    lambda y, b: y.sum(1).flip(0), lambda y, b: [y.view(-1), y.flip(1), y.permute(0, 2, 3, 1)],
+    lambda y, b: b.sin().add_(y), lambda y, b: b.sin()[0].copy_(y[0]),
+    lambda y, b: [(parts := y.split(2, 1))[0] * 2, parts[1].mul_(2), y.sin()],
+    lambda y, b: [b.add_(y).sum(), y], lambda y, b: [b.add_(y.mean()), y.sin()],
+    lambda y, b: [b.sub_(y.view(-1).sum()), b.mul_(y)], lambda y, b: [y.mul_(2).view(-1), y]])
+def test_what_depends_on_strides_reads_the_recorded_ones(function):
+    """Results, their strides and the memory that they share are the same."""
+    inputs = [torch.randn(s, dtype=torch.float64) for s in [(2, 3, 8, 8), (4, 3, 3, 3),
+                                                            (2, 4, 6, 6)]]
+    _, found = rewritten(lambda x, w, b: function(F.conv2d(x, w), b), inputs)
+    assert found is not None
+
+
+LAYOUTS.define("tilt_(Tensor(a!) x, Tensor y) -> ()", tags=(torch.Tag.pointwise,))
+LAYOUTS.impl("tilt_", lambda x, y: (x.add_(y if y.is_contiguous() else y + 1e-3), None)[1], "CPU")
+LAYOUTS.define("last_is_second(Tensor x) -> (Tensor, Tensor)", tags=(torch.Tag.pointwise,))
+LAYOUTS.impl("last_is_second", lambda x: (x * 1, x * (1 if x.is_contiguous() else 2)), "CPU")
+
+
+@pytest.mark.parametrize("change, is_rewritten", [
+    (lambda y: torch.ones(y.shape).add_(y), True),
+    (lambda y: (value := torch.ones(y.shape), torch.ops.lamella_layouts.tilt_(value, y))[0], False),
+    (lambda y: torch.ops.lamella_layouts.last_is_second(y)[1], False)])
+def test_all_that_a_kernel_gives_and_writes_is_compared(change, is_rewritten):
+    inputs = [torch.randn(2, 3, 5, 5), torch.randn(4, 3, 2, 2)]
+    graph = recorded(lambda x, w: change(F.conv2d(x, w)) * 1, *inputs)
+    found = channels_last(graph, inputs)
+    assert (found is not None) is is_rewritten
+    if found is not None:
+        check_same(graph, found, inputs)

@@ -377,3 +377,13 @@ def test_what_decides_how_a_convolution_is_computed(last, dtype, of_input, kept,
         assert module.convolutions(recorded(both, x, w), [x, w]) is None
         assert asked == [(2, 3, 7, 9, 4, 3, 2, 3, 1, 2, 1, 0, bool(last[0]), bool(last[1] or kept),
                           bool(last[1]), of_input, str(dtype), torch.get_num_threads())][:wanted]
+
+
+@pytest.mark.parametrize("rows, is_asked", [(33, True), (32, False)])
+def test_how_many_multiplications_are_timed_at_least(monkeypatch, rows, is_asked):
+    """2 ** 20: 1024 weights for each of 32 by 32 results."""
+    asked = []
+    monkeypatch.setattr(module.known, "find", lambda key, measure: asked.append(key))
+    inputs = [torch.zeros(1, 16, rows, 33), torch.zeros(16, 16, 2, 2)]
+    module.convolutions(recorded(lambda x, w: _gradient(F.conv2d, x, w), *inputs), inputs)
+    assert len(asked) == is_asked

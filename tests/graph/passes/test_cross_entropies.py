@@ -228,3 +228,13 @@ def test_what_decides_which_kernel_is_used(monkeypatch, dtype):
         assert asked == [((min(rows, 256), 10, str(dtype), reduction, back, narrow, threads),
                           _measured if measure else None) for reduction, back, narrow in (
             ("0", True, half), ("2", True, False), ("1", False, False))] * (smallest % 10 == 0)
+
+
+@pytest.mark.parametrize("width, is_asked", [(2**12, True), (2**12 - 1, False)])
+def test_how_many_logits_are_timed_at_least(monkeypatch, width, is_asked):
+    """Four rows of them."""
+    monkeypatch.undo()
+    asked = []
+    monkeypatch.setattr(cross_entropies.known, "find", lambda *given: asked.append(given))
+    fuse_cross_entropies(recorded(of(), torch.zeros(4, width), torch.arange(4)), True)
+    assert len(asked) == is_asked

@@ -17,70 +17,27 @@ from lamella.graph.passes.order import simplify
 from lamella.graph.runtime import execution
 from lamella.graph.runtime.program import extension
 from tests.graph.passes.checks import check_same, recorded, used
+from tests.graph.passes.training import (
+    LAYERS,
+    WIDTH,
+    adam,
+    chain,
+    decayed_before,
+    inputs_of,
+    let_every_size_pay,
+    momentum,
+    places,
+    step_of,
+)
 from tests.zygote import run
-
-WIDTH, LAYERS = 16, 4
 
 
 @pytest.fixture(autouse=True)
 def every_size_pays(monkeypatch):
     """Also small steps, each gradient by itself; and nothing is tried meanwhile."""
-    monkeypatch.setattr(early_updates, "LEAST", 1)
-    monkeypatch.setattr(early_updates, "TOGETHER", 1)
-    monkeypatch.setattr(early_updates, "SMALL", 64)
+    let_every_size_pay(monkeypatch)
     monkeypatch.setattr(execution, "HOT", float("inf"))
     monkeypatch.setattr(execution, "WARM", float("inf"))
-
-
-def adam(weights, gradients, moments, lr):
-    half = len(moments) // 2
-    torch.ops.aten._fused_adamw_(
-        weights, gradients, moments[:half], moments[half:], [], [torch.ones(())] * len(weights),
-        lr=lr, beta1=0.9, beta2=0.99, weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)
-
-
-def momentum(weights, gradients, moments, lr):
-    torch.ops.aten._fused_sgd_(
-        weights, gradients, moments[:len(weights)], weight_decay=0.1, momentum=0.9, lr=lr,
-        dampening=0.0, nesterov=False, maximize=False, is_first_step=False)
-
-
-def decayed_before(weights, gradients, moments, lr):
-    torch.ops.aten._foreach_mul_(weights, 1.0 - 0.1 * lr)
-    adam(weights, gradients, moments, lr)
-
-
-def chain(x, weights):
-    for weight in weights:
-        x = torch.tanh(x @ weight)
-    return (x * x).sum()
-
-
-def step_of(loss, update, change=lambda gradients: gradients, after=lambda *_: ()):
-    """A training step: of an input, weights, and two moments for each of them."""
-    def step(x, *given):
-        count = len(given) // 3
-        weights, moments = given[:count], given[count:]
-        aliases = [w.detach().requires_grad_() for w in weights]
-        with torch.enable_grad():
-            found = loss(x, aliases)
-        gradients = change(list(torch.autograd.grad(found, aliases)))
-        with torch.no_grad():
-            update([*weights], gradients, [*moments], 0.01)
-            return found.detach(), *after(weights, gradients)
-    return step
-
-
-def inputs_of(count=LAYERS, rows=WIDTH):
-    torch.manual_seed(1)
-    return [torch.randn(3, WIDTH), *(torch.randn(rows, WIDTH) for _ in range(count)),
-            *(torch.rand(rows, WIDTH) for _ in range(2 * count))]
-
-
-def places(graph, *names):
-    """The positions of operations with these names."""
-    return [i for i, node in enumerate(graph.graph.nodes)
-            if any(f".{name}." in f".{node.target}." for name in names)]
 
 
 def check_exact(step, inputs):
@@ -331,6 +288,38 @@ def test_a_kernel_that_fails_leaves_the_weights_as_they_were():
     for p, old in zip(net.trainable_params(), before, strict=True):
         assert np.array_equal(p.asnumpy(), old)
     assert np.isfinite(float(step(tokens)))
+
+
+@pytest.mark.parametrize("read, added, bad", [
+    (lambda p: p, lambda p: ops.zeros((40, 30)).index_add_(1, p.reshape(-1), ops.ones((40, 10))),
+     31),  # along the other dimension
+    (lambda p: p[:1], lambda p: ops.zeros((32, 4)).index_add_(0, p[1], ops.ones((5, 4))), 99),
+    (lambda p: p, lambda p: ops.zeros((32, 4)).index_add_(0, p.mul_(3).reshape(-1),
+                                                          ops.ones((10, 4))), 31)])
+def test_places_that_a_table_of_another_length_has_may_fail_later(read, added, bad):
+    """The table has 32 rows; the places are others then, or those of something shorter."""
+    net = Net()
+    optimizer = nn.Adam(net.trainable_params(), 1e-2)
+    gradient = ms.value_and_grad(lambda tokens: net(tokens).logsumexp(-1).sum(), None,
+                                 optimizer.parameters)
+
+    @ms.jit
+    def step(tokens):
+        places = tokens * 1
+        loss, gradients = gradient(read(places))
+        found = added(places)
+        optimizer(gradients)
+        return loss, found.sum()
+
+    good = np.arange(10).reshape(2, 5)
+    for _ in range(3):
+        step(ms.Tensor(good, ms.int32))
+    before = [p.asnumpy().copy() for p in net.trainable_params()]
+    good[1, 2] = bad
+    with pytest.raises((RuntimeError, IndexError), match="index_add_|index out of range"):
+        step(ms.Tensor(good, ms.int32))
+    for p, old in zip(net.trainable_params(), before, strict=True):
+        assert np.array_equal(p.asnumpy(), old)
 
 
 def test_what_an_interrupt_could_end_between_two_updates_stays(monkeypatch):

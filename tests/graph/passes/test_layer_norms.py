@@ -349,3 +349,13 @@ def test_what_decides_which_kernel_is_used(monkeypatch):
               threads), measure),
             (("by_torch_backward", 4, 6, 24, half, wide_, wide_, wide_, wide_, "None", "1",
               "False", "True", "True", threads), measure)][:wanted]
+
+
+@pytest.mark.parametrize("size, is_asked", [(2**14, True), (2**14 - 1, False)])
+def test_how_many_elements_are_timed_at_least(monkeypatch, size, is_asked):
+    monkeypatch.undo()
+    asked = []
+    monkeypatch.setattr(layer_norms.known, "find", lambda *given: asked.append(given))
+    fuse_layer_norms(recorded(lambda x: narrow(FORWARD(x, [size], None, None, 1e-5)[0]),
+                              torch.zeros(1, size)), True)
+    assert len(asked) == is_asked

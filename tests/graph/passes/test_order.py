@@ -1,5 +1,7 @@
 """What is remembered of the rewritings that paid, and for how long."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 
@@ -140,3 +142,40 @@ def test_a_graph_is_changed_only_if_it_may_be():
     other = copied(graph)
     assert count(order.improve(graph, [X]), "mul") == 0 and count(graph, "mul") == 1
     assert order.improve(other, [X], in_place=True) is other and count(other, "mul") == 0
+
+
+@pytest.mark.parametrize("most, is_tried", [(Fraction(3, 2), True), (Fraction(299, 200), False)])
+def test_how_much_more_memory_a_rewriting_may_take(monkeypatch, most, is_tried):
+    """This one takes 192 bytes and not 128."""
+    asked = []
+    monkeypatch.setattr(order, "MOST_MEMORY", most)
+    monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or False)
+    monkeypatch.setattr(order, "ATTEMPTS", {
+        "larger": rewriting(lambda x: x.sin().abs().add(x.cos() * 0))})
+    settled(graph_of(lambda x: x.sin().abs()))
+    assert asked == [1] * is_tried
+
+
+def test_batch_norms_are_timed_once_layouts_are_decided(monkeypatch):
+    asked = []
+    monkeypatch.setattr(order, "fuse_batch_norms", lambda _, measure: asked.append(measure) or 0)
+    monkeypatch.setattr(order, "pays", lambda *_: False)
+    monkeypatch.setattr(order, "ATTEMPTS", {n: rewriting(lambda x: x.sin()) for n in "abc"})
+    graph = graph_of()
+    for _ in range(3):
+        order.improve(graph, [X], measure=True)
+    order.improve(graph_of(), [X])
+    assert asked == [False, False, True, False]
+
+
+def test_products_are_not_sought_where_the_first_rewriting_finds_nothing():
+    assert order._with_products(rewriting(None))(graph_of(), [X]) is None
+    graph = graph_of(lambda x: x.clone().sin())
+    found = []
+
+    def first(graph, inputs):
+        found.append(recorded(lambda x: x.clone().sin(), *inputs))
+        return found[0]
+
+    assert order._with_products(first)(graph, [X]) is None  # it has no convolutions
+    assert count(found[0], "clone") == 0 and count(graph, "clone") == 1

@@ -1,14 +1,17 @@
 """The pass that recomputes casts to lower peak memory."""
 
+import pytest
 import torch
 import torch.nn.functional as F
 
 from lamella.graph.ir.lazy_module import copied
+from lamella.graph.passes import recomputation
 from lamella.graph.passes.memory import Liveness
 from lamella.graph.passes.order import simplify
 from lamella.graph.passes.recomputation import recompute_casts
 from tests.graph.passes.checks import check_same, count, recorded
 
+aten = torch.ops.aten
 HALF, SINGLE = torch.bfloat16, torch.float32
 
 
@@ -125,3 +128,80 @@ def test_a_cast_that_is_written_through_a_view_stays():
     inputs = torch.randn(1), torch.randn(200_000), torch.randn(200_000)
     before, after, graph = peaks(step, *inputs)
     assert after == before - 400_000 and count(graph, "_to_copy") == 3
+
+
+def around(make, use):
+    """A value that is read before and after something larger is alive."""
+    def step(x, w, h):
+        value, *others = make(w, h)
+        first = value.sum()
+        first = (x.expand(800).clone() * 2).sum() + first
+        found = use(value, *others)
+        return first, *(found if isinstance(found, tuple) else [found])
+
+    return step
+
+
+def doubled(value, *others):
+    return value * 2, *(other * 3 for other in others)
+
+
+def turned(w, h):
+    return [aten._to_copy(w.view(10, 20).t(), dtype=HALF, memory_format=torch.contiguous_format)]
+
+
+def masked(dtype=HALF, threshold=0, gradient=lambda value: torch.ones_like(value)):
+    """A value of which only is asked where it is positive, and a cast of it."""
+    def step(x, w, h):
+        value = w.sin()
+        cast = value.to(dtype)
+        first = (x.expand(800).clone() * 2).sum()
+        return first, aten.threshold_backward(gradient(value), value, threshold), cast * 2
+
+    return step
+
+
+@pytest.mark.parametrize("step, saved", [
+    (around(lambda w, h: [w.to(HALF)], doubled), 400),
+    (around(lambda w, h: [h.to(SINGLE)], doubled), 800),
+    (around(lambda w, h: [w.double()], doubled), 1600),
+    (around(lambda w, h: [w.int()], doubled), 0), (around(lambda w, h: [w.long().float()], doubled),
+                                                   0),
+    (around(turned, doubled), 0),
+    (around(lambda w, h: [w.sin().to(HALF)], doubled), 0),  # what it is of takes more
+    (around(lambda w, h: [h.sin().to(SINGLE)], doubled), 400),
+    (around(lambda w, h: [(s := w.sin()).to(HALF), s], doubled), 400),  # that is read later anyway
+    (around(lambda w, h: [w.to(HALF)], lambda value: value.view(2, 100) * 2), 0),
+    (around(lambda w, h: [(v := w.to(HALF)), v[:1].exp()], doubled), 400),
+    (around(lambda w, h: [w.to(HALF)], lambda value: (value * 2, value.exp(), value[:3] * 2)), 0),
+    (around(lambda w, h: [w.to(HALF)], lambda value: (value * 2, value.exp())), 400),
+    (masked(), 800), (masked(threshold=1), 400),  # or only its cast, of the value
+    (masked(torch.float16), 400), (masked(gradient=lambda value: value), 400),
+    (masked(gradient=lambda value: value.exp()), 400)])
+def test_which_casts_are_made_again(monkeypatch, step, saved):
+    monkeypatch.setattr(recomputation, "FEWEST", 1)
+    inputs = torch.randn(1), torch.randn(200), torch.randn(200).to(HALF)
+    before, after, _ = peaks(step, *inputs)
+    assert before - after == saved
+
+
+@pytest.mark.parametrize("fewest, saved", [(399, 400), (400, 400), (401, 0)])
+def test_how_many_bytes_are_worth_a_cast(monkeypatch, fewest, saved):
+    """Those of the value without those of what it is cast from."""
+    monkeypatch.setattr(recomputation, "FEWEST", fewest)
+    inputs = torch.randn(1), torch.randn(200), torch.randn(200).to(HALF)
+    before, after, _ = peaks(around(lambda w, h: [h.sin().to(SINGLE)], doubled), *inputs)
+    assert before - after == saved
+
+
+@pytest.mark.parametrize("count, is_worth", [(2**14, True), (2**14 - 1, False)])
+def test_sixty_four_kibibytes_are_worth_a_cast(count, is_worth):
+    inputs = torch.randn(1), torch.randn(1), torch.randn(count).to(HALF)
+
+    def step(x, w, h):
+        value = h.to(SINGLE)
+        first = (x.expand(2**17).clone() * 2).sum() + value.sum()
+        return first, value * 2
+
+    before, after, _ = peaks(step, *inputs)
+    assert before - after == 4 * count * is_worth

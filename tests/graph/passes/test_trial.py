@@ -1,12 +1,15 @@
 """Trials: whether a rewritten graph is right and faster."""
 
+import time
+
+import pytest
 import torch
 import torch.nn.functional as F
 
 from lamella.graph.passes import order, trial
 from lamella.graph.passes.trial import NotYet, pays
 from lamella.machine import timing
-from tests.graph.passes.checks import check_same, recorded, used
+from tests.graph.passes.checks import check_same, count, recorded, used
 
 
 def slow(x):
@@ -58,7 +61,9 @@ def test_another_input_that_is_mutated_is_no_equal_ending():
                           (lambda v, w, x: [v.sub_(x), w.mul_(3)], False),
                           (lambda v, w, x: [v.sub_(x, alpha=2), w.mul_(2)], True),
                           (lambda v, w, x: [v.sub_(x + 1, alpha=2), w.mul_(2)], False),
-                          (lambda v, w, x: [v.sub_(x), w.mul_(2), w.mul_(2)], False)):
+                          (lambda v, w, x: [v.sub_(x), w.mul_(2), w.mul_(2)], False),
+                          (lambda v, w, x: [v.sub_(x), w.mul_(2)][::-1], False),
+                          (lambda v, w, x: [v.sub_(x), (w.mul_(2), v)[1]], False)):
         other = recorded(lambda x, v, w, c=change: c(v, w, x.mul(0).sum()), *inputs)
         assert pays(graph, other, inputs) is right
 
@@ -203,3 +208,72 @@ def test_a_real_trial(monkeypatch):
     inputs = [torch.randn(2, 3, 8, 8), torch.randn(4, 3, 3, 3)]
     graph = recorded(lambda x, w: F.max_pool2d(F.conv2d(x, w), 2), *inputs)
     check_same(graph, order.improve(graph, inputs, measure=True), inputs)
+
+
+def rounds(monkeypatch, before, after):
+    """How often both graphs are timed that take so many seconds; whether the second one pays."""
+    now, runs = [0.0], []
+
+    def run(graph, inputs):
+        runs.append("after" if count(graph, "cos") else "before")
+        now[0] += after if runs[-1] == "after" else before
+        return inputs
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trial, "_run", run)
+    inputs = [torch.randn(4)]
+    other = recorded(lambda x: x.cos(), *inputs)
+    other.meta["verified"] = True
+    paid = pays(recorded(lambda x: x.sin(), *inputs), other, inputs)
+    assert runs[::2] == ["before"] * (len(runs) // 2)
+    assert runs[1::2] == ["after"] * (len(runs) // 2)
+    return len(runs) // 2, paid
+
+
+@pytest.mark.parametrize("before, after, want", [
+    (1 / 64, 1 / 64, (25, False)), (1 / 64, 1.0625 / 64, (25, False)),
+    (1 / 64, 1.125 / 64, (4, False)), (1 / 64, 1 / 128, (25, True)),
+    (1 / 64, 1 / 16, (3, False)), (1 / 8, 1 / 8, (5, False)), (1.0, 0.5, (3, True)),
+    (1 / 32, 1 / 32, (17, False))])
+def test_how_long_a_trial_goes_on(monkeypatch, before, after, want):
+    """For 25 rounds, or a second; three at least. What is slower is given up after a tenth."""
+    assert rounds(monkeypatch, before, after) == want
+
+
+@pytest.mark.parametrize("is_sure", [True, False])
+def test_a_trial_tells_whether_its_times_were_clear(monkeypatch, is_sure):
+    monkeypatch.setattr(timing.Rounds, "is_sure", is_sure)
+    inputs = [torch.randn(4)]
+    graph, other = recorded(slow, *inputs), recorded(slow, *inputs)
+    other.meta["unsure"] = is_sure
+    pays(graph, other, inputs)
+    assert other.meta["unsure"] is not is_sure
+
+
+def test_a_wrong_graph_that_takes_no_inputs_never_pays():
+    graph = recorded(lambda: [torch.ones(9).sin()])
+    assert not pays(graph, recorded(lambda: [torch.ones(9).cos()]), [])
+
+
+def test_a_graph_whose_kernel_refuses_its_arguments_never_pays():
+    inputs = [torch.randn(4)]
+    graph, other = recorded(slow, *inputs), recorded(lambda x: x.view(4), *inputs)
+    next(n for n in other.graph.nodes if "view" in str(n.target)).args = (
+        next(iter(other.graph.nodes)), [3])
+    assert not pays(graph, other, inputs)
+
+
+def test_what_is_verified_is_not_compared():
+    inputs = [torch.randn(100, 100)]
+    graph, other = recorded(slow, *inputs), recorded(lambda x: x * 2, *inputs)
+    assert not pays(graph, other, inputs)
+    other.meta["verified"] = True
+    assert pays(graph, other, inputs)
+
+
+def test_inputs_that_are_written_are_copied():
+    x, y = torch.randn(4, requires_grad=True), torch.randn(4)
+    graph = recorded(lambda x, y: [y.add_(x)], x.detach(), y)
+    first, second = trial.copies(graph, [x, y])
+    assert first.data_ptr() == x.data_ptr() and not first.requires_grad
+    assert second.data_ptr() != y.data_ptr() and torch.equal(second, y)
