@@ -318,7 +318,7 @@ class Model:
                     run: RunContext) -> None:
         if self._loss_fn is None:
             check_columns(self._network, len(row))
-        if self._loss_fn is not None and len(row) != 2:
+        elif len(row) != 2:
             raise ValueError("For 'Model', with a 'loss_fn' the dataset must have two columns, "
                              f"data and label, but it has {len(row)}. Give no 'loss_fn' otherwise.")
         params.cur_step_num += 1

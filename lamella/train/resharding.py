@@ -163,7 +163,9 @@ def _transform(rank_id: int, files: dict[int, str], path: str, form: str,
     for rank, file in files.items():
         if not os.path.exists(file):
             raise ValueError(f"Checkpoint file {file} in rank {rank} not exits.")
-    loaded = {rank: load_checkpoint(file, format=form) for rank, file in files.items()}
+    loaded = {rank: {name: value for name, value in load_checkpoint(file, format=form).items()
+                     if isinstance(value, Parameter)}  # texts belong to the run that wrote them
+              for rank, file in files.items()}
     stage, local = place_of(rank_id, target)
     size = stage_size(source)
     made = []

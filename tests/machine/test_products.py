@@ -198,3 +198,99 @@ def test_products_of_integers_as_sums(left, right, terms, monkeypatch):
         assert found.dtype is kind and torch.equal(found, torch.matmul(a, b))
     with pytest.raises(RuntimeError, match="reduction dim"):
         products._summed(torch.ones(2, 3).long(), torch.ones(4, 2).long())
+
+
+class Ticking:
+    """A clock that kernels move on, and these kernels; one may fail."""
+
+    def __init__(self, monkeypatch, **seconds):
+        self.now, self.calls = 0.0, dict.fromkeys(seconds, 0)
+        monkeypatch.setattr(products.time, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(products, "KERNELS", {
+            name: lambda *given, name=name, took=took: self.run(name, took)
+            for name, took in seconds.items()})
+
+    def run(self, name, took):
+        took = took(self.calls[name]) if callable(took) else took
+        self.calls[name] += 1
+        if took is None:
+            raise RuntimeError("no such kernel")
+        self.now += took
+
+
+KEY = (4, 4, 4, "rr", False, 1)
+
+
+@pytest.mark.parametrize("torch_, onednn, winner", [
+    (1e-4, 0.97e-4, "torch"), (1e-4, 0.5e-4, "onednn"), (1e-4, 2e-4, "torch"),
+    (1e-4, None, "torch"), (1e-4, lambda n: 1e-6 if n == 0 else 1.0, "torch"),  # it prepares
+    (1e-4, lambda n: 1e-6 if n == 9 else 1.0, "onednn")])  # the quickest of nine
+def test_another_kernel_must_be_clearly_faster(monkeypatch, torch_, onednn, winner):
+    monkeypatch.setattr(products, "PATIENCE", 100.0)
+    clock = Ticking(monkeypatch, torch=torch_, onednn=onednn)
+    assert products.GAIN > 0.5
+    assert products._fastest(KEY) == winner
+    assert clock.calls["torch"] == products.ROUNDS + 1
+
+
+@pytest.mark.parametrize("seconds, rounds", [(1e-6, 10), (0.0101, 3), (0.0099, 4), (9.0, 3)])
+def test_slow_kernels_are_timed_less_often(monkeypatch, seconds, rounds):
+    clock = Ticking(monkeypatch, torch=seconds, onednn=seconds)
+    products._fastest(KEY)
+    assert clock.calls["torch"] == rounds  # of at most 0.03 s for each kernel
+
+
+@pytest.mark.parametrize("a, b, majors", [
+    (((32, 64), (64, 1)), ((64, 32), (32, 1)), "rr"), (((32, 64), (1, 32)), ((64, 32), (1, 64)),
+                                                       "cc"),
+    (((32, 64), (70, 1)), ((64, 32), (1, 70)), "rc"), (((32, 64), (63, 1)), ((64, 32), (32, 1)), ""),
+    (((32, 64), (1, 31)), ((64, 32), (32, 1)), ""), (((32, 64), (64, 1)), ((64, 32), (31, 1)), ""),
+    (((32, 64), (64, 1)), ((64, 31), (31, 1)), ""), (((32, 63), (63, 1)), ((63, 32), (32, 1)), "")])
+def test_products_that_are_worth_timing(a, b, majors):
+    """From 2 ** 16 multiplications on, of matrices in rows or columns that don't overlap."""
+    found = products._key(a, b, True)
+    assert found == ((32, 64, 32, majors, True, torch.get_num_threads()) if majors else None)
+
+
+@needed
+@pytest.mark.parametrize("rows, inner, columns, asks", [
+    (64, 128, 256, True), (64, 128, 255, False), (63, 128, 270, False), (16, 1024, 128, True)])
+def test_small_products_are_not_looked_up(always, monkeypatch, rows, inner, columns, asks):
+    monkeypatch.setattr(products, "EAGER", 2**21)
+    monkeypatch.setattr(products, "ELEMENTS", 2**13)
+    x, w = torch.randn(rows, inner), torch.randn(columns, inner)
+    for given in (x, x.reshape(2 if rows % 2 == 0 else 3, -1, inner)):
+        always.clear()
+        torch.testing.assert_close(products.linear(given, w, None),
+                                   torch.nn.functional.linear(given, w), rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(products.matmul(given, w.t()), given @ w.t(), rtol=1e-4,
+                                   atol=1e-4)
+        assert len(always) == 2 * asks
+
+
+@needed
+@pytest.mark.parametrize("by, kernels", [
+    ((False, False, False), 1), ((True, False, False), 2), ((False, True, False), 2),
+    ((True, True, True), 3), ((False, False, True), 1)])
+def test_which_products_a_gradient_asks_for(always, monkeypatch, by, kernels):
+    """Where all are PyTorch's, its own node is on the tape."""
+    x, w, b = (each.requires_grad_(needs) for each, needs in zip(
+        (torch.randn(6, 5), torch.randn(4, 5), torch.randn(4)), by, strict=True))
+    monkeypatch.setattr(products.routes, "eager", lambda *key: always.append(key) or "torch")
+    found = products.linear(x, w, b)
+    assert len(always) == kernels and always[0] == (((6, 5), (5, 1)), ((5, 4), (1, 5)), True)
+    if by[0]:
+        assert always[1] == (((6, 4), (4, 1)), ((4, 5), (5, 1)), False)
+    if by[1]:
+        assert always[-1] == (((4, 6), (1, 4)), ((6, 5), (5, 1)), False)
+    assert (found.grad_fn is not None) is any(by)
+    assert not any(by) or "Addmm" in type(found.grad_fn).__name__
+    always.clear()
+    rows = torch.randn(5, 4, requires_grad=by[1])
+    products.matmul(x, rows)
+    if by[1]:
+        assert always[-1] == (((5, 6), (1, 5)), ((6, 4), (4, 1)), False)
+    with torch.no_grad():
+        always.clear()
+        products.linear(x, w, b)
+        assert len(always) == 1

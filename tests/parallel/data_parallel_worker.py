@@ -90,6 +90,29 @@ def called_twice():
     return [gradient().asnumpy().tolist() for _ in range(2)]
 
 
+def after_an_error(rows):
+    """Gradients of a backward pass that runs again where an error has ended the first."""
+    class Failing(nn.Cell):
+        failed = False
+
+        def construct(self, x):
+            return ops.InsertGradientOf(self.once)(x)
+
+        def once(self, gradient):
+            if not self.failed:
+                self.failed = True
+                raise KeyError("once")
+            return gradient
+
+    failing = Failing()
+    inner = nn.SequentialCell(nn.Dense(4, 6, weight_init="ones"), failing, nn.Tanh(),
+                              nn.Dense(6, 2, weight_init="ones"))
+    net = DistributedDataParallel(inner, bucket_cap_mb=1e-5)
+    out, pull = ms.vjp(net, batch(0, rows)[0], weights=net.trainable_params())
+    told = error_of(pull, ops.ones_like(out))
+    return [told, *[gradient.asnumpy().tolist() for gradient in pull(ops.ones_like(out))[1]]]
+
+
 def sent_meanwhile(rows):
     """How many buckets have been sent when the gradient reaches the network's first layer."""
     sent, seen = [], []
@@ -218,6 +241,7 @@ def main():
         found[name] = wrapped(rows, rank, **options)
     found["added up"] = added_up(rows)
     found["called twice"] = called_twice()
+    found["after an error"] = after_an_error(rows)
     found["sent meanwhile"] = sent_meanwhile(rows)
     if size == 2:
         of_two(rank, rows, found)

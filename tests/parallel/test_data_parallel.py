@@ -77,6 +77,18 @@ def test_two_calls_of_a_wrapped_network_in_one_gradient(request, world):
         np.testing.assert_allclose(again, [2 * total, 2 * total], rtol=1e-5)
 
 
+@pytest.mark.parametrize("world", ["found", "four"])
+def test_a_backward_pass_after_one_that_an_error_has_ended(request, world):
+    answers = request.getfixturevalue(world)
+    told, *want = worker.after_an_error(slice(None))
+    assert told.startswith("KeyError")
+    for answer in answers:
+        again, *gradients = answer["after an error"]
+        assert again == told
+        for got, its in zip(gradients, want, strict=True):
+            np.testing.assert_allclose(got, np.array(its) / len(answers), rtol=1e-5, atol=1e-6)
+
+
 def test_gradients_of_a_wrapped_network_are_sent_while_others_are_computed(found):
     for answer in found:
         assert answer["sent meanwhile"] == [[3], 5]  # all buckets but those of the first layer

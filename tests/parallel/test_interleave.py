@@ -8,7 +8,7 @@ import pytest
 import lamella as ms
 from lamella import nn
 
-from ..worlds import asked_for, run_world
+from ..worlds import asked_for, run_world_here
 from . import interleave_worker as worker
 from .trainings import check_moved_alike, check_same
 
@@ -35,7 +35,8 @@ def answers(request):
     pairs = sorted(asked_for(request, "world", "case"))
     asked = json.dumps({stages: [case for count, case in pairs if count == stages]
                         for stages in (4, 2)})
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, asked)]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 4, asked, here=2)]
 
 
 @pytest.fixture(scope="module", params=[4, 2], ids=["4", "2x2"])

@@ -1,9 +1,12 @@
+from types import SimpleNamespace
+
 import pytest
 
 import lamella as ms
 from lamella import nn
-from lamella.parallel import Layout, strategy
+from lamella.parallel import Layout, stages, strategy
 from lamella.parallel.parameter_layout import ParameterLayout
+from lamella.parallel.stages import StageParameter
 from lamella.parallel.tensor_info import _DistributedTensorInfo
 
 layout = Layout((2, 2, 2), ("dp", "sp", "mp"))
@@ -96,3 +99,31 @@ def test_layouts_are_told_while_they_are_asked_for():
     assert strategy.get_current_strategy_metadata(net) is None
     with pytest.raises(TypeError, match="'network' must be a Cell"):
         strategy.get_strategy_metadata(ms.ops.sin)
+
+
+def test_layouts_of_the_stages_of_a_pipeline(monkeypatch):
+    """Each stage tells of its own Parameters, and of those that are in none, by its own ranks."""
+    net = nn.SequentialCell(nn.Dense(2, 3, has_bias=False), nn.Dense(3, 4, has_bias=False))
+    net.own = ms.Parameter(ms.ops.ones(5), name="own")
+    pipeline = SimpleNamespace(alike=SimpleNamespace(size=2))
+    for stage, cell in enumerate(net):
+        cell.weight.__dict__["stage"] = stage
+        cell.weight.__class__ = StageParameter
+    monkeypatch.setattr(strategy, "group_of", lambda *given: SimpleNamespace(size=6, rank=3))
+    monkeypatch.setattr(stages, "latest", lambda: pipeline)
+    strategy.enable_save_strategy_online()
+    try:
+        found = strategy.get_strategy_metadata(net)
+        assert list(found) == list(range(6))
+        for rank, named in found.items():
+            wanted = {0: {"0.weight", "own"}, 1: {"1.weight", "own"}}.get(rank // 2, {"own"})
+            assert named.keys() == wanted
+            ranks = [rank // 2 * 2, rank // 2 * 2 + 1]
+            assert all(told[0].to_dict()["rank_list"] == ranks for told in named.values())
+        assert list(strategy.get_strategy_metadata(net, 5)) == [5]
+        (key, named), = strategy.get_current_strategy_metadata(net).items()
+        assert key == 0 and named["1.weight"][2] == (4, 3)
+        with pytest.raises(ValueError, match=r"in \[0, 6\), but got 6"):
+            strategy.get_strategy_metadata(net, 6)
+    finally:
+        strategy.clear_strategy_metadata()

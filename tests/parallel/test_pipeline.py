@@ -11,7 +11,7 @@ import lamella as ms
 from lamella.parallel import merge_pipeline_strategys, transform_checkpoints
 from lamella.parallel.stages import Elsewhere, stand_in
 
-from ..worlds import asked_for, run_world, start_world
+from ..worlds import asked_for, run_world_here, start_world
 from . import pipeline_worker as worker
 from .trainings import check_moved_alike, check_same
 
@@ -44,7 +44,8 @@ def answers(request):
     asked = json.dumps({stages: [case for count, case in pairs if count == stages]
                         for stages in (4, 2)})
     with tempfile.TemporaryDirectory() as folder:
-        found = [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 4, folder, asked)]
+        found = [json.loads(out.splitlines()[-1]) for out in run_world_here(
+            worker.main, SCRIPT, 4, folder, asked, here=1)]
         found[0]["losses"]["1"] = worker.trained(1, slice(None), [2, 3], folder)[1]
         merge_pipeline_strategys(f"{folder}/stages", f"{folder}/merged.ckpt")
         transform_checkpoints(f"{folder}/slices", folder, "net", f"{folder}/merged.ckpt")
@@ -191,7 +192,8 @@ REFUSED = {
 
 @pytest.fixture(scope="module")
 def said():
-    return [json.loads(out.splitlines()[-1]) for out in run_world(SCRIPT, 2, "refused")]
+    return [json.loads(out.splitlines()[-1]) for out in run_world_here(
+        worker.main, SCRIPT, 2, "refused")]
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -318,3 +318,34 @@ def test_the_first_prediction_and_evaluation_end_training_mode_and_records():
         cell = getattr(made, of).set_grad().set_train()
         call(made)
         assert not cell.training and not cell.requires_grad, of
+
+
+@pytest.mark.parametrize("hook, step, name", [
+    ("on_train_step_begin", 1, "1_1"), ("on_train_step_end", 3, "1_3"),
+    ("on_train_step_end", 5, "2_2"), ("on_train_epoch_end", 3, "1_3"),
+    ("on_train_epoch_begin", 3, "2_0"), ("on_train_begin", 0, "0_0")])
+@pytest.mark.parametrize("sink", [False, True])
+def test_the_step_of_the_epoch_that_failed_names_the_file(hook, step, name, sink, tmp_path):
+    def fail(run):
+        if run.original_args().cur_step_num == step:
+            raise KeyError("mine")
+
+    callback = ms.train.ModelCheckpoint("net", str(tmp_path), ms.train.CheckpointConfig(
+        100, exception_save=True))
+    with pytest.raises(KeyError, match="mine"):
+        model().train(3, data(), [callback, LambdaCallback(**{hook: fail})],
+                      dataset_sink_mode=sink, sink_size=3)
+    assert [path.name for path in tmp_path.iterdir()] == [f"net-{name}_breakpoint.ckpt"]
+
+
+def test_datasets_have_as_many_columns_as_the_network_takes():
+    one = dataset.NumpySlicesDataset((X,), shuffle=False).batch(4)
+    net = nn.Dense(2, 1)
+    made = Model(net, optimizer=nn.SGD(net.trainable_params(), 0.1))
+    with pytest.raises(ValueError, match="has 2 columns, but Dense takes 1"):
+        made.train(1, data())
+    with pytest.raises(ValueError, match="must have two columns, data and label, but it has 1"):
+        model().train(1, one)
+    three = dataset.NumpySlicesDataset((X, Y, Y), shuffle=False).batch(4)
+    with pytest.raises(ValueError, match="must have two columns, data and label, but it has 3"):
+        model().train(1, three)

@@ -212,3 +212,22 @@ def test_a_step_that_raises_keeps_what_it_has_assigned():
 
 def test_the_check_of_gradients_compares_one_meaning():
     check_grads(lambda x: (x.max(-1)[0] ** 2).sum(), Tensor(A))
+
+
+@pytest.mark.parametrize("options, keeps, level, full", [
+    ({}, False, "O1", False), ({}, True, "O0", False), ({"jit_level": "O1"}, True, "O0", False),
+    ({"jit_level": "O0"}, False, "O0", False), ({"jit_level": "O0"}, True, "O0", False),
+    ({"jit_level": "O1"}, False, "O1", False), ({"jit_syntax_level": "STRICT"}, False, "O1", True),
+    ({"jit_syntax_level": "LAX"}, False, "O1", False)])
+def test_how_steps_are_compiled(options, keeps, level, full):
+    """A run that goes on bit for bit after a kill takes no way that was found by timing."""
+    net = nn.Dense(3, 1)
+    if options:
+        net.set_jit_config(ms.JitConfig(**options))
+    made: Any = Model(net)
+    made._keeper = object() if keeps else None
+    step = made._runner(net)
+    assert (step.level, step.fullgraph) == (level, full) and made._runner(net) is step
+    made._keeper = None if keeps else object()
+    assert made._runner(net) is not step
+    assert made._runner(nn.Dense(3, 1)) is not made._runner(net)

@@ -327,3 +327,19 @@ def test_stages_of_a_pipeline(tmp_path):
         assert sorted(found) == names
         for name in names:
             np.testing.assert_array_equal(found[name].asnumpy(), wholes[name])
+
+
+@pytest.mark.parametrize("strategies", [False, True])
+def test_texts_in_a_checkpoint_belong_to_its_run(strategies, tmp_path):
+    (tmp_path / "in" / "rank_0").mkdir(parents=True)
+    ms.save_checkpoint([{"name": "w", "data": Tensor(numbers((4, 2)))}],
+                       str(tmp_path / "in" / "rank_0" / "a.ckpt"),
+                       append_dict={"note": "text", "epoch_num": 3})
+    target = write_strategy(tmp_path / "t.json", {"w": ([2], [0, -1], 0, 0)}) if strategies else None
+    transform_checkpoints(str(tmp_path / "in"), str(tmp_path / "out"), "p", None, target)
+    first, *others = slices_of(tmp_path / "out", 2 if strategies else 1)
+    if strategies:
+        assert first.keys() == others[0].keys() == {"w"}
+        np.testing.assert_array_equal(others[0]["w"], numbers((4, 2))[2:])
+    else:
+        assert first.keys() == {"w", "epoch_num"} and first["epoch_num"] == 3

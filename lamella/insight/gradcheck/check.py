@@ -281,7 +281,7 @@ class _Level:
         bits = min(torch.finfo(out.dtype).bits for out in base)
         self.machine = max(torch.finfo(out.dtype).eps for out in base)
         eps, rtol, atol = BY_PRECISION[bits]
-        loose = 1 if order == 1 else 10 ** (order - 1)
+        loose = 10 ** (order - 1)
         given = check.options
         self.eps = eps if given[0] is None else given[0]
         self.rtol = rtol * loose if given[1] is None else given[1]
@@ -355,16 +355,16 @@ class _Level:
         if not self.gradients:
             return ()
         got = _dot(move, self.gradients[place])
-        if self._agrees(got, slopes, range(len(slopes)), noise) is None:
+        together = self._agrees(got, slopes, range(len(slopes)), noise)
+        if together is None:
             return ()
-        for j in range(len(slopes)) if len(slopes) > 1 else ():
+        for j in range(len(slopes)):
             single = _pulled(self.function, self.check.subject.values, self._sens(j))
             found = _dot(move, single[place]._raw)
             wrong = self._agrees(found, slopes, (j,), noise)
             if wrong is not None:
                 return ("rev", j, wrong[0], found, wrong[1], step, "")
-        want, tolerance = self._agrees(got, slopes, range(len(slopes)), noise) or (got, 0.0)
-        return ("rev", 0 if len(slopes) == 1 else None, want, got, tolerance, step, "")
+        return ("rev", None, together[0], got, together[1], step, "")
 
     def _wrong_tangent(self, slopes: list[tuple[Raw, Raw]], tangents: list[Raw],
                        noise: list[float], step: float) -> tuple:
@@ -403,10 +403,7 @@ class _Level:
         value = subject.values[place]._raw
         lines = [
             f"The derivative of '{subject.name}' is wrong: of {name} by "
-            f"{_quoted(subject.names[place])}, of order {self.order}, in {modes[mode]} mode{chain}."
-            if self.order > 1 else
-            f"The derivative of '{subject.name}' is wrong: of {name} by "
-            f"{_quoted(subject.names[place])}, of order 1, in {modes[mode]} mode.",
+            f"{_quoted(subject.names[place])}, of order {self.order}, in {modes[mode]} mode{chain}.",
             f"  input      {subject.names[place]}: {tuple(value.shape)} {_type(value)}",
             f"  output     {name}{element}" + ("" if output is None else
                                                f": {tuple(self.base[output].shape)} "
@@ -416,10 +413,10 @@ class _Level:
             f"  got        {_number(got)}",
             f"  tolerance  {tolerance:.3g} (rtol {self.rtol:g}, atol {self.atol:g})",
             f"  step       {step:g} along {_shown(move)}"]
-        if not math.isfinite(float(abs(complex(got)))) or not math.isfinite(abs(complex(want))):
+        if not math.isfinite(abs(complex(got))) or not math.isfinite(abs(complex(want))):
             lines.append("  One of them is not finite: the function may end here, as sqrt at 0.")
-        elif abs(complex(want)) * step > 1e-3 * (1 + max(map(_largest, self.base))) > 0 and (
-                self.order == 1 and abs(complex(want)) > 100 * (1 + abs(complex(got)))):
+        elif (self.order == 1 and abs(complex(want)) > 100 * (1 + abs(complex(got)))
+              and abs(complex(want)) * step > 1e-3 * (1 + max(map(_largest, self.base)))):
             lines.append("  The function seems to jump here; a point off the jump may do better.")
         raise GradientError("\n".join(lines))
 

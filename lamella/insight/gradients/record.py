@@ -256,7 +256,7 @@ class Recorder(TorchFunctionMode):
             inputs = []
         if name == "grad" and place.inner:
             place = place._replace(operator="grad")
-        elif place.inner and name in ("detach", "requires_grad_"):
+        elif place.inner and name == "detach":
             for out in outs:
                 if not out.requires_grad:  # the engine's own end of the tape
                     self._alive.append(out)

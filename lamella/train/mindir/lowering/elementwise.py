@@ -158,8 +158,9 @@ def round_(graph: Builder, raw: Any, x: Value, decimals: int = 0) -> Value:
     """The nearest whole number, the even one of two."""
     if not decimals:
         return graph.node("Round", x, 0, raw=raw)
-    scaled = two(graph, raw, "Mul", x, 10.0 ** decimals)
-    return two(graph, raw, "RealDiv", graph.node("Round", scaled, 0, raw=raw), 10.0 ** decimals)
+    there, back = ("Mul", "RealDiv") if decimals > 0 else ("RealDiv", "Mul")
+    scaled = two(graph, raw, there, x, 10.0 ** abs(decimals))
+    return two(graph, raw, back, graph.node("Round", scaled, 0, raw=raw), 10.0 ** abs(decimals))
 
 
 @lowers("clamp", "clamp.Tensor")

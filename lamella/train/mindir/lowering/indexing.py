@@ -83,10 +83,9 @@ def index_put(graph: Builder, raw: Any, x: Value, indices: Any, new: Value,
         wide = mask.raw.new_empty(more)
         return select(graph, raw, graph.node("Reshape", mask, tuple(more), raw=wide), new, x)
     _no_masks(indices)
-    places = _places(graph, x, indices, list(range(len(indices))))
-    if any(each is None for each in indices):
-        raise Unwritable("indices of dimensions that aren't the first ones")
-    shape = [*places.shape[:-1], *x.shape[len(indices):]]
+    dims = [at for at, each in enumerate(indices) if each is not None]
+    places = _places(graph, x, indices, dims)
+    shape = [*places.shape[:-1], *x.shape[len(dims):]]
     updates = expand(graph, x.raw.new_empty(shape), new, shape)
     return graph.node("TensorScatterAdd" if accumulate else "TensorScatterUpdate", x, places,
                       updates, raw=raw)

@@ -18,8 +18,8 @@ def max_pool2d(graph: Builder, raw: Any, x: Value, kernel: Any, stride: Any = ()
     """The largest elements of windows of images."""
     if any(n != 1 for n in _pair(dilation)):
         raise Unwritable("pooling with dilation")
-    kernel, stride, pads = _windows(x, raw[0], kernel, stride, padding)
-    low = torch.finfo(x.dtype).min if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+    kernel, stride, pads = _windows(x, raw[0], kernel, stride, padding, ceil_mode)
+    low = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
     x = _padded(graph, x, pads, low)
     names: dict[str, Any] = {"input_names": ("x",), "output_names": ("output",)}
     return [graph.node("MaxPool", x, raw=raw[0], kernel_size=(1, 1, *kernel), format="NCHW",
@@ -31,7 +31,7 @@ def avg_pool2d(graph: Builder, raw: Any, x: Value, kernel: Any, stride: Any = ()
                ceil_mode: bool = False, count_include_pad: bool = True,
                divisor_override: int | None = None) -> Value:
     """Means of windows of images."""
-    kernel, stride, pads = _windows(x, raw, kernel, stride, padding)
+    kernel, stride, pads = _windows(x, raw, kernel, stride, padding, ceil_mode)
     found = _mean(graph, raw, _padded(graph, x, pads, 0), kernel, stride)
     size = kernel[0] * kernel[1]
     if divisor_override is not None:
@@ -76,7 +76,7 @@ def _pair(value: Any) -> list[int]:
     return value * 2 if len(value) == 1 else value
 
 
-def _windows(x: Value, raw: Any, kernel: Any, stride: Any, padding: Any
+def _windows(x: Value, raw: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool
              ) -> tuple[list[int], list[int], list[int]]:
     """The sizes of windows, the steps, and the padding, the last dimension first; where windows
     reach beyond the images, as much more."""
@@ -87,6 +87,8 @@ def _windows(x: Value, raw: Any, kernel: Any, stride: Any, padding: Any
         more = pad
         if isinstance(there, int) and isinstance(made, int):
             more = max((made - 1) * stride[axis] + kernel[axis] - there - pad, pad)
+        elif ceil_mode:
+            raise Unwritable("pooling with ceil_mode=True of images whose size varies")
         pads += [pad, more]
     return kernel, stride, pads
 

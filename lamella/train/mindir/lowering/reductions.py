@@ -72,12 +72,11 @@ def var(graph: Builder, raw: Any, x: Value, dim: Any = None, *, correction: Any 
     sizes = [x.shape[axis] for axis in axes]
     if not all(isinstance(n, int) for n in sizes):
         raise Unwritable("a variance over a size that varies")
-    count = math.prod(sizes)
+    left = math.prod(sizes) - (1 if correction is None else correction)
     around = x.raw.new_empty([1 if d in axes else n for d, n in enumerate(x.shape)])
     squares = _squares(graph, x, reduced(graph, around, "mean", x, axes, True))
     total = reduced(graph, raw, "sum", squares, axes, keepdim)
-    return two(graph, raw, "Mul", total, 1 / max(count - (1 if correction is None else correction),
-                                                 0) if count != correction else math.inf)
+    return two(graph, raw, "Mul", total, 1 / left if left > 0 else math.inf)
 
 
 def _squares(graph: Builder, x: Value, mean: Value) -> Value:
@@ -162,9 +161,15 @@ def topk(graph: Builder, raw: Any, x: Value, k: Any, dim: int = -1, largest: boo
         raise Unwritable("topk along another dimension than the last")
     if largest:
         return _with_places(graph, graph.node("TopK", x, k, sorted=True), raw)
-    found = graph.node("TopK", graph.node("Neg", x), k, sorted=True)
+    found = graph.node("TopK", _reversed(graph, x), k, sorted=True)
     values, places = _with_places(graph, found, raw)
-    return [graph.node("Neg", values, raw=raw[0]), places]
+    return [_reversed(graph, values), places]
+
+
+def _reversed(graph: Builder, x: Value) -> Value:
+    """Elements in the opposite order: -x, and of integers -x - 1, which all of them have."""
+    found = graph.node("Neg", x, raw=x.raw)
+    return found if x.dtype.is_floating_point else two(graph, x.raw, "Sub", found, 1)
 
 
 def _with_places(graph: Builder, found: Value, raw: Any) -> list[Value]:
