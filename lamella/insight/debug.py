@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __outside__ = True  # what it asks of the system counts as the program's: see `core.outside`
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -142,8 +143,10 @@ class _Watching(DispatchMode):
         line = self._lines.here()  # also for finite values: the backward pass uses it
         self._count += 1
         # what an operation changes in place is looked at before
-        sources = [x for x in tree_leaves((args, kwargs)) if _is_float(x)]
-        bad_before = any(not _is_finite(x) for x in sources)
+        given = tree_leaves((args, kwargs))
+        sources = [x for x in given if _is_float(x)]
+        bad_before = any(not _is_finite(x) for x in sources) or any(
+            isinstance(x, float) and not math.isfinite(x) for x in given)
         ranges = None if bad_before else tuple(_range(x) for x in sources if x.numel()) \
             if func._schema.is_mutable else None
         result = func(*args, **kwargs)

@@ -40,6 +40,7 @@ class _Use:
     """One read of a Parameter in a gradient call.
 
     Attributes:
+        part: this process's part of it as it was read: it may be assigned before the backward pass.
         whole: the full Parameter, gathered for the backward pass; None once it isn't needed.
         saved: how often the tape has saved the full Parameter, or a view of it.
         left: how many of these the backward pass hasn't read yet.
@@ -47,7 +48,7 @@ class _Use:
     """
 
     def __init__(self, parameter: SpreadParameter):
-        self.parameter = parameter
+        self.parameter, self.part = parameter, parameter._data
         self.whole: torch.Tensor | None = None
         self.saved = self.left = 0
         self.gradient: torch.Tensor | None = None
@@ -85,13 +86,13 @@ class Uses:
     def whole(self, parameter: SpreadParameter, alias: torch.Tensor) -> torch.Tensor:
         """The gathered Parameter, recorded on the tape."""
         if not (alias.requires_grad and torch.is_grad_enabled()):
-            return self._gather(parameter)
+            return self._gather(parameter._data)
         use = _Use(parameter)
         self.to_scatter.append(use)
         return _Whole.apply(self, use, alias)  # type: ignore[return-value]
 
-    def _gather(self, parameter: SpreadParameter) -> torch.Tensor:
-        return exchange.all_gather(_NAME, parameter._data, self.group).flatten(0, 1)
+    def _gather(self, part: torch.Tensor) -> torch.Tensor:
+        return exchange.all_gather(_NAME, part, self.group).flatten(0, 1)
 
     def note(self, use: _Use, whole: torch.Tensor) -> None:
         """Note a weight that the forward pass has gathered, and its storage."""
@@ -119,7 +120,7 @@ class Uses:
         use, self.backward_may_run = kept.use, True
         if use.whole is None:
             self._gather_again(use)
-        whole = self._gather(use.parameter) if use.whole is None else use.whole
+        whole = self._gather(use.part) if use.whole is None else use.whole
         use.left -= 1
         if use.left <= 0:
             use.whole = None
@@ -129,7 +130,7 @@ class Uses:
         """Gather the weights of the forward pass again, last first, up to one use, or all."""
         while self.to_gather:
             use = self.to_gather.pop()
-            whole = self._gather(use.parameter)
+            whole = self._gather(use.part)
             if use.left:
                 use.whole = whole
             if use is until:
@@ -200,7 +201,7 @@ class _Whole(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, uses: Uses, use: _Use, alias: torch.Tensor) -> torch.Tensor:
         ctx.uses, ctx.use = uses, use
-        whole = uses._gather(use.parameter)
+        whole = uses._gather(use.part)
         uses.note(use, whole)
         return whole
 

@@ -124,7 +124,11 @@ def test_how_a_find_is_told():
     (lambda x: ops.sqrt(x * 2), [-1.0, 4.0], "sqrt"), (lambda x: x / (x - 1), [1.0, 2.0], "div"),
     (lambda x: ops.log(x[:0]).sum() * 1.0, [1.0], None),
     (lambda x: (x.astype(ms.int32) // 2).sum(), [3.0], None),
-    (lambda x: ops.exp(x + 1j), [1.0, 800.0], "exp")])
+    (lambda x: ops.exp(x + 1j), [1.0, 800.0], "exp"),
+    # a mask that the program makes infinite comes from outside, too
+    (lambda x: ops.softmax(ops.masked_fill(x, x < 2, -INF)), [1.0, 2.0], None),
+    (lambda x: ops.clamp(x, -INF, INF), [1.0, 2.0], None),
+    (lambda x: (ops.full((2,), NAN), ops.log(x)), [0.0, 2.0], "log")])
 def test_the_first_operation_is_found(step, x, operation):
     found = ms.debug.trace_overflow(step, Tensor(x))
     assert (None if found is None else found.operation) == operation

@@ -111,8 +111,8 @@ def most_wholes():
     """The largest number of gathered weights at a time, while a deep network was trained."""
     alive, most, gather = [], [0], Uses._gather
 
-    def noted(self, parameter):
-        whole = gather(self, parameter)
+    def noted(self, part):
+        whole = gather(self, part)
         alive.append(StorageWeakRef(whole.untyped_storage()))
         most.append(sum(not each.expired() for each in alive))
         return whole
@@ -165,11 +165,25 @@ def on_use(found, rows):
     found["pulled"] = [[[float(abs(g.sum())) for g in gradients] for gradients in by_weights],
                        [float(abs(g.sum())) for g in plain]]
     found["second order"] = second_order(net, rows)
+    found["assigned"] = assigned(net)
 
 
 def second_order(net, rows):
     found = ms.grad(lambda x: (ms.grad(lambda y: net(y).sum())(x) ** 2).sum(), None,
                     net.trainable_params()[0])(batch(0, rows)[0])
+    return getattr(found._raw, "full_tensor", lambda: found._raw)().tolist()
+
+
+def assigned(net):
+    """The gradient by a weight that is assigned after it was used."""
+    def loss(x):
+        hidden = ops.tanh(ops.matmul(x, net.twice))
+        found = (ops.matmul(hidden, net.twice) ** 2).sum()
+        ops.assign(net.twice, ops.zeros((6, 6)))
+        return found
+
+    x = Tensor(np.linspace(-1, 1, 12).reshape(2, 6), ms.float32)
+    found, = ms.grad(loss, None, [net.twice])(x)
     return getattr(found._raw, "full_tensor", lambda: found._raw)().tolist()
 
 

@@ -39,10 +39,11 @@ class Watched(Uses):
         self.alive: list[Any] = []
         self.most = 0
         self.aliases: dict[str, torch.Tensor] = {}
+        self.names: dict[int, str] = {}  # by the part
 
-    def _gather(self, parameter: Any) -> torch.Tensor:
-        self.gathered.append(parameter.name)
-        whole = super()._gather(parameter)
+    def _gather(self, part: torch.Tensor) -> torch.Tensor:
+        self.gathered.append(self.names[id(part)])
+        whole = super()._gather(part)
         self.alive.append(StorageWeakRef(whole.untyped_storage()))
         self.most = max(self.most, sum(not each.expired() for each in self.alive))
         return whole
@@ -53,7 +54,11 @@ class Watched(Uses):
 
     def of(self, weight: Any) -> torch.Tensor:
         """The whole of a weight, as a function reads it."""
-        alias = self.aliases.setdefault(weight.name, weight._data.clone().requires_grad_())
+        return self.read(weight, self.aliases.setdefault(
+            weight.name, weight._data.clone().requires_grad_()))
+
+    def read(self, weight: Any, alias: torch.Tensor) -> torch.Tensor:
+        self.names[id(weight._data)] = weight.name
         return self.whole(weight, alias)
 
     def backward(self, out: torch.Tensor) -> None:
@@ -155,6 +160,21 @@ def test_a_backward_pass_that_goes_on_without_an_end_gathers_what_it_needs():
     assert uses.gathered == ["a", "b", "b", "a", "b", "b"]  # of A no value is needed
 
 
+def test_a_weight_that_is_assigned_before_the_backward_pass():
+    """Its gradient is that at the values which were read."""
+    weight = Weight("w", 3, 3)
+
+    def twice_and_later(read: Any) -> torch.Tensor:
+        return torch.tanh(X @ read(weight)) @ read(weight)
+
+    want = wanted(twice_and_later, weight)[0]
+    uses = Watched()
+    out = uses.run(twice_and_later, uses.of)
+    weight._data = torch.zeros(3, 3)
+    uses.backward(out)
+    torch.testing.assert_close(uses.gradient(weight), want)  # type: ignore[arg-type]
+
+
 def test_what_the_result_does_not_depend_on_is_sent_as_zeros():
     uses = Watched()
 
@@ -186,7 +206,7 @@ def test_reads_that_are_not_recorded_make_no_exchange_in_the_backward_pass():
     def reads() -> torch.Tensor:
         with torch.no_grad():
             scale = uses.of(B).sum()
-        plain = uses.whole(C, C._data.clone())  # type: ignore[arg-type] # of a frozen one
+        plain = uses.read(C, C._data.clone())  # of a frozen one
         assert not plain.requires_grad and torch.equal(plain, C._data)
         return torch.exp(X @ uses.of(A)) * scale * plain
 

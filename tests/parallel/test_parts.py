@@ -67,6 +67,8 @@ def test_derivatives_of_weights_gathered_on_use(found):
         again, once = answer["pulled"]
         np.testing.assert_allclose(again, [once] * 2, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(answer["second order"], mean, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(answer["assigned"], worker.assigned(worker.Net()), rtol=1e-4,
+                                   atol=1e-5)
 
 
 @pytest.mark.parametrize("case", ["Adam", "Momentum", "AdamWeightDecay", "later", "clipped",
