@@ -337,11 +337,17 @@ def _given(tensor: Tensor, strategy: Any, place: int, name: str) -> Tensor:
     if strategy == "data_parallel" and raw.dim():
         axes = [list(range(mesh.ndim))]
     elif strategy not in ("full_batch", "data_parallel") and place < len(strategy):
-        axes = _axes_of(tuple(strategy[place]), list(range(raw.dim())), {}, mesh, name)
-        if [axis for mine in axes for axis in mine] not in ([], list(range(mesh.ndim))):
+        told, by_rank = strategy[place], True  # as the parts that processes are given
+        if isinstance(told, Layout):
+            axes, told = _of_layout(told, {}, mesh, name), told.to_dict()
+            by_rank = told["rank_list"] == list(range(mesh.size()))
+        else:
+            axes = _axes_of(tuple(told), list(range(raw.dim())), {}, mesh, name)
+        along = [axis for mine in axes for axis in mine]
+        if not by_rank or along not in ([], list(range(mesh.ndim))):
             raise ValueError(f"For '{name}', a 'dataset_strategy' must cut an input in as many "
-                             f"parts as there are processes, or in none, but got "
-                             f"{strategy[place]} with {mesh.size()} processes.")
+                             f"parts as there are processes, in their order, or in none, but got "
+                             f"{told} with {mesh.size()} processes.")
     placements = _placements(axes, mesh)
     return wrap(DTensor.from_local(raw, mesh, placements, run_check=False))
 
@@ -358,10 +364,7 @@ def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
         taken: dict[Any, list[int]] = {}
         args = tuple([_laid_out(arg, strategy, name, taken) for arg, strategy in
                       zip(args, _for_each(in_strategy, args, name), strict=True)])
-        if in_region():
-            found = fn(*args, **kwargs)
-        else:
-            found = _run(fn, args, kwargs)
+        found = fn(*args, **kwargs) if in_region() else _run(fn, args, kwargs)
         several = isinstance(found, tuple)
         results = found if several else (found,)
         laid = tuple([_laid_out(result, strategy, name, taken) for result, strategy in
@@ -376,7 +379,7 @@ def shard(fn: Callable[..., Any], in_strategy: Any, out_strategy: Any = None,
 def _for_each(strategies: Any, values: tuple, name: str) -> tuple:
     if strategies is None:
         return (None,) * len(values)
-    strategies = tuple(strategies)
+    strategies = (strategies,) if isinstance(strategies, Layout) else tuple(strategies)
     if len(strategies) > len(values):
         raise ValueError(f"For '{name}', there are {len(strategies)} strategies, but "
                          f"{len(values)} Tensors.")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 
 import lamella as ms
 from lamella import ops
@@ -135,3 +135,49 @@ def test_a_strategy_for_each(strategies, count, want):
     assert sharding._for_each(strategies, (1,) * count, "shard") == want
     with pytest.raises(ValueError, match="there are 3 strategies, but 2 Tensors"):
         sharding._for_each(((1,),) * 3, (1, 2), "shard")
+
+
+def given(monkeypatch: Any, mesh: Mesh, tensor: Any, strategy: Any, place: int = 0) -> Any:
+    """How an input of a region lies, of which this process has its part."""
+    laid = []
+
+    def from_local(raw: Any, mesh: Any, placements: Any, run_check: bool) -> Any:
+        laid.append(list(placements))
+        return raw
+
+    monkeypatch.setattr(DTensor, "from_local", from_local)
+    monkeypatch.setattr(sharding, "mesh_here", lambda: mesh)
+    found = sharding._given(tensor, strategy, place, "f")
+    assert found._raw is tensor._raw
+    return laid[0] if laid else found
+
+
+GRID = Layout((2, 4), ("a", "b"))
+
+
+@pytest.mark.parametrize("strategy, place, want", [
+    ("data_parallel", 0, [B, B]), ("full_batch", 0, [ALL, ALL]), ([[2, 4]], 0, [B, H]),
+    ([[8, 1]], 0, [B, B]), ([[1, 8]], 0, [H, H]), ([[1, 1]], 0, [ALL, ALL]),
+    ([[2, 4]], 1, [ALL, ALL]), ([[1, 1], [2, 4]], 1, [B, H]), ([GRID("a", "b")], 0, [B, H]),
+    ([GRID(("a", "b"), "None")], 0, [B, B]), ([GRID("None", ("a", "b"))], 0, [H, H]),
+    ([GRID("None", "None")], 0, [ALL, ALL])])
+def test_inputs_of_which_each_process_has_its_part(monkeypatch, strategy, place, want):
+    assert given(monkeypatch, Mesh(2, 4), ops.ones((2, 3)), strategy, place) == want
+    number = ops.ones(())
+    if isinstance(strategy, str):  # nothing of a number is cut
+        assert given(monkeypatch, Mesh(2, 4), number, strategy) == [ALL, ALL]
+    weight = ms.Parameter(ops.ones((2, 3)), name="w")
+    assert given(monkeypatch, Mesh(2, 4), weight, strategy, place) is weight
+
+
+@pytest.mark.parametrize("cut", [
+    [2, 1], [1, 4], [4, 2], GRID("a", "None"), GRID("b", "a"),
+    Layout((2, 4), ("a", "b"), [1, 0, *range(2, 8)])("a", "b")], ids=range(6))
+def test_inputs_that_are_cut_in_another_order_or_number(monkeypatch, cut):
+    with pytest.raises(ValueError, match="For 'f', .*|can't be laid over"):
+        given(monkeypatch, Mesh(2, 4), ops.ones((2, 3)), [cut])
+
+
+def test_one_layout_is_that_of_the_first_input():
+    layout = GRID("a", "b")
+    assert sharding._for_each(layout, (1, 2), "shard") == (layout, None)
