@@ -222,10 +222,10 @@ class _Planning:
             return found
         return self.stand_ins[parameter]
 
-    def empty(self, like: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+    def empty(self, like: torch.Tensor) -> torch.Tensor:
         """A tensor without data of a shape and type."""
         with self.fake:
-            return torch.empty_like(like, device=device or like.device)
+            return torch.empty_like(like)
 
     def call(self, cell: Any, call: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
         """Called for each call of a Cell: note what its stage needs, and run it."""

@@ -93,9 +93,9 @@ def form(raw: torch.Tensor) -> tuple[Any, ...]:
     return tuple(raw.shape), raw.dtype
 
 
-def zeros_of(like: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:
+def zeros_of(like: torch.Tensor) -> torch.Tensor:
     """Zeros of the shape and type of a tensor that may have no data."""
-    return torch.zeros(like.shape, dtype=like.dtype, device=device or like.device)
+    return torch.zeros(like.shape, dtype=like.dtype, device=like.device)
 
 
 class StageStep:
@@ -145,7 +145,7 @@ class StageStep:
         self._do(self.row)
         loss = self.loss
         if loss is None:
-            loss = zeros_of(self.plan.result, self._device())
+            loss = zeros_of(self.plan.result)
         last = self.plan.chunks.stage(self.plan.count - 1)
         loss = exchange.broadcast(self.name, loss, chain.ranks[last], chain)
         if alike.size == 1 or self.split:
@@ -219,9 +219,6 @@ class StageStep:
         received, *handles = messages.begin(self.name, given, wanted, self.pipeline.chain)
         exchange.wait_for(self.name, [*handles[0], *handles[1]], self.pipeline.chain)
         return received
-
-    def _device(self) -> torch.device:
-        return self.plan.result.device
 
     def _forms(self, message: Message) -> list[torch.Tensor]:
         """The shapes and types of the tensors of a message."""
