@@ -128,6 +128,7 @@ class StageStep:
         self.wanted = {value.number for needs in plan.needs for value in needs}
         self.loss: torch.Tensor | None = None
         self.gradients: dict[Parameter, torch.Tensor] = {}
+        self.found: list[torch.Tensor] | None = None  # by the weights, of all stages and processes
         self.runs: dict[tuple[int, int], Any] = {}  # by chunk and part
         self.halves: dict[tuple[int, int], Callable[[], list[torch.Tensor]]] = {}
         self.error: Exception | None = None
@@ -154,6 +155,15 @@ class StageStep:
 
     def finish(self, start: torch.Tensor) -> list[torch.Tensor]:
         """This stage's gradients of the loss by its weights, started from `start`."""
+        if self.found is None:  # a backward pass may be run again
+            self.found = self._finished(start)
+        if self.start is start:
+            return self.found
+        factor = torch.where(start == self.start, 1, start / self.start)
+        return [gradient * factor.to(gradient.dtype) for gradient in self.found]
+
+    def _finished(self, start: torch.Tensor) -> list[torch.Tensor]:
+        """The same, started from one, or from `start` where nothing else is known."""
         if self.later:
             self.start = start
             self._do(self.later)
@@ -165,10 +175,7 @@ class StageStep:
             likes = [None if weight in self.wholes else raw
                      for weight, raw in zip(self.weights, found, strict=True)]
             found = Reduction(self.name, likes, alike, alike.size).finish(found)
-        if self.start is start:
-            return found
-        factor = torch.where(start == self.start, 1, start / self.start)
-        return [gradient * factor.to(gradient.dtype) for gradient in found]
+        return found
 
     def _gather(self) -> None:
         """Gather the Parameters that the processes of this stage hold in parts."""

@@ -386,3 +386,21 @@ def test_frozen_parameters_stay_in_their_stages(threads):
     first, second = threads(2).run(work)
     assert first == ["blocks.0.weight", "blocks.0.bias"]
     assert sorted(second) == ["blocks.1.bias", "blocks.1.weight", "own"]
+
+
+@pytest.mark.parametrize("last", [shared, narrow])
+def test_a_backward_pass_that_is_run_again(threads, last):
+    """A shared weight's gradient is added up once."""
+    def work(stage: int) -> Any:
+        net = Net((0, 1), None, last)
+        weights = net.trainable_params()
+        _, pull = ms.vjp(lambda x: pipeline.run_stages(net, batches, "f") * x, Tensor(2.0),
+                         weights=weights)
+        return [[(w.name, g.asnumpy()) for w, g in zip(weights, pull(Tensor(start))[1], strict=True)
+                 if not isinstance(g._raw, Elsewhere)] for start in (1.0, 1.0, 3.0)]
+
+    _, want = alone(lambda: Net((0, 1), None, last))
+    for found in threads(2).run(work):
+        for pulled, factor in zip(found, (2, 2, 6), strict=True):
+            for name, gradient in pulled:
+                np.testing.assert_allclose(gradient, want[name] * factor, rtol=0.02, atol=2e-3)
