@@ -12,6 +12,9 @@ import pytest
 import lamella as ms
 from lamella import Tensor, nn, ops
 from lamella.train.mindir import writing
+from lamella.train.mindir.messages import MODEL
+from lamella.train.mindir.values import Weights, value
+from lamella.train.wire_format import parse
 
 from .networks import EXAMPLES, MLP, LeNet
 
@@ -173,3 +176,30 @@ def test_a_file_that_was_read_is_written_again(tmp_path):
     ms.export(net, x, file_name=first, file_format="MINDIR")
     ms.export(nn.GraphCell(ms.load(first)), x, file_name=second, file_format="MINDIR")
     check(nn.GraphCell(ms.load(second))(x), flat(net(x)))
+
+
+def attributes(path: str) -> dict[str, dict[str, Any]]:
+    """Of each kind of Primitive in a file the attributes of the first, with their types."""
+    with open(path, "rb") as file:
+        model: Any = parse(file.read(), MODEL)
+    primitives = {f"REF::{each.name}": each for each in model.primitives}
+    found: dict[str, dict[str, Any]] = {}
+    for node in model.graph.node:
+        primitive = primitives.get(node.op_type)
+        if primitive is not None:
+            found.setdefault(primitive.op_type, {
+                each.name: (each.type, value(each, Weights("."))) for each in primitive.attribute})
+    return found
+
+
+def test_attributes_are_those_that_mindspore_writes(tmp_path):
+    """For the network of a file of its own, which is read and written again."""
+    theirs = str(Path(__file__).parent / "recorded" / "convolutions.mindir")
+    ours = str(tmp_path / "again.mindir")
+    ms.export(nn.GraphCell(ms.load(theirs)), ops.ones((2, 1, 32, 32)), file_name=ours,
+              file_format="MINDIR")
+    wanted, found = attributes(theirs), attributes(ours)
+    for kind in ("Conv2D", "MaxPool"):
+        its = {name: held for name, held in found[kind].items()
+               if name not in ("pad_mode", "offset_x")}  # here 'pad' with zeros means 'valid'
+        assert len(its) > 4 and its == {name: wanted[kind][name] for name in its}
