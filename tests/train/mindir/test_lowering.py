@@ -24,9 +24,12 @@ from lamella.train.wire_format import Message, write
 
 aten = torch.ops.aten
 INF, NAN = math.inf, math.nan
+pytestmark = pytest.mark.filterwarnings("ignore:var.*degrees of freedom",
+                                        "ignore:indexing with dtype torch.uint8")
 
 
-def lowered(target: Any, args: Any, options: dict[str, Any], raw: Any) -> tuple[Any, ...]:
+def lowered(target: Any, args: Any, options: dict[str, Any], raw: Any
+            ) -> tuple[Builder, list[Value], Any]:
     """A graph with the nodes of an operation, its inputs, and what the nodes give."""
     graph, inputs = Builder(), []
 
