@@ -77,6 +77,8 @@ def load_distributed_checkpoint(network: Cell | None,
     rank = settings._get_global_rank() if rank_id is None else rank_id
     wholes: dict[str, Parameter] = {}
     for name, first in loaded[0].items():
+        if not isinstance(first, Parameter):
+            continue  # a text of the run that wrote it
         layout = (source or {}).get(name)
         raw = first._raw
         if layout is not None:

@@ -343,3 +343,13 @@ def test_texts_in_a_checkpoint_belong_to_its_run(strategies, tmp_path):
         np.testing.assert_array_equal(others[0]["w"], numbers((4, 2))[2:])
     else:
         assert first.keys() == {"w", "epoch_num"} and first["epoch_num"] == 3
+
+
+def test_texts_are_not_loaded_into_a_network(tmp_path):
+    path = str(tmp_path / "a.ckpt")
+    net = nn.Dense(2, 4, has_bias=False)
+    ms.save_checkpoint([{"name": "weight", "data": Tensor(numbers((4, 2)))}], path,
+                       append_dict={"note": "text"})
+    found = load_distributed_checkpoint(net, [path], return_param_dict=True)
+    assert found.keys() == {"weight"}
+    np.testing.assert_array_equal(net.weight.asnumpy(), numbers((4, 2)))

@@ -236,3 +236,53 @@ def test_files_of_wholes(tmp_path, files, index, wanted):
             unified._files_in(str(tmp_path))
     else:
         assert unified._files_in(str(tmp_path)) == [f"{name}.safetensors" for name in wanted]
+
+
+@pytest.mark.parametrize("form", ["safetensors", "ckpt"])
+def test_the_slices_of_one_process(folder, tmp_path, form):
+    """Only its folder is written; a network gets those of its rank, or they are given back."""
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
+    options = {"predict_strategy": f"{folder}/strategy.ckpt",
+               "unified_safetensors_dir": f"{tmp_path}/wholes"}
+    for rank in (1, 0):
+        load_distributed_checkpoint(None, dst_safetensors_dir=f"{tmp_path}/cut", rank_id=rank,
+                                    output_format=form, **options)
+        assert len(os.listdir(tmp_path / "cut")) == 2 - rank
+        found = ms.load_checkpoint(f"{tmp_path}/cut/rank_{rank}/net.{form}", format=form)
+        given = load_distributed_checkpoint(ms.nn.ReLU(), rank_id=rank, return_param_dict=True,
+                                            **options)
+        for values in (found, given):
+            assert sorted(values) == ["a", "b", "c", "epoch"]
+            for name, layout in LAYOUTS.items():
+                np.testing.assert_array_equal(values[name].asnumpy(), slice_of(name, layout, rank))
+    for rank in (None, 0):  # that of the settings
+        given = load_distributed_checkpoint(ms.nn.ReLU(), rank_id=rank, return_param_dict=True,
+                                            **options)
+        np.testing.assert_array_equal(given["a"].asnumpy(), WHOLES["a"][:4])
+    with pytest.raises(ValueError, match="'dst_safetensors_dir' must be given where 'network' is"):
+        load_distributed_checkpoint(None, **options)
+
+
+def test_without_a_strategy_wholes_are_given(folder, tmp_path):
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
+    load_distributed_checkpoint(None, unified_safetensors_dir=f"{tmp_path}/wholes",
+                                dst_safetensors_dir=f"{tmp_path}/cut")
+    assert os.listdir(tmp_path / "cut") == ["rank_0"]
+    found = read(f"{tmp_path}/cut/rank_0/net.safetensors")
+    assert sorted(found) == ["a", "b", "c", "epoch"]
+    np.testing.assert_array_equal(found["c"], WHOLES["c"])
+
+
+def test_parameters_that_no_strategy_names_are_left_out(folder, tmp_path):
+    """But for what is no Parameter."""
+    unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", f"{tmp_path}/wholes")
+    given = load_distributed_checkpoint(
+        ms.nn.ReLU(), predict_strategy=None, unified_safetensors_dir=f"{tmp_path}/wholes",
+        name_map={"x": "a"}, return_param_dict=True)
+    assert sorted(given) == ["b", "c", "epoch", "x"]
+    write_strategy(f"{tmp_path}/some.json", {"x": LAYOUTS["a"]})
+    given = load_distributed_checkpoint(
+        ms.nn.ReLU(), predict_strategy=f"{tmp_path}/some.json", rank_id=1, name_map={"x": "a"},
+        unified_safetensors_dir=f"{tmp_path}/wholes", return_param_dict=True)
+    assert sorted(given) == ["epoch", "x"]
+    np.testing.assert_array_equal(given["x"].asnumpy(), WHOLES["a"][4:])
