@@ -207,8 +207,6 @@ class PartParameter(SpreadParameter):
             self.init = None
             super().assign_raw(part)
             return self
-        if isinstance(data, (int, float)):
-            return super().set_data(data)
         raise ValueError(f"For 'Parameter.set_data', the shape of 'data' must be {self.shape} as "
                          f"that of parameter '{self.name}', but got {describe(data)}.")
 

@@ -128,7 +128,7 @@ def test_how_a_find_is_told():
     # a mask that the program makes infinite comes from outside, too
     (lambda x: ops.softmax(ops.masked_fill(x, x < 2, -INF)), [1.0, 2.0], None),
     (lambda x: ops.clamp(x, -INF, INF), [1.0, 2.0], None),
-    (lambda x: (ops.full((2,), NAN), ops.log(x)), [0.0, 2.0], "log")])
+    (lambda x: (ops.full((2,), NAN, dtype=ms.float32), ops.log(x)), [0.0, 2.0], "log")])
 def test_the_first_operation_is_found(step, x, operation):
     found = ms.debug.trace_overflow(step, Tensor(x))
     assert (None if found is None else found.operation) == operation

@@ -1,9 +1,9 @@
-"""Stages of a pipeline as threads of this process: queues and meetings in place of exchanges."""
+"""Stages of a pipeline as threads of this process: meetings and letters in place of exchanges."""
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -23,8 +23,9 @@ class Threads:
         self.count, self.mine = count, threading.local()
         self.barrier = threading.Barrier(count)
         self.slots: list[Any] = [None] * count
-        self.queues: dict[Any, queue.Queue] = {}
-        self.lock = threading.Lock()
+        self.sent: dict[Any, torch.Tensor] = {}  # by both ends and number
+        self.numbers: Counter[Any] = Counter()
+        self.changed = threading.Condition()
         for name in ("broadcast", "raise_in_all", "wait_for"):
             monkeypatch.setattr(exchange, name, getattr(self, name))
         monkeypatch.setattr(messages, "begin", self.begin)
@@ -78,27 +79,31 @@ class Threads:
         if first is not None:
             raise error or RuntimeError(f"another stage raised {first!r}")
 
-    def between(self, source: int, target: int) -> queue.Queue:
-        with self.lock:
-            return self.queues.setdefault((source, target), queue.Queue())
+    def next(self, *key: Any) -> Any:
+        """The key of the next message with these ends: both count them in one order."""
+        self.numbers[key] += 1
+        return *key[1:], self.numbers[key]
 
     def begin(self, name: str, given: Any, wanted: Any, group: Any) -> Any:
         stage = self.mine.stage
-        for raw, other in given:
-            assert other != stage
-            self.between(stage, other).put(raw.detach().clone())
-        outs = [torch.zeros(like.shape, dtype=like.dtype) for like, _ in wanted]
-        return outs, [None] * len(given), [
-            (self.between(other, stage), out) for out, (_, other) in zip(outs, wanted, strict=True)]
+        with self.changed:
+            for raw, other in given:
+                assert other != stage
+                self.sent[self.next("sent", stage, other)] = raw.detach().clone()
+            self.changed.notify_all()
+            outs = [torch.zeros(like.shape, dtype=like.dtype) for like, _ in wanted]
+            works = [(self.next("received", other, stage), out)
+                     for out, (_, other) in zip(outs, wanted, strict=True)]
+        return outs, [None] * len(given), works
 
     def wait_for(self, name: str, works: Any, group: Any) -> None:
-        for work in works:
-            if work is not None:
-                source, out = work
-                sent = source.get(timeout=PATIENCE)
-                assert (sent.shape, sent.dtype) == (out.shape, out.dtype)
-                out.copy_(sent)
+        for key, out in filter(None, works):
+            with self.changed:
+                assert self.changed.wait_for(lambda key=key: key in self.sent, PATIENCE)
+                sent = self.sent.pop(key)
+            assert (sent.shape, sent.dtype) == (out.shape, out.dtype)
+            out.data.copy_(sent)  # no change of a tensor that the program has
 
     def is_empty(self) -> bool:
         """Whether all that was sent has been received."""
-        return all(each.empty() for each in self.queues.values())
+        return not self.sent

@@ -301,6 +301,8 @@ class _Level:
         move = self.check.random(leaves[place]._raw)
         if self.gradients:  # so that nothing cancels
             along = self.gradients[place].sgn()
+            if along.is_complex():  # turned a little, as a wrong one may agree in its own direction
+                along = along * torch.polar(torch.ones_like(move.real), move.angle() / 4)
             move = torch.where(along == 0, move, move.abs() * along)
         tangents: list[Raw] = []
         if "fwd" in self.check.modes:
@@ -308,7 +310,8 @@ class _Level:
             moves[place] = move
             tangents = [t._raw for t in _pushed(self.function, leaves, moves)]
         found = []
-        for attempt in range(3):  # shorter steps stay on this side of a kink near by
+        # shorter steps stay on this side of a kink near by; in 16 bits rounding would hide all
+        for attempt in range(3 if self.machine < 1e-4 else 1):
             step = self.eps / 16 ** attempt
             wrong = self._wrong(place, move, self._slopes(place, move, step), tangents, step)
             if not wrong:

@@ -236,7 +236,7 @@ class Recorder(TorchFunctionMode):
             return func(*args, **(kwargs or {}))
         if name == "register_hook":
             return self._register_observed(*args, **(kwargs or {}))
-        given = [raw for raw in _raws((args, kwargs)) if raw.layout is torch.strided]
+        given = _raws((args, kwargs))
         versions = [_version(raw) for raw in given]
         before = [self._seen(raw) for raw in given]
         result = func(*args, **(kwargs or {}))
@@ -361,7 +361,9 @@ def _name(func: Any) -> str:
 
 
 def _raws(tree: Any) -> list[torch.Tensor]:
-    return [raw for raw in leaves(tree) if isinstance(raw, torch.Tensor)]
+    """The tensors in a structure; sparse ones have no numbers that are measured."""
+    return [raw for raw in leaves(tree)
+            if isinstance(raw, torch.Tensor) and raw.layout is torch.strided]
 
 
 def _version(raw: torch.Tensor) -> int:

@@ -76,6 +76,7 @@ def steps_of(fn, *args, **options):
             for s in report.steps], report
 
 
+CONSTANT = Tensor([2.0, 3.0])
 W = Parameter(Tensor([[0.5, -1.0], [2.0, 1.5]]), name="w")
 
 
@@ -83,12 +84,11 @@ W = Parameter(Tensor([[0.5, -1.0], [2.0, 1.5]]), name="w")
     (lambda x: x * W, [("mul", ["x", "w"], 1)]),
     (lambda x: x * x, [("mul", ["x"], 1)]),  # each value once
     (lambda x: ops.exp(x) + 1, [("exp", ["x"], 1), ("add", ["step"], 1)]),
-    (lambda x: x * Tensor([2.0, 3.0]), [("mul", ["x", "constant"], 1)]),
+    (lambda x: x * CONSTANT, [("mul", ["x", "constant"], 1)]),
     (lambda x: x * ops.zeros_like(W), [("zeros_like", [], 1), ("mul", ["x", "step"], 1)]),
-    (lambda x: ops.topk(x, 1)[0], [("topk", ["x"], 2)]),
     (lambda x: x.reshape(4) * 1, [("reshape", ["x"], 1), ("mul", ["step"], 1)]),
     (lambda x: x * float(W.sum()), [("sum", ["w"], 1), ("float", ["step"], 0), ("mul", ["x"], 1)]),
-], ids=range(8))
+], ids=range(7))
 def test_steps_and_what_goes_into_them(fn, wanted):
     found, report = steps_of(fn, X)
     assert [each[1:] for each in found] == [each[1:] for each in wanted], found

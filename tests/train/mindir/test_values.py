@@ -33,7 +33,7 @@ def tensor(**fields: Any) -> Any:
     ({"type": of.DOUBLE, "d": 0.1}, 0.1), ({"type": of.DOUBLE, "doubles": [0.1]}, 0.1),
     ({"type": of.STRING, "s": "né".encode()}, "né"), ({"type": of.STRING, "strings": [b"x"]}, "x"),
     ({"type": of.NONE}, None), ({"type": of.TUPLE}, ()), ({"type": of.LIST}, []),
-    ({"type": of.UMONAD}, MONAD), ({"type": of.IOMONAD}, MONAD)], ids=str)
+    ({"type": of.UMONAD}, MONAD), ({"type": of.IOMONAD}, MONAD)], ids=range(26))
 def test_what_an_attribute_holds(fields, held):
     found = value(attribute(**fields), Weights("."))
     assert found == held and type(found) is type(held)

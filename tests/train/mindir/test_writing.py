@@ -178,8 +178,12 @@ def test_a_file_that_was_read_is_written_again(tmp_path):
     check(nn.GraphCell(ms.load(second))(x), flat(net(x)))
 
 
+def listed(held: Any) -> Any:
+    return list(held) if isinstance(held, tuple) else held
+
+
 def attributes(path: str) -> dict[str, dict[str, Any]]:
-    """Of each kind of Primitive in a file the attributes of the first, with their types."""
+    """Of each kind of Primitive in a file the attributes of the first."""
     with open(path, "rb") as file:
         model: Any = parse(file.read(), MODEL)
     primitives = {f"REF::{each.name}": each for each in model.primitives}
@@ -188,7 +192,7 @@ def attributes(path: str) -> dict[str, dict[str, Any]]:
         primitive = primitives.get(node.op_type)
         if primitive is not None:
             found.setdefault(primitive.op_type, {
-                each.name: (each.type, value(each, Weights("."))) for each in primitive.attribute})
+                each.name: listed(value(each, Weights("."))) for each in primitive.attribute})
     return found
 
 
