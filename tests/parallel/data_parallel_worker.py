@@ -105,8 +105,9 @@ def after_an_error(rows):
             return gradient
 
     failing = Failing()
-    inner = nn.SequentialCell(nn.Dense(4, 6, weight_init="ones"), failing, nn.Tanh(),
-                              nn.Dense(6, 2, weight_init="ones"))
+    first, last = (nn.Dense(*sizes, weight_init="ones", bias_init="zeros")
+                   for sizes in ((4, 6), (6, 2)))
+    inner = nn.SequentialCell(first, failing, nn.Tanh(), last)
     net = DistributedDataParallel(inner, bucket_cap_mb=1e-5)
     out, pull = ms.vjp(net, batch(0, rows)[0], weights=net.trainable_params())
     told = error_of(pull, ops.ones_like(out))

@@ -349,10 +349,11 @@ def test_a_borrowed_weight_is_not_changed(threads):
 
 
 def test_a_loss_has_one_element(threads):
-    found = threads(2).run(lambda stage: staged_once(Net((0, 1), None, lambda net, x, first: x)))
+    found = threads(2).run(lambda stage: staged_once(
+        Net((0, 1), None, lambda net, x, first: x)))
     for each in found:
-        assert isinstance(each, RuntimeError) and "a Tensor of one element, but it returned one" in (
-            str(each))
+        assert isinstance(each, RuntimeError)
+        assert "a Tensor of one element, but it returned one" in str(each)
 
 
 def test_gradients_by_inputs_are_refused(threads):

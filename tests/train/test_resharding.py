@@ -335,7 +335,8 @@ def test_texts_in_a_checkpoint_belong_to_its_run(strategies, tmp_path):
     ms.save_checkpoint([{"name": "w", "data": Tensor(numbers((4, 2)))}],
                        str(tmp_path / "in" / "rank_0" / "a.ckpt"),
                        append_dict={"note": "text", "epoch_num": 3})
-    target = write_strategy(tmp_path / "t.json", {"w": ([2], [0, -1], 0, 0)}) if strategies else None
+    layouts = {"w": ([2], [0, -1], 0, 0)}
+    target = write_strategy(tmp_path / "t.json", layouts) if strategies else None
     transform_checkpoints(str(tmp_path / "in"), str(tmp_path / "out"), "p", None, target)
     first, *others = slices_of(tmp_path / "out", 2 if strategies else 1)
     if strategies:

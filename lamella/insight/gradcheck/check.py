@@ -406,7 +406,8 @@ class _Level:
         value = subject.values[place]._raw
         lines = [
             f"The derivative of '{subject.name}' is wrong: of {name} by "
-            f"{_quoted(subject.names[place])}, of order {self.order}, in {modes[mode]} mode{chain}.",
+            f"{_quoted(subject.names[place])}, of order {self.order}, in {modes[mode]} mode"
+            f"{chain}.",
             f"  input      {subject.names[place]}: {tuple(value.shape)} {_type(value)}",
             f"  output     {name}{element}" + ("" if output is None else
                                                f": {tuple(self.base[output].shape)} "

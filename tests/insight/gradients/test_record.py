@@ -26,7 +26,8 @@ def value(number, tracked=True, dtype="float32"):
 
 
 @pytest.mark.parametrize("kernel, operator, inputs, outputs, cut", [
-    ("exp", "exp", [True], [(True, "float32")], ""), ("exp", "exp", [False], [(False, "int32")], ""),
+    ("exp", "exp", [True], [(True, "float32")], ""),
+    ("exp", "exp", [False], [(False, "int32")], ""),
     ("exp", "exp", [], [], ""), ("sort", "sort", [True], [(True, "float32"), (False, "int64")], ""),
     ("exp", "exp", [False, True], [(False, "float32")], "other"),
     ("item", "item", [True], [], "numpy"), ("numpy", "f", [True], [], "numpy"),

@@ -250,7 +250,8 @@ def test_products_of_matrices():
 
 
 SLICES = [(0, None, None, 1), (1, 1, None, 1), (1, None, -1, 1), (-1, -3, -1, 1), (1, 0, 3, 1),
-          (0, 0, 9, 1), (1, -9, 2, 1), (2, 0, 4, 2), (2, 1, 9, 3), (2, -2, 2 ** 62, 1), (2, 3, 4, 1)]
+          (0, 0, 9, 1), (1, -9, 2, 1), (2, 0, 4, 2), (2, 1, 9, 3), (2, -2, 2 ** 62, 1),
+          (2, 3, 4, 1)]
 
 
 @pytest.mark.parametrize("dim, start, end, step", SLICES)
@@ -285,21 +286,22 @@ def test_diagonals(offset, dim1, dim2):
         check(aten.diagonal.default, floats(3, 4), offset, dim1, dim2)
 
 
-I = torch.tensor([1, -1, 0])
-J = torch.tensor([[0], [-3]])
+AT = torch.tensor([1, -1, 0])
+ROWS = torch.tensor([[0], [-3]])
 
 
-@pytest.mark.parametrize("indices", [[I % 2], [None, I], [None, None, I.int()], [I % 2, I],
-                                     [I % 2, J], [J % 2], [None, J], [I % 2, I, I]],
+@pytest.mark.parametrize("indices", [[AT % 2], [None, AT], [None, None, AT.int()], [AT % 2, AT],
+                                     [AT % 2, ROWS], [ROWS % 2], [None, ROWS], [AT % 2, AT, AT]],
                          ids=range(8))
 def test_elements_by_their_places(indices):
     check(aten.index.Tensor, X, indices)
 
 
 @pytest.mark.parametrize("indices, shape", [
-    ([I[:2]], (2, 3, 4)), ([I[:2] % 2, I[:2]], (2, 4)), ([I[:2] % 2, I[:2]], (4,)),
-    ([I[:2] % 2, I[:2], I[:2]], (2,)), ([I[:2] % 2, None], (3, 4)), ([I[:2] % 2, None, None], (1,)),
-    ([J % 2], (1, 3, 4))], ids=range(7))
+    ([AT[:2]], (2, 3, 4)), ([AT[:2] % 2, AT[:2]], (2, 4)), ([AT[:2] % 2, AT[:2]], (4,)),
+    ([AT[:2] % 2, AT[:2], AT[:2]], (2,)), ([AT[:2] % 2, None], (3, 4)),
+    ([AT[:2] % 2, None, None], (1,)),
+    ([ROWS % 2], (1, 3, 4))], ids=range(7))
 @pytest.mark.parametrize("adds", [False, True])
 def test_new_elements_by_their_places(indices, shape, adds):
     check(aten.index_put.default, X, indices, floats(*shape, seed=5), adds)
@@ -323,8 +325,8 @@ def refused(target: Any, *args: Any, raw: Any = None, words: str, **options: Any
     (aten.argmax.default, (X, None, True), {}, "over all elements with keepdim=True"),
     (aten.index.Tensor, (X, [X > 0]), {}, "a mask as an index"),
     (aten.index.Tensor, (X, [(X[:, 0, 0] > 0).byte()]), {}, "a mask as an index"),
-    (aten.index.Tensor, (X, [None, I, I]), {}, "aren't the first ones"),
-    (aten.index_put.default, (X, [None, I], X[:, :1]), {}, "aren't the first ones"),
+    (aten.index.Tensor, (X, [None, AT, AT]), {}, "aren't the first ones"),
+    (aten.index_put.default, (X, [None, AT], X[:, :1]), {}, "aren't the first ones"),
     (aten.index_put.default, (X, [X > 0], torch.ones(1)), {}, "a mask as an index"),
     (aten.index_put.default, (X, [X > 0], torch.tensor(1.0), True), {}, "a mask as an index"),
     (aten.scatter.src, (X, 0, torch.zeros(1, 3, 4).long(), X), {}, "an index smaller than the new"),

@@ -184,7 +184,8 @@ def sizes(*dims: int, kind: int = 1) -> Message:
 @pytest.mark.parametrize("form, shape, fits", [
     (sizes(2, 3), (2, 3), True), (sizes(2, 3), (2, 4), False), (sizes(2, 3), (3, 3), False),
     (sizes(-1, 3), (7, 3), True), (sizes(-1, 3), (7, 4), False), (sizes(-1, 3), (3,), False),
-    (sizes(-2), (4, 5, 6), True), (sizes(-2), (), True), (sizes(), (), True), (sizes(), (1,), False)])
+    (sizes(-2), (4, 5, 6), True), (sizes(-2), (), True), (sizes(), (), True),
+    (sizes(), (1,), False)])
 def test_the_sizes_of_inputs(form, shape, fits):
     made = with_forms(form)
     if fits:
