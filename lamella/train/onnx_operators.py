@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from ..core.dispatch_mode import DispatchMode
@@ -32,5 +31,5 @@ class LinesOf(DispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self.first is NOWHERE and str(func) == self.kernel:
-            self.first = nearest_line(sys._getframe(1))
+            self.first = nearest_line()
         return func(*args, **(kwargs or {}))

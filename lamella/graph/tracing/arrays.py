@@ -115,9 +115,6 @@ class GivenArray(StandIn, np.lib.mixins.NDArrayOperatorsMixin):
         found = ufunc(*[i.value if type(i) is GivenArray else i for i in inputs])
         return self._made(found, f"np.{ufunc.__name__}({', '.join(map(_source, inputs))})")
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return self.plain("the values")
-
 
 refuse_uses(GivenArray, [f"__{name}__" for name in """
     setitem delitem iter contains bool float int index repr str format reduce_ex copy deepcopy

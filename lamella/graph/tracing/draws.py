@@ -10,7 +10,6 @@ is each number whose value the program uses otherwise.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -120,7 +119,7 @@ class Draws:
         name = f"d{self._count}"
         self.given[f"draw{self._count}"] = function
         if self.line is NOWHERE:
-            self.line = nearest_line(sys._getframe(1))
+            self.line = nearest_line()
         value = function(*[_real(arg) for arg in args],
                          **{key: _real(arg) for key, arg in kwargs.items()})
         self.check()

@@ -67,8 +67,9 @@ class DryTrace(Trace):
     def read(self, raw: torch.Tensor) -> Any:
         assert self.scalars is not None
         wide = torch.float64 if raw.is_floating_point() else torch.int64
-        if len(self.reads) not in self.scalars.reads or raw.is_complex() or (
-                raw.dtype is torch.bool or torch._C._are_functorch_transforms_active()):
+        if (len(self.reads) not in self.scalars.reads or raw.is_complex()
+                or raw.dtype in (torch.bool, torch.uint64)
+                or torch._C._are_functorch_transforms_active()):
             return super().read(raw)
         # a copy, since the tensor may be changed after it was read
         held = raw.detach().reshape(()).to(wide, copy=True)

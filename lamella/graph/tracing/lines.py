@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 NOWHERE = Line("", 0, "")
-_line = functools.lru_cache(4096)(Line)  # equal layers share the lines of their kernels
+_line = functools.cache(Line)  # equal layers share the lines of their kernels
 
 
 class Lines:
@@ -52,10 +52,10 @@ class Lines:
     def __init__(self) -> None:
         self._forward: dict[int, Line] = {}  # by the number of the node on autograd's tape
 
-    def here(self, depth: int = 0) -> Line:
-        """The line that the running kernel comes from; the `depth` innermost callers are ours."""
+    def here(self) -> Line:
+        """The line that the running kernel comes from."""
         node: Any = _running_node()
-        file, number, optimizer = _nearest(sys._getframe(1 + depth), node is not None)
+        file, number, optimizer = _nearest(sys._getframe(), node is not None)
         if node is None:
             line = _line(file, number, "update" if optimizer else "forward")
             made = _next_number() - 1
@@ -68,9 +68,9 @@ class Lines:
         return _line(file, number, "backward")
 
 
-def nearest_line(frame: FrameType | None) -> Line:
-    """The innermost line of the user's program, from a frame outwards."""
-    file, number, _ = _nearest(frame, False)
+def nearest_line() -> Line:
+    """The innermost line of the user's program that runs."""
+    file, number, _ = _nearest(sys._getframe(), False)
     return Line(file, number, "forward") if file else NOWHERE
 
 
@@ -111,7 +111,7 @@ def _nearest(frame: FrameType | None, backward: bool) -> tuple[str, int, bool]:
     return "", 0, optimizer
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.cache
 def _origin(file: str) -> str:
     """Whose code a file holds: "user", "optimizer" (Lamella's), "engine" (of autograd) or another.
     """

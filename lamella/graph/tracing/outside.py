@@ -76,7 +76,7 @@ def origin_of(file: str) -> int:
     return TRANSPARENT if is_outside(module) else OURS
 
 
-@functools.lru_cache(4096)
+@functools.cache
 def _module_of(file: str) -> str | None:
     """The name of Lamella's module in a file; None for the files of others."""
     if file.startswith("<") or not (file := os.path.abspath(file)).startswith(_PACKAGE):
@@ -85,7 +85,7 @@ def _module_of(file: str) -> str | None:
     return ".".join((_NAME, *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
 
-@functools.lru_cache(4096)
+@functools.cache
 def _origin_elsewhere(file: str) -> int:
     if file.startswith("<"):
         return USERS if file[:6] in ("<stdin", "<ipyth") or file == "<console>" else TRANSPARENT

@@ -29,6 +29,7 @@ from ..ir.metadata import TensorMetadata, meta_of_value
 from ..ir.operations import CAUGHT, Effects, effects_of
 from .handlers import may_be_caught
 from .lines import Lines
+from .outside import USERS, origin_of
 from .refusals import CannotTrace
 from .updates import Update, Updates, may_wait, run, written_by
 
@@ -40,6 +41,7 @@ _LIFTED = aten.lift_fresh_copy.default
 _MESSAGES = ("c10d", "_c10d_functional", "c10d_functional")
 _NUMBERS = (int, float, bool, type(None))
 MOST_COMPARED = 2**16  # bytes of a constant that is compared with the others
+_FAILED = "_failed_in_a_recording"  # the name of the mark of an error
 _CALLER = str(pathlib.Path(__file__).with_name("run.py"))  # of the program's function
 # errors that depend on no values; where integers are divided by 0, Lamella computes it another way
 _OF_TYPES = re.compile("not implemented|not supported|cannot be converted|ZeroDivisionError")
@@ -63,8 +65,8 @@ class Recorder(DispatchMode):
         generators: by attribute of the graph, the streams of random numbers it draws from besides
             the default one.
         constants: the constants, in the order of the inputs that stand for them.
-        failures: by identity, the errors of kernels that the program may have caught. What it did
-            then depends on what made them fail, which no guard knows.
+        failures: marks of the errors of kernels that the program may have caught. What it did then
+            depends on what made them fail, which no guard knows.
         is_undoable: whether `undo` can restore the memory of the inputs.
         defers: whether updates wait for the end of the run (see `updates`).
     """
@@ -81,7 +83,7 @@ class Recorder(DispatchMode):
         self.root = torch.nn.Module()
         self.generators: dict[str, torch.Generator] = {}
         self.constants: list[torch.Tensor] = []
-        self.failures: list[int] = []
+        self.failures: list[object] = []
         # those that share memory with arrays of the program, and copies from when they were made
         self._of_arrays: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._paused = False
@@ -116,18 +118,18 @@ class Recorder(DispatchMode):
 
     def _dispatched(self, func: Any, known: Effects, types: Any, args: Any, kwargs: dict) -> Any:
         """What a kernel gives; it is recorded, if it can be."""
-        if known.only_computes and not (types or self._paused or self._stopped or self._updates):
+        if known.only_computes and not (types or self._paused or self._updates):
             return self._run(func, args, kwargs)  # most kernels
-        if types and any(map(_calls_others, types)):
+        if any(map(_calls_others, types)):
             return NotImplemented
         if self._updates and self._updates.are_needed_by(known, args, kwargs) and (
-                self._paused or not may_wait(func, known)):
+                self._paused or not may_wait(func)):
             self.update()
         if self._paused or known.namespace == "prim":
             return func(*args, **kwargs)
+        if known.draws(args, kwargs):
+            return self._drawn(func, args, kwargs)
         if self._stopped:
-            if self._draws and known.draws(args, kwargs):
-                return self._drawn(func, args, kwargs)
             return func(*args, **kwargs)
         if known.namespace in _MESSAGES:
             return self._message(func, args, kwargs)
@@ -139,14 +141,8 @@ class Recorder(DispatchMode):
             if func is aten._local_scalar_dense.default and state.trace is not None:
                 with self:  # the mode is off here, but the guard has to be in the graph
                     return state.trace.guard(args[0])
-            if func is aten.equal.default and state.trace is not None:
-                with self:
-                    return (args[0].shape == args[1].shape
-                            and bool((args[0] == args[1]).all().item()))
             return self._refused("turns a tensor into a Python value inside a kernel", func, args,
                                  kwargs)
-        if self._draws and known.draws(args, kwargs):
-            return self._drawn(func, args, kwargs)
         return self._run(func, args, kwargs)
 
     def _shaped_by_values(self, func: Any, args: tuple, kwargs: dict) -> Any:
@@ -237,7 +233,7 @@ class Recorder(DispatchMode):
             found = func(*args)
             self._give(found, self._node_of(args[0]))
             return found
-        if (func is _AS_STRIDED and len(args) + len(kwargs) > 3
+        if (func is _AS_STRIDED and args[3:]
                 and args[0].untyped_storage()._cdata in self._given):
             return self._refused("addresses memory of its inputs by offset", func, args, kwargs)
         if func is _LIFT:  # a constant, which must not be mutated itself
@@ -246,10 +242,10 @@ class Recorder(DispatchMode):
             args = (self._alike(args[0]), *args[1:])
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
-        node.meta["line"] = self._lines.here(depth=2)
+        node.meta["line"] = self._lines.here()
         if self._again is not None:
             node.meta["again"] = self._again
-        if (known.may_fail or known.is_check) and may_be_caught(sys._getframe(1), _CALLER):
+        if (known.may_fail or known.is_check) and may_be_caught(sys._getframe(), _CALLER):
             node.meta[CAUGHT] = True
         if func is _LIFTED:
             self._known.add(node)
@@ -269,7 +265,7 @@ class Recorder(DispatchMode):
         known = self._nodes.get(id(raw))
         if (known is not None and known[0]() is raw or type(raw) is not torch.Tensor
                 or raw.device.type != "cpu" or raw.nbytes > MOST_COMPARED
-                or raw.dtype is torch.bfloat16 or not raw.is_contiguous()):
+                or raw.dtype is torch.bfloat16):
             return raw
         key = raw.shape, raw.dtype, raw.numpy().tobytes()
         return self._lifted.setdefault(key, raw)
@@ -285,7 +281,7 @@ class Recorder(DispatchMode):
         if state.trace is not None and state.trace.run_dry and any(
                 True for _ in self._changed_by(*update[1:])):
             state.trace.stop_dry_run("changes a Tensor")
-        if self.defers and may_wait(func, known):
+        if self.defers and may_wait(func):
             self._updates.add(update)
             return True
         if self.is_undoable:
@@ -295,14 +291,20 @@ class Recorder(DispatchMode):
     def _fail(self, node: Node, error: Exception) -> None:
         """Note that a kernel has raised an error, which the program may catch."""
         self.graph.erase_node(node)
-        if not _OF_TYPES.search(str(error)) and may_be_caught(sys._getframe(1), _CALLER):
-            self.failures.append(id(error))
+        if not _OF_TYPES.search(str(error)) and may_be_caught(sys._getframe(), _CALLER):
+            # no identity: another error may get it when this one is freed
+            self.failures.append(vars(error).setdefault(_FAILED, object()))
 
     def forgive(self, error: BaseException | None) -> None:
-        """Note that the program gets no error, since it was computed in another way."""
-        while error is not None:
-            if id(error) in self.failures:
-                self.failures.remove(id(error))
+        """Note that the program gets no error, since it was computed in another way.
+
+        What the error came from is forgiven, too, but for an error that the program has caught and
+        is handling meanwhile.
+        """
+        while error is not None and not _is_with_program(error):
+            mark = vars(error).get(_FAILED)
+            if mark in self.failures:
+                self.failures.remove(mark)
             error = error.__cause__ or error.__context__
 
     def _message(self, func: Any, args: tuple, kwargs: dict) -> Any:
@@ -328,7 +330,7 @@ class Recorder(DispatchMode):
         self.update()
         node = self.graph.call_function(call, (self._described(given),))
         node.meta["line"] = self._lines.here()
-        if effects_of(call).may_fail and may_be_caught(sys._getframe(1), _CALLER):
+        if effects_of(call).may_fail and may_be_caught(sys._getframe(), _CALLER):
             node.meta[CAUGHT] = True
         try:
             with self.pause():
@@ -385,17 +387,20 @@ class Recorder(DispatchMode):
         return [self._node_of(raw) for raw in raws]
 
     def _drawn(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        known = next((found for _, left in reversed(self._draws)
-                      if left is not None and (found := next(left, None)) is not None), None)
+        known, inside = None, []  # what a second run repeats, and the blocks in it
+        for drawn, left in reversed(self._draws):
+            if left is None:
+                inside.append(drawn)
+            elif (known := next(left, None)) is not None:
+                break
         if known is None:
             found = self._run(func, args, kwargs)
         elif func._schema.is_mutable:
             found = self._run(aten.copy_.default, (args[0], known), {})
         else:
             found = self._copied(known)
-        for drawn, left in self._draws:
-            if left is None:
-                drawn.append(self._copied(found))
+        for drawn in inside:
+            drawn.append(self._copied(found))
         return found
 
     def _copied(self, found: Any) -> Any:
@@ -472,6 +477,13 @@ class Recorder(DispatchMode):
         if type(raw) is torch.Tensor and raw.layout is torch.strided:
             self._given.add(raw.untyped_storage()._cdata)
         return node
+
+
+def _is_with_program(error: BaseException) -> bool:
+    """Whether an error has reached code of the program."""
+    traceback = error.__traceback__
+    return (traceback is not None
+            and origin_of(traceback.tb_frame.f_code.co_filename) == USERS)
 
 
 def _calls_others(kind: type) -> bool:

@@ -140,7 +140,7 @@ class Results:
             self.uses_things = True
             if value not in self._reach.visited:
                 return self._things[id(value)]
-        if id(value) in self._met and not is_a(value, PLAIN):
+        if id(value) in self._met:
             return self._met[id(value)]
         number = self._held.get(id(value))
         found = self._tree(value) if number is None else Held(number)

@@ -8,6 +8,7 @@ graph.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ...core.state import state
@@ -26,6 +27,9 @@ from .refusals import CannotTrace, Cause
 from .run_inputs import RunInputs, reached_twice
 from .run_kind import Real, RunKind
 from .trace import HeldTensor, Trace
+
+# what gives a Tensor other data than those that its stand-in shares with it
+_ASSIGNING = frozenset("assign_value data delete_ init_data set_ set_dtype to_".split())
 
 
 def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
@@ -53,9 +57,8 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     held = _held(reach)
     tensors = [one.tensor for one in held]
     twice = reached_twice((*args, *kwargs.values()), tensors)
-    compares = bool(twice) and any(
-        facts_of(function.__code__).identities for function in reach.objects.functions)
-    inputs = RunInputs(args, kwargs, tensors, kind, set() if compares else twice)
+    mixes = bool(twice) and any(map(_mixes, reach.objects.functions))
+    inputs = RunInputs(args, kwargs, tensors, kind, set() if mixes else twice)
     trace = kind.trace(reach, held, inputs.data, Given((inputs.args, inputs.kwargs)))
     inspection = Inspection(reach) if kind.is_apart else None
     if inspection is not None:
@@ -66,7 +69,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
                 one.begin()
             with (returning_freed_memory(), kind.mode, prints_recorded(), logs_recorded(),
                   trace.recorder):
-                trace.value = _called(trace, fn, inputs, compares, inspection)
+                trace.value = _called(trace, fn, inputs, mixes, inspection)
                 _conclude(trace, before, inputs)
         except BaseException:
             if kind.is_apart:  # another leaves what has been done, as eagerly
@@ -84,19 +87,27 @@ def _held(reach: Reachable) -> list[HeldTensor]:
             *sorted(others, key=lambda found: found.source is not None)]
 
 
-def _called(trace: Trace, fn: Callable[..., Any], inputs: RunInputs, compares: bool,
+def _mixes(function: FunctionType) -> bool:
+    """Whether a function may tell an argument from a Tensor that is it: by comparing the two, or by
+    giving it other data."""
+    facts = facts_of(function.__code__)
+    return facts.identities or not _ASSIGNING.isdisjoint(facts.names)
+
+
+def _called(trace: Trace, fn: Callable[..., Any], inputs: RunInputs, mixes: bool,
             inspection: Inspection | None) -> Any:
     """What the function returns, while the run is this thread's.
 
     Args:
-        compares: whether the function may compare an argument with a Tensor that is it.
+        mixes: whether an argument is also found elsewhere, and `_mixes` holds.
         inspection: checks after the call that all that it met was inspected.
     """
     state.trace = trace
     try:
         with identities_checked(trace.reach), trace.outside:
-            if compares:
-                trace.refuse_once("may compare an argument with a Tensor that is it")
+            if mixes:
+                trace.refuse_once("may compare an argument with a Tensor that is it, or give it "
+                                  "other data")
             value = fn(*inputs.args, **inputs.kwargs)
         if inspection is not None:
             inspection.check()

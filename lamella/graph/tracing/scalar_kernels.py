@@ -24,18 +24,23 @@ _OF_OPERANDS = _functions("""
     __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __div__ __rdiv__
     __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __pow__ __rpow__ __mod__ __floordiv__""")
 _OF_ONE_TYPE = _functions("masked_fill clamp clip lerp fill_")
+_POWERS = _functions("pow __pow__")
 _BOUNDS = _functions("clamp clip")  # their bounds are both numbers, or both tensors
 _WHOLE_TENSORS = _functions("full scalar_tensor full_like")
 _WHOLE = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool)
 _SHORT = (torch.float16, torch.bfloat16)
 
 
-def _beside(number: SymbolicScalar, like: torch.Tensor) -> Any:
+def _beside(number: SymbolicScalar, like: torch.Tensor, is_exponent: bool = False) -> Any:
     """What stands for a number beside a tensor: a tensor of one element, if a kernel takes one."""
     kind = torch.result_type(like, number.value)
     if (not (like.is_floating_point() or like.dtype in _WHOLE) or number.is_whole()
             and abs(number.value) > MOST or not like.dim() and like.dtype in _SHORT):
         return number.plain()
+    if number.is_whole() and (like.dtype is torch.uint8 or is_exponent and like.dtype in _WHOLE):
+        negative: Any = number  # whose comparison is a guard
+        if negative < 0:  # no such tensor has it, or kernels compute it another way
+            return number.plain()
     wide = torch.int64 if number.is_whole() else torch.float64
     # beside a tensor with dimensions the wide type doesn't count, and is exact
     wanted = wide if like.dim() and like.is_floating_point() else kind
@@ -53,16 +58,17 @@ def _called(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None
         like = next((arg for arg in args if isinstance(arg, torch.Tensor)
                      and (func is not torch.where or arg is not args[0])), None)
         if like is not None:
-            return func(*[_argument(func, arg, like) for arg in args],
+            is_power = func in _POWERS and args[0] is like
+            return func(*[_argument(func, arg, like, is_power) for arg in args],
                         **{k: _argument(func, v, like) for k, v in kwargs.items()})
     return func(*without(args), **without(kwargs))
 
 
-def _argument(func: Any, value: Any, like: torch.Tensor) -> Any:
+def _argument(func: Any, value: Any, like: torch.Tensor, is_exponent: bool = False) -> Any:
     """An argument of a function that takes tensors of one element for numbers."""
     if isinstance(value, SymbolicScalar):
         if func in _OF_OPERANDS:
-            return _beside(value, like)
+            return _beside(value, like, is_exponent)
         return value.scalar(like.dtype) if like.is_floating_point() else value.plain()
     if func in _BOUNDS and isinstance(value, (int, float)) and like.is_floating_point():
         return torch.full((), value, dtype=like.dtype, device=like.device)

@@ -82,8 +82,10 @@ class SymbolicScalar(StandIn):
         """The result of an operator of which it is an operand."""
         function, other = getattr(operator, name), right if left is self else left
         if isinstance(other, torch.Tensor):
-            beside = self.beside(other)
-            return function(beside, other) if left is self else function(other, beside)
+            beside = self.beside(other, name == "pow" and right is self)
+            if left is self and name not in ("add", "mul"):
+                return function(beside, other)
+            return function(other, beside)  # kernels of 16 bits don't round a number on the right
         if isinstance(other, Tensor) and left is self:
             return NotImplemented
         if not is_number(other):
@@ -178,9 +180,12 @@ def without(value: Any) -> Any:
 
 
 def _source(value: Any) -> str:
+    """The source text of an operand; in brackets, since `-2 ** n` is `-(2 ** n)`."""
     if type(value) is SymbolicScalar:
         return value.text
-    return repr(value) if value is None or value >= 0 else f"({value!r})"
+    if isinstance(value, np.generic):  # before NumPy 2 its `repr` doesn't say the type
+        return f"{type(value).__name__}({value.item()!r})"
+    return f"({value!r})"
 
 
 def value_of(value: Any) -> Any:

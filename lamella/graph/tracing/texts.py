@@ -89,8 +89,11 @@ def is_only_printed(frame: FrameType) -> bool:
 def is_only_logged(frame: FrameType) -> bool:
     """Whether a text that a frame makes at its line is an argument of a method of a logger."""
     method, owner = _method(frame)
-    return method in _LOGGING and (owner is logging or owner is log or type(owner) in (
-        logging.Logger, logging.RootLogger))
+    if method not in _LOGGING or not (owner is logging or owner is log or type(owner) in (
+            logging.Logger, logging.RootLogger)):
+        return False
+    code = getattr(getattr(owner, method, None), "__code__", None)  # the program may replace it
+    return code is not None and code.co_filename in (logging.__file__, log.__file__)
 
 
 def is_only_returned(frame: FrameType) -> bool:

@@ -139,7 +139,7 @@ class Trace:
 
     def note_guard(self, raw: torch.Tensor, expected: Any) -> None:
         """Add a guard, with the line of the program."""
-        self.guards.append(ValueGuard(raw, expected, nearest_line(sys._getframe(1))))
+        self.guards.append(ValueGuard(raw, expected, nearest_line()))
 
     def data_before(self, parameter: Parameter) -> torch.Tensor | None:
         """The data that a Parameter had before the run; None if the run has changed them."""
@@ -166,7 +166,7 @@ class Trace:
         if self.refused is not None:
             return
         self.stop_dry_run(what)
-        self.refused = Refusal(f"{what}{nearest_line(sys._getframe(1))}", cause)
+        self.refused = Refusal(f"{what}{nearest_line()}", cause)
         self.outside.stop()
         self.recorder.stop()
         if state.trace is self:
@@ -226,7 +226,7 @@ class Trace:
 
     def printed_text(self, value: Any, spec: str) -> str | None:
         """A mark in a text that is only printed; None if the program may use the text."""
-        frame = sys._getframe(1)
+        frame = sys._getframe()
         while frame.f_back is not None and origin_of(frame.f_code.co_filename) == OURS:
             frame = frame.f_back
         if torch._C._are_functorch_transforms_active() or not self.only_passes(frame, value):

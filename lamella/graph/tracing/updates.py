@@ -16,7 +16,6 @@ import torch
 from ..ir.operations import Effects, tensors_in
 
 _RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
-_ELSEWHERE = 0  # stands for the memory of a sparse tensor, or of one of another class
 
 
 class Update(NamedTuple):
@@ -33,8 +32,8 @@ class Updates:
 
     def __init__(self) -> None:
         self._waiting: list[Update] = []
-        self._read: set[int] = set()  # memory, by identity
-        self._written: set[int] = set()
+        self._read: set[int | None] = set()  # memory, by identity; None: unknown
+        self._written: set[int | None] = set()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -50,7 +49,7 @@ class Updates:
         if known.shared and not (known.written or known.may_be_view):
             return False  # a view
         given = set(_memory_of(tensors_in((args, kwargs))))
-        return (_ELSEWHERE in given or not given.isdisjoint(self._written)
+        return (None in given or not given.isdisjoint(self._written)
                 or not self._read.isdisjoint(_memory_of(written_by(known, args, kwargs))))
 
     def change(self, raws: Iterable[torch.Tensor]) -> bool:
@@ -64,10 +63,9 @@ class Updates:
         return found
 
 
-def may_wait(func: Any, known: Effects) -> bool:
+def may_wait(func: Any) -> bool:
     """Whether a kernel is an optimizer's: it gives nothing, and changes whole lists."""
-    return (bool(known.written) and not func._schema.returns
-            and func.__name__.startswith(("_fused_", "_foreach_")))
+    return not func._schema.returns and func.__name__.startswith(("_fused_", "_foreach_"))
 
 
 def run(updates: Iterable[Update], before: Callable[[Update], None]) -> None:
@@ -87,7 +85,8 @@ def written_by(known: Effects, args: tuple, kwargs: dict) -> Iterator[torch.Tens
         yield from tensors_in(args[place] if place < len(args) else kwargs.get(name))
 
 
-def _memory_of(raws: Iterable[torch.Tensor]) -> Iterator[int]:
+def _memory_of(raws: Iterable[torch.Tensor]) -> Iterator[int | None]:
+    """The memory of tensors; None for a sparse one, and for one of another class."""
     for raw in raws:
         plain = type(raw) is torch.Tensor and raw.layout is torch.strided
-        yield raw.untyped_storage()._cdata if plain else _ELSEWHERE
+        yield raw.untyped_storage()._cdata if plain else None

@@ -4,6 +4,7 @@ import math
 import random
 import threading
 import types
+import warnings
 from typing import Any
 
 import numpy as np
@@ -297,3 +298,18 @@ def test_a_module_that_another_thread_runs_keeps_its_names():
         ended.set()
         thread.join()
     assert not idle
+
+
+UNSIGNED = [1, 2, 3, 4, 2**63 + 5, 2**64 - 1, 7]
+
+
+@pytest.mark.parametrize("use", [
+    lambda x: x.item(), lambda x: x.item() > 5, lambda x: float(x.item()), lambda x: [x.item()] * 2,
+    lambda x: ms.Tensor([1.0]) * x.item(), lambda x: int(x), lambda x: -x.item()])
+def test_numbers_that_64_bits_hold_only_without_a_sign(use):
+    compiled = ms.jit(lambda x: (x.float() * 1, use(x)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for number in [*UNSIGNED, *UNSIGNED[::-1]]:
+            x = ms.Tensor(np.array(number, np.uint64))
+            assert repr(compiled(x)[1]) == repr(use(x))

@@ -239,3 +239,28 @@ def test_errors_that_only_lamella_catches_are_no_reason():
             assert numbers(net(*given)) == wanted
     finally:
         ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+def _before(a, whole):
+    try:
+        a = _factor(a)
+    except RuntimeError:
+        a = a - 1
+    return a, ops.floor_divide(whole, whole + 1), ops.sort(whole)[0]
+
+
+def _meanwhile(a, whole):
+    try:
+        a = _factor(a)
+    except RuntimeError:
+        a = a - ops.floor_divide(whole, whole + 1).float().sum() - 1
+    return a
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("fn", [_before, _meanwhile])
+def test_an_error_that_lamella_catches_forgives_none_that_the_program_has_caught(fn):
+    whole, compiled = Tensor(np.array([3, 1, 2], np.uint16)), jit(fn)
+    for value in (-1.0, 2.0, -1.0, 3.0):
+        a = Tensor(value, ms.float32)
+        assert numbers(compiled(a, whole)) == numbers(fn(a, whole))

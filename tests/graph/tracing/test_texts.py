@@ -378,3 +378,66 @@ def test_the_pieces_of_a_text_with_marks():
     call = functools.partial(texts.printing, print, frozenset({1}))
     assert texts.texts_of(call) == {1} and texts.texts_of(print) == frozenset()
     assert texts.texts_of(functools.partial(print, print, frozenset({1}))) == frozenset()
+
+
+class Sink:
+    """Gets what is printed or logged, by code of the program."""
+
+    def __init__(self):
+        self.lines = []
+
+    def write(self, text):
+        self.lines.append(text)
+
+    def flush(self):
+        pass
+
+
+def printed_to(sink):
+    def step(x):
+        print("sum", x.sum(), file=sink)
+        return x * len(sink.lines)
+
+    return step
+
+
+def printed_text_to(sink):
+    def step(x):
+        print(f"sum {x.sum():.1f}", file=sink)
+        return x * 2
+
+    return step
+
+
+def logged_to(sink):
+    logger = logging.Logger("of.a.sink", logging.INFO)
+    logger.addHandler(logging.StreamHandler(sink))
+
+    def step(x):
+        logger.info(f"sum {x.sum():.1f}")
+        return x * len(sink.lines)
+
+    return step
+
+
+def by_a_method_of_its_own(sink):
+    logger = logging.Logger("of.its.own", logging.INFO)
+    logger.info = sink.write
+
+    def step(x):
+        logger.info(f"sum {x.sum():.1f}")
+        return x * len(sink.lines[-1])
+
+    return step
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("make", [printed_to, printed_text_to, logged_to, by_a_method_of_its_own])
+def test_code_of_the_program_that_gets_a_text(make):
+    found = []
+    for wrap in (lambda fn: fn, jit):
+        sink = Sink()
+        step = wrap(make(sink))
+        found.append(([step(Tensor([1.0 * k, 10.0 ** k])).asnumpy().tolist() for k in range(5)],
+                      sink.lines))
+    assert found[0] == found[1]
