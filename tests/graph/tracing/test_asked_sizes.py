@@ -65,3 +65,31 @@ def recorded(function, run):
     (lambda size: 1 / size, False), (lambda size: size % 7, False), (lambda size: size**3, False)])
 def test_what_is_computed_with_a_number_differs_between_two_runs(function, same):
     assert (recorded(function, 0) == recorded(function, 1)) is same
+
+
+def test_which_numbers_stand_for_sizes():
+    asked = AskedSizes(0)
+    prime = asked.number(10, "s0")
+    assert prime == PRIMES[0][0]
+    for number in (2**28 - 1, -2**28 + 1, 2**28, 2**29, -2**40, 0, 1.5, True, "a", None):
+        assert asked.symbolic(number) is number
+    for factor in (1, -1, 7, 2**24, -2**24):
+        assert asked.symbolic(factor * prime) == factor * 10
+    for factor in (2**24 + 1, -2**24 - 1):
+        assert asked.symbolic(factor * prime) == factor * prime
+    assert asked.symbolic(prime * prime * 3) == 300
+    given = asked.symbolic((prime, [prime], {"a": (prime, "b")}))
+    assert given == (10, [10], {"a": (10, "b")}) and list(map(type, given)) == [int, list, dict]
+
+
+def test_a_size_is_told_once_and_a_plain_one_is_itself():
+    class Size(int):
+        pass
+
+    asked, own = AskedSizes(1), Size(7)
+    assert asked.number(own, "s0") == asked.number(own, "s0") == PRIMES[1][0]
+    assert asked.number(own, "s0 + 1") == PRIMES[1][1] and asked.number(own, "7") == 7
+    for number, prime in enumerate(PRIMES[1][2:], 2):
+        assert asked.number(own, f"t{number}") == prime
+    assert asked.number(own, "more") == 7 and type(asked.number(own, "more")) is int
+    assert asked.number(own, "s0") == PRIMES[1][0]

@@ -2,12 +2,15 @@
 
 import copy
 import gc
+import types
 import warnings
 
 import pytest
 
 from lamella import Parameter, Tensor, jit, nn
-from lamella.graph.tracing.identities import identity
+from lamella.core.state import state
+from lamella.graph.guards.search import reachable_from
+from lamella.graph.tracing.identities import identities_checked, identity
 
 KNOWN: dict = {}
 SEEN: set = set()
@@ -100,3 +103,64 @@ def test_a_library_may_ask_for_ids():
 def test_outside_of_a_recorded_run_it_is_pythons():
     for thing in (Tensor([1.0]), [1], KNOWN, len, None):
         assert identity(thing) == id(thing)
+
+
+class Plain:
+    pass
+
+
+class Equal:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = object.__hash__
+
+
+def is_refused(thing, reached):
+    """Whether the id of a thing is refused in a run that reaches another."""
+    told: list[str] = []
+    before, state.trace = state.trace, types.SimpleNamespace(
+        reach=reachable_from(lambda: reached), refuse=told.append)
+    try:
+        assert identity(thing) == id(thing)
+    finally:
+        state.trace = before
+    return bool(told)
+
+
+WEIGHT, HELD, THING = Parameter(Tensor([1.0]), name="w"), Tensor([1.0]), Plain()
+HOLDER = Plain()
+HOLDER.held = HELD  # type: ignore[attr-defined]
+LIST, NUMBERS = [1], types.SimpleNamespace(n=1)
+
+
+@pytest.mark.parametrize("thing, reached, refused", [
+    (WEIGHT, WEIGHT, False), (WEIGHT, None, True), (HELD, HELD, False), (HELD, HOLDER, True),
+    (THING, THING, False), (THING, None, True), (LIST, LIST, True), (NUMBERS, NUMBERS, True),
+    (Plain, None, False), (types, None, False), (len, None, False), (identity, None, False),
+    (3, None, True), (KNOWN, None, True)], ids=range(14))
+def test_ids_that_every_call_finds_again(thing, reached, refused):
+    assert is_refused(thing, reached) is refused
+
+
+def test_an_object_with_an_equality_of_its_own_may_be_another_one():
+    thing = Equal()
+    assert is_refused(thing, thing)
+
+
+def module_of(name, **more):
+    space = {"__name__": name, **more}
+    exec("def by_id(x):\n    return id(x)\ndef other(x):\n    return x\n", space)
+    return space
+
+
+def test_modules_of_the_program_find_another_id_while_a_run_is_recorded():
+    program, own = module_of("a_program"), module_of("a_program", id=len)
+    library, without = module_of("json"), module_of("a_program")
+    functions = [space["by_id"] for space in (program, own, library)] + [without["other"]]
+    reach = reachable_from(lambda: functions)
+    with pytest.raises(KeyError), identities_checked(reach):
+        assert program["id"] is identity and own["id"] is len
+        assert "id" not in library and "id" not in without
+        raise KeyError
+    assert "id" not in program and own["id"] is len

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import lamella as ms
 from lamella import nn, ops
 from lamella.graph.guards.search import reachable_from_call
 from lamella.graph.passes.insert import inserted
-from lamella.graph.tracing.lines import Line
+from lamella.graph.tracing.lines import NOWHERE, Line, line_of, line_reading, nearest_line
 from lamella.graph.tracing.run import run_traced
 
 
@@ -87,3 +88,54 @@ def test_operations_of_passes_have_the_line_of_those_they_replace():
     (tanh,) = [n for n in graph.graph.nodes if n.op == "call_function"]
     (found,) = inserted(graph, tanh, lambda raw: [raw.exp()], tanh.all_input_nodes)
     assert found.meta["line"] == Line(__file__, number_of(step, "ops.tanh"), "forward")
+
+
+def reads_it(thing):
+    first = thing.other
+
+    return first + thing.size \
+        + thing.size
+
+
+def test_the_line_that_reads_a_name():
+    start = reads_it.__code__.co_firstlineno
+    codes = [inspected.__code__ for inspected in (number_of, reads_it)]
+    assert line_reading(codes, "size") == Line(__file__, start + 3, "forward")
+    assert line_reading(codes, "other") == Line(__file__, start + 1, "forward")
+    assert line_reading(codes, "thing") == Line(__file__, start + 1, "forward")
+    assert line_reading(codes, "first") == Line(__file__, start + 3, "forward")
+    assert line_reading(codes, "nothing") is NOWHERE is line_reading([], "size")
+
+
+def test_the_line_of_an_error():
+    def fails():
+        ops.concat([ms.Tensor([1.0]), ms.Tensor([[1.0]])])
+
+    try:
+        json.loads("{")
+    except ValueError as error:  # a library isn't the program
+        assert line_of(error) == Line(__file__, error.__traceback__.tb_lineno, "forward")
+    try:
+        fails()
+    except Exception as error:
+        assert line_of(error) == Line(__file__, number_of(fails, "ops.concat"), "forward")
+    assert line_of(ValueError()) is NOWHERE
+
+
+def test_a_line_as_the_end_of_a_message():
+    assert str(Line("a.py", 3, "forward")) == " (a.py:3)" and str(NOWHERE) == ""
+    assert NOWHERE.number == 0 and nearest_line().file == __file__
+
+
+def test_kernels_of_several_backward_passes_have_the_lines_of_their_own_operations():
+    def step(x):
+        first = ms.grad(lambda x: ops.sin(x).sum())(x)
+        second = ms.grad(lambda x: ops.exp(x).sum())(x)
+        return first + second
+
+    found = lines_of(step, ms.Tensor([1.0, 2.0]))
+    sine, exponential = (number_of(step, f"ops.{name}(x)") for name in ("sin", "exp"))
+    assert found["cos"] == [Line(__file__, sine, "backward")]
+    assert {(line.number, line.phase) for line in found["mul"]} == {
+        (sine, "backward"), (exponential, "backward")}
+    assert Line(__file__, number_of(step, "first + second"), "forward") in found["add"]

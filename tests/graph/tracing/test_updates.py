@@ -1,10 +1,15 @@
 """Updates of an optimizer in a recorded run."""
 
+import operator
+
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import nn, ops
+from lamella.graph.ir.operations import effects_of
+from lamella.graph.tracing.updates import Update, Updates, may_wait, written_by
 from tests.graph.passes.checks import used
 
 OPTIMIZERS = {
@@ -144,3 +149,53 @@ def test_fullgraph_undoes_a_run_that_is_no_graph():
         step(X)
     for a, b in zip(before, values(net), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+aten = torch.ops.aten
+W, OTHER, TABLE = torch.zeros(3), torch.zeros(3), torch.eye(2).to_sparse()
+
+
+@pytest.mark.parametrize("kernel, may", [
+    (aten._foreach_add_.Scalar, True), (aten._fused_sgd_.default, True),
+    (aten._foreach_add.Scalar, False), (aten.add_.Tensor, False), (aten._fused_sgd.default, False),
+    (aten._amp_foreach_non_finite_check_and_unscale_.default, False)])
+def test_an_optimizers_kernels_may_wait(kernel, may):
+    assert may_wait(kernel) is may
+
+
+@pytest.mark.parametrize("kernel, args, kwargs, needed", [
+    (aten.add.Tensor, (W, OTHER), {}, True), (aten.add.Tensor, (OTHER, OTHER), {}, False),
+    (aten.add.Tensor, (OTHER, 1), {}, False), (aten.cat.default, ([OTHER, W],), {}, True),
+    (aten.view.default, (W, [3]), {}, False), (aten.reshape.default, (W, [3]), {}, True),
+    (aten.add_.Tensor, (W, 1), {}, True), (aten.add_.Tensor, (W[1:], 1), {}, True),
+    (aten.add_.Tensor, (OTHER, W), {}, True), (aten.add_.Tensor, (OTHER, 1), {}, False),
+    (aten.mm.default, (TABLE, OTHER), {}, True), (aten.sin.out, (OTHER,), {"out": W}, True),
+    (aten.sin.out, (OTHER,), {"out": OTHER}, False), (aten.ones.default, ([2],), {}, False)])
+def test_which_kernels_need_updates_that_wait(kernel, args, kwargs, needed):
+    updates = Updates()
+    assert not updates and not updates.change([W])
+    update = Update(aten._foreach_add_.Scalar, effects_of(aten._foreach_add_.Scalar), ([W], 1), {})
+    updates.add(update)
+    assert updates.are_needed_by(effects_of(kernel), args, kwargs) is needed
+    assert updates and updates.change([OTHER, W[:1]]) and not updates.change([OTHER])
+    assert updates.taken() == [update] and not updates and not updates.change([W])
+
+
+def test_what_an_update_reads_may_not_change_before_it():
+    updates, add = Updates(), aten._foreach_add_.List
+    updates.add(Update(add, effects_of(add), ([W], [OTHER]), {}))
+    change, read = effects_of(aten.add_.Tensor), effects_of(aten.sin.default)
+    assert updates.are_needed_by(change, (OTHER, 1), {})
+    assert not updates.are_needed_by(read, (OTHER,), {})
+
+
+def test_what_kernels_write_to():
+    running, x = (torch.zeros(2), torch.ones(2)), torch.ones(3, 2)
+    for kernel, args, kwargs, wanted in (
+            (aten.native_batch_norm.default, (x, None, None, *running, True, 0.1, 1e-5), {},
+             running),
+            (aten.native_batch_norm.default, (x, None, None, None, None, True, 0.1, 1e-5), {}, ()),
+            (aten.sin.out, (x,), {"out": OTHER}, (OTHER,)), (aten.sin.default, (x,), {}, ()),
+            (aten._foreach_add_.List, ([W, OTHER], [x, x]), {}, (W, OTHER))):
+        found = list(written_by(effects_of(kernel), args, kwargs))
+        assert len(found) == len(wanted) and all(map(operator.is_, found, wanted))
