@@ -39,7 +39,7 @@ def test_the_first_reason_counts_and_ends_the_recording():
     trace.runs = {id(NET): "its run"}
     state.trace = trace
     trace.refuse("does one thing", Cause.RARE)
-    assert state.trace is None and NET.__dict__.pop("_recorded") == "its run"
+    assert state.trace is None and NET.__dict__.pop("_run_of_set_grad") == "its run"
     trace.refuse("does another")
     assert trace.refused is not None and trace.refused.cause is Cause.RARE
     assert trace.refused.what.startswith(f"does one thing ({__file__}:")
