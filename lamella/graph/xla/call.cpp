@@ -77,7 +77,8 @@ struct Executable {
   }
 
   static void copy(const at::Tensor& x, const std::vector<int64_t>& order, const at::Tensor& to) {
-    if (order.empty() && x.is_contiguous() && !x.is_conj() && x.nbytes() == to.nbytes())
+    if (order.empty() && x.is_contiguous() && !x.is_conj() && !x.is_neg() &&
+        x.nbytes() == to.nbytes())
       std::memcpy(to.mutable_data_ptr(), x.const_data_ptr(), to.nbytes());
     else
       to.copy_(order.empty() ? x.detach() : x.detach().permute(order));

@@ -48,8 +48,10 @@ def numbers_of(constants: Mapping[int, torch.Tensor]) -> dict[int, Number]:
         once = tensor[tuple(slice(0, n) for n in _once(meta))]  # without repeated elements
         if not once.is_contiguous() or once.numel() > MOST_READ:
             continue
-        value = once.reshape(-1)[0].item()
-        if math.isfinite(value) and bool((once == value).all()):
+        first = once.reshape(-1)[0]
+        value = first.item()
+        is_one = (once == first) & (once.signbit() == first.signbit())  # 0.0 and -0.0 are two
+        if math.isfinite(value) and bool(is_one.all()):
             found[i] = Number(value, meta)
     return found
 

@@ -64,15 +64,15 @@ def described(graph: GraphModule | Part, inputs: list[torch.Tensor], checks: int
         steps.append(kept(step))
         if "room" in step:  # whether there were more steps
             outgrown.append((step["to"], len(step["aval"]) - 1))
-    last = max(numbers.values(), default=-1) + 1
+    last = len(inputs) + len(steps)
     more = range(last, last + len(outgrown))
-    steps += [kept({"op": "getitem", "to": to, "args": [{"n": loop}, place]})
+    steps += [kept({"op": "getitem", "to": to, "args": [{"n": loop}, place], "aval": [[], "bool"]})
               for to, (loop, place) in zip(more, outgrown, strict=True)]
     results, checked = results[:len(results) - checks], results[len(results) - checks:]
     values = values[:len(results)]
     flags = [*(numbers[n] for n in checked), *more]
-    places = [_place_of(meta_of_value(x)) for x in inputs]
-    ends = [metas[n] for n in results]
+    places = [_place_of(_checked(meta_of_value(x))) for x in inputs]
+    ends = [_checked(metas[n]) for n in results]
     layouts = [[repeated(meta), *_layout_of(meta)] for meta in ends]
     _check_apart(values)
     placed = [[_short(meta), *layout] for meta, layout in zip(ends, layouts, strict=True)]
@@ -169,15 +169,19 @@ def _check_inside(loop: Loop) -> None:
             _check_inside(inner)
 
 
-def order_of(meta: TensorMetadata | None) -> list[int] | None:
+def _checked(meta: TensorMetadata | None) -> TensorMetadata:
+    if meta is None or meta.device.type != "cpu" or meta.dtype not in TYPES:
+        raise NotLowered("a value that isn't a dense tensor of the CPU")
+    return meta
+
+
+def order_of(meta: TensorMetadata) -> list[int] | None:
     """The dimensions in the order in which they lie in memory, the outermost first; None if that
     is their order already. Repeated dimensions count as one element.
 
     Raises:
         NotLowered: if there are gaps in memory, or elements that overlap otherwise.
     """
-    if meta is None or meta.device.type != "cpu" or meta.dtype not in TYPES:
-        raise NotLowered("a value that isn't a dense tensor of the CPU")
     if meta.contiguous:
         return None
     once = repeated(meta)
@@ -187,11 +191,11 @@ def order_of(meta: TensorMetadata | None) -> list[int] | None:
     for i in reversed(order):
         if lengths[i] != 1 and meta.stride[i] != step and meta.size:
             raise NotLowered("a tensor with gaps")
-        step *= max(lengths[i], 1)
+        step *= lengths[i]
     return None if order == sorted(order) else order
 
 
-def _layout_of(meta: TensorMetadata | None) -> tuple[list[int] | None, list[int] | None]:
+def _layout_of(meta: TensorMetadata) -> tuple[list[int] | None, list[int] | None]:
     """How a result lies in memory: `order_of` it, or its strides if there are gaps.
 
     Raises:
@@ -200,8 +204,7 @@ def _layout_of(meta: TensorMetadata | None) -> tuple[list[int] | None, list[int]
     try:
         return order_of(meta), None
     except NotLowered:
-        most = MOST_PACKED if meta is None else max(MOST_PACKED, MOST_GAPS * meta.size)
-        if meta is None or meta.dtype not in TYPES or not 0 < meta.span <= most:
+        if meta.span > max(MOST_PACKED, MOST_GAPS * meta.size):
             raise
         return None, list(meta.stride)
 
@@ -230,21 +233,18 @@ def _places(value: torch.Tensor, unit: int) -> np.ndarray:
     return (first[:, None] * count + np.arange(count)).ravel()
 
 
-def repeated(meta: TensorMetadata | None) -> list[int]:
+def repeated(meta: TensorMetadata) -> list[int]:
     """The dimensions whose elements all lie in the same place."""
-    assert meta is not None
     return [i for i, (n, step) in enumerate(zip(meta.shape, meta.stride, strict=True))
             if n > 1 and step == 0]
 
 
-def _place_of(meta: TensorMetadata | None) -> list[int] | None:
+def _place_of(meta: TensorMetadata) -> list[int] | None:
     """`order_of` an input; with gaps it is copied row by row."""
-    if meta is not None and meta.device.type == "cpu" and meta.dtype in TYPES:
-        try:
-            return None if repeated(meta) else order_of(meta)
-        except NotLowered:
-            return None
-    return order_of(meta)
+    try:
+        return None if repeated(meta) else order_of(meta)
+    except NotLowered:
+        return None
 
 
 def _inverse(order: list[int]) -> list[int]:
@@ -397,7 +397,7 @@ def _step(node: Node, numbers: dict[Node, int], metas: dict[Node, Any],
     if (loop := loop_of(node)) is not None:
         return _loop(loop, node, numbers, metas[node], loops[node], room)
     if node.target is operator.getitem:
-        return {"op": "getitem", "to": numbers[node],
+        return {"op": "getitem", "to": numbers[node], "aval": _short(metas[node]),
                 "args": [{"n": numbers[node.args[0]]}, node.args[1]]}  # type: ignore[index]
     name, writes = name_of(node)
     meta = metas[node]

@@ -6,7 +6,8 @@ import pytest
 import lamella as ms
 from lamella import ops
 from lamella.graph.ir.loop import loop_of
-from lamella.graph.xla import native
+from lamella.graph.xla import native, text
+from lamella.graph.xla.lowering import NotLowered
 
 from .forced import engine, forced, tensor  # noqa: F401
 
@@ -54,15 +55,47 @@ def test_the_gradient_of_steps_that_read_places():
         compiled(x, ms.Tensor(2))
 
 
-def test_more_steps_than_there_is_room_for(monkeypatch):
+@pytest.mark.parametrize("most_room, rooms", [(2**16, [32, 64, 128, 256]), (64, [32, 64]),
+                                              (65, [32, 64, 128])])
+def test_more_steps_than_there_is_room_for(monkeypatch, most_room, rooms):
     asked = []
+    monkeypatch.setattr(native, "MOST_ROOM", most_room)
     monkeypatch.setattr(native.Native, "request", lambda self, values, prompt=False: (
         asked.append(self._room), self.make_now(values)))
     x, gradient = ops.ones((3,)) / 10, ms.value_and_grad(grown)
     compiled = ms.jit(gradient)
     for most in (0.5, 0.5, 0.5, 1e3, 1e3, 1e3, 1e5, 0.5):
         check(compiled, gradient, x, ms.Tensor(most))
-    assert asked == [32, 64, 128, 256] and engine(compiled) == ["xla"]
+    assert asked == rooms and engine(compiled) == ["xla"]
+
+
+def test_how_much_loops_may_keep(monkeypatch):
+    x, most = ops.ones((3,)) / 10, ms.Tensor(2.0)
+    compiled = ms.jit(ms.value_and_grad(grown))
+    for _ in range(3):
+        compiled(x, most)
+    (graph,) = compiled.graphs(x, most)
+    (stage,) = graph.execution.plan.stages
+    given = [x._raw, most._raw, *graph.inputs.constants, *graph.execution.plan.constants]
+    code = native.Native(stage.part, stage.native.name, stage.replay)
+    part, values = code._plain(), [given[i] for i in stage.takes]
+    found = text.described(part, values, code._checks, 20, constants=code._numbers)
+    (forward, backward) = [step for step in found["steps"] if step["op"] == "repeat"]
+    first, last = forward["carried"], forward["carried"] + len(stage_loop(part).kept)
+    assert forward["room"] == 20 and "room" in backward
+    assert all(shape[0] == 20 for shape, _ in forward["aval"][first:last])
+    assert forward["aval"][-1] == [[], "bool"] and found["flag"] is not None
+    per_step = sum(e.new_zeros(e.shape[1:]).nbytes for e in stage_loop(part).kept)
+    monkeypatch.setattr(text, "MOST_KEPT", 20 * per_step)
+    text.described(part, values, code._checks, 20, constants=code._numbers)
+    for room, reason in ((21, "keeps much"), (0, "as many values as it has steps")):
+        with pytest.raises(NotLowered, match=reason):
+            text.described(part, values, code._checks, room, constants=code._numbers)
+
+
+def stage_loop(part):
+    """The first loop of a part."""
+    return next(loop for loop in map(loop_of, part.nodes) if loop is not None)
 
 
 def test_a_stage_of_its_own_where_something_else_takes_the_stacks():

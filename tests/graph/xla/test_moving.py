@@ -12,8 +12,11 @@ from lamella.graph.runtime import stage
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.xla.lowering.boxes import ADD, PLACE, PUT, TAKE, Box
 from lamella.graph.xla.lowering.moving import with_boxes
+from lamella.graph.xla.text import described
+from tests.graph.passes.checks import recorded
 from tests.graph.random_tables import check
 
+from . import evaluated
 from .test_rolling import agrees, loops, tensor  # noqa: F401  (a fixture)
 
 F32 = "float32"
@@ -274,3 +277,17 @@ def test_random_tables(loops, monkeypatch, engine, seed, derive):  # noqa: F811
     monkeypatch.setattr(stage, "ENGINE", engine)
     compiled = check(seed, derive)
     assert compiled.report()["replays"] and (not engine or counts(loops))
+
+
+def test_gradients_of_parts_may_be_one_of_several_results():
+    """As those of a row that is normalized."""
+    def fn(x):
+        g = torch.ops.aten.native_layer_norm(x[0] * 1, [3], None, None, 1e-5)[0]
+        return [torch.ops.aten.select_backward(g, [4, 3], 0, 1), g[1:].clone() + 0]
+
+    x = torch.arange(12.0).reshape(4, 3) ** 2
+    text = described(recorded(fn, x), [x])
+    found, ends = with_boxes(text["steps"], text["inputs"], [n for n, *_ in text["results"]])
+    assert [step["op"] for step in found].count(PLACE) == 1
+    for number, wanted in zip(ends, fn(x), strict=True):
+        assert torch.equal(evaluated.run(found, {0: x})[number], wanted)

@@ -11,6 +11,7 @@ import pytest
 from lamella.graph.xla.lowering.rolling import (
     CARRIED,
     ELEMENT,
+    MOST_LOOPS,
     OUTSIDE,
     Numbers,
     Rolled,
@@ -239,7 +240,7 @@ def test_parts_are_taken_right_after_their_value(name):
         several = graph(name, whole, 0, aval=[ONE] * 6)
     found = []
     for t in range(6):
-        part = graph("getitem", several, t, aval=None) if name == "unbind.int" else (
+        part = graph("getitem", several, t) if name == "unbind.int" else (
             graph(name, whole, 0, t))
         graph.steps[-1].update({"part": True} if name == "slice.Tensor" else {})
         h = graph("op0", graph("select.int", part, 0, 1))
@@ -280,6 +281,40 @@ def test_two_loops_beside_each_other_and_what_is_between():
         found.append(graph(f"after {name}", h))
     made = [s.count if isinstance(s, Rolled) else s["op"] for s in loops_of(graph, *found)]
     assert [one for one in made if one != "select.int"] == [6, "after a", 5, "after b"]
+
+
+def test_a_chain_of_one_operation_is_no_loop():
+    """It has no body that could be told from a part of it."""
+    graph, h = Steps(1), Value(0)
+    for _ in range(80):
+        h = graph("op", h)
+    assert not shape(loops_of(graph, h))
+
+
+def test_no_more_than_so_many_loops_are_sought():
+    graph, found = Steps(2), []
+    for number in range(MOST_LOOPS + 2):
+        for t in range(4):
+            h = graph(f"first {number}", element(graph, t))
+            for j in range(5):
+                h = graph(f"op{j} {number}", h)
+            found.append(h)
+    assert len(shape(loops_of(graph, *found))) == MOST_LOOPS
+
+
+def test_the_order_of_parts():
+    """Those of inputs come first; parts of one value are in their order, then parts of these."""
+    graph = Steps(1)
+    whole = graph("whole", Value(0))
+    other = graph("other", whole)
+    first = graph("select.int", whole, 0, 0)
+    inner = graph("select.int", first, 0, 0)
+    second = graph("select.int", whole, 0, 1)
+    late = graph("select.int", Value(0), 0, 1)
+    deep = graph("select.int", late, 0, 1)
+    last = graph("last", inner, second, deep, other)
+    assert [step["to"] for step in rolled(graph.steps, graph.inputs, [last])] == [
+        late, deep, whole, first, second, inner, other, last]
 
 
 @pytest.mark.parametrize("seed", range(120))

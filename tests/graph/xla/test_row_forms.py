@@ -193,6 +193,24 @@ def test_numbers_beside_those_of_16_bits_are_rounded_as_by_kernels(kind):
         assert torch.equal(torch.from_dlpack(one), made), (name, args[1:])
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
+def test_factors_of_sums_are_rounded_to_16_bits_but_not_products(kind):
+    x, y = torch.linspace(-9, 9, 640).to(kind), torch.linspace(-4, 7, 640).sin().to(kind) * 3
+    calls = [(name, alpha) for name in ("add", "sub", "rsub") for alpha in (0.1, -2.7, 3)]
+
+    def computed(x, y):
+        return [TABLE[f"{name}.Tensor"](Aval((640,), str(kind)[6:]), x, y, alpha)
+                for name, alpha in calls]
+
+    given = [jax.dlpack.from_dlpack(each) for each in (x, y)]
+    found = jax.jit(computed).lower(*given).compile({**OPTIONS, **QUICK})(*given)
+    for (name, alpha), made in zip(calls, found, strict=True):
+        a, b = (y, x) if name == "rsub" else (x, y)
+        product = torch.tensor(alpha).to(kind).float() * b.float()
+        wanted = a.float() + product if name == "add" else a.float() - product
+        assert torch.equal(torch.from_dlpack(made), wanted.to(kind)), (name, alpha)
+
+
 X, NUMBER, NONE = np.ones((3, 4), np.float32), np.float32(2), np.ones((0, 0), np.float32)
 AT, MASK, SQUARE = np.array([0, 2]), np.array([True, False, True]), np.eye(3, dtype=np.float32)
 INDEX, PIVOTS = np.zeros((2, 3), np.int64), np.array([1, 2, 3], np.int32)

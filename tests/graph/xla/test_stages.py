@@ -18,6 +18,7 @@ from lamella.graph.ir.text import metas_of, name_of, to_text
 from lamella.graph.runtime.compiled import Compiled
 from lamella.graph.tracing.symbolic import preparation
 from lamella.graph.xla.text import described
+from lamella.tensors.tensor import wrap
 from tests.graph.xla.forced import engine, forced, parts, run, tensor  # noqa: F401
 
 aten = torch.ops.aten
@@ -39,6 +40,21 @@ def test_sixteen_bits(dtype):
         return (x * 1.1 + 0.3) * x, ops.tanh(x) - x
 
     assert engine(run(fn, tensor(64, dtype=dtype))) == ["xla"]
+
+
+def test_nothing_is_computed_less_exactly_than_by_kernels():
+    """Missing numbers are kept by comparisons and extremes, and sums of 16 bits are rounded."""
+    odd = Tensor(np.array([[np.nan, 1, -1], [2, np.inf, np.nan], [0, -np.inf, 3]], np.float32))
+
+    def fn(x, h):
+        return (x != x, ops.where(x == x, x, -x * 0 + 7), ops.amax(x, 0), ops.maximum(x, -x),
+                x - x, (h + 256) - 256, (h * 1.1) * 3)
+
+    compiled, h = Compiled(fn), Tensor(np.arange(8)).astype(ms.bfloat16)
+    for _ in range(4):
+        for a, b in zip(compiled(odd, h), fn(odd, h), strict=True):
+            np.testing.assert_array_equal(a.float().asnumpy(), b.float().asnumpy())
+    assert engine(compiled) == ["xla"]
 
 
 def test_numbers_of_python_keep_the_type_of_tensors():
@@ -218,6 +234,20 @@ def test_arguments_that_begin_at_odd_addresses(executor, size):
     one = tensor(size + 20)
     for start in range(20 if size < 2**20 else 3):
         x = one[start:start + size]
+        np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
+    assert engine(compiled) == ["xla"]
+
+
+def test_arguments_that_are_kept_as_their_negatives(executor):
+    """Imaginary parts of conjugates, such as those of gradients, are negative in their memory."""
+    def fn(x):
+        return ops.tanh(x) * 2 + ops.exp(x)
+
+    compiled = Compiled(fn)
+    for number in range(6):
+        raw = torch.tensor([1 + 0.25j * number]).conj().imag
+        x = wrap(raw if number else raw.clone())
+        assert raw.is_neg() and raw.is_contiguous()
         np.testing.assert_allclose(compiled(x).asnumpy(), fn(x).asnumpy(), 1e-5, 1e-5)
     assert engine(compiled) == ["xla"]
 

@@ -66,6 +66,21 @@ def test_a_scalar_keeps_its_type(loops):  # noqa: F811
     assert max(counts(loops)) >= 14
 
 
+@pytest.mark.parametrize("kind", [ms.bfloat16, ms.float16], ids=str)
+def test_a_narrow_scalar_is_compared_with_numbers_that_are_as_narrow(loops, kind):  # noqa: F811
+    def fn(x):
+        y = x
+        for t in range(16):
+            y = ops.where(x <= 0.1 * t, y * 0.5 + 0.25, y - 0.125)
+            y = ops.where(x >= 0.1 * t, y + 0.5, y * 0.25)
+            y = ops.where(x == 0.1 * t, y + 1, y)
+        return y.astype(ms.float32)
+
+    for number in (0.1, 0.3, 0.7):
+        agrees(fn, Tensor(number).astype(kind))
+    assert max(counts(loops)) >= 14
+
+
 def test_loops_in_loops(loops):  # noqa: F811
     def fn(x):
         for t in range(6):
@@ -109,6 +124,8 @@ def test_which_numbers_are_values_and_of_which_type(aval, number, kind):
     for op in ("add.Tensor", "sub.Scalar", "rsub.Scalar", "mul.Tensor", "div.Scalar", "lt.Scalar",
                "ge.Scalar", "ne.Scalar"):
         step = {"op": op, "to": 7, "args": [X, number, 1], "aval": F32}
+        if op in ("lt.Scalar", "ge.Scalar", "ne.Scalar") and kind is not None:
+            kind = aval[1]  # comparisons are in the type itself
         *holders, found = with_numbers([step], [aval])
         assert holders == ([] if kind is None else [
             {"op": "number", "to": 8, "args": [], "number": number, "aval": [[], kind]}])

@@ -42,12 +42,10 @@ def test_repeated_dimensions_count_as_one(x, dims):
 
 @pytest.mark.parametrize("x", [
     torch.ones(4, 4)[:, :3], torch.ones(8)[::2], torch.ones(6).as_strided((3, 2), (1, 1)),
-    torch.ones(2, device="meta")])
-def test_gaps_overlaps_and_other_devices_have_no_order(x):
-    with pytest.raises(NotLowered):
+    torch.ones(4, 3).T[1:], torch.ones(2, 6)[:, ::3].T])
+def test_gaps_and_overlaps_have_no_order(x):
+    with pytest.raises(NotLowered, match="gaps"):
         order_of(meta_of_value(x))
-    with pytest.raises(NotLowered, match="dense tensor"):
-        order_of(None)
 
 
 WHOLE, NUMBERS = torch.arange(24.0), torch.ones(6, dtype=torch.complex64)
@@ -94,7 +92,9 @@ LONG = torch.ones(MOST_READ + 1)
 
 @pytest.mark.parametrize("x, value", [
     (torch.ones(2, 3), 1.0), (torch.tensor([1.0, 2.0]), None), (torch.tensor(-3), -3),
-    (torch.zeros(4, dtype=torch.bool), False), (torch.full((2,), torch.inf), None),
+    (torch.zeros(4, dtype=torch.bool), False), (torch.tensor([0.0, -0.0]), None),
+    (torch.tensor([-0.0, 0.0]), None), (torch.tensor([-0.0, -0.0]), -0.0),
+    (torch.full((2,), torch.inf), None),
     (torch.full((2,), torch.nan), None), (torch.ones(2).half(), None), (torch.ones(0), None),
     (torch.ones(2, dtype=torch.uint8), None), (LONG, None), (LONG[1:], 1.0),
     (LONG[:1].expand(2 * MOST_READ), 1.0), (torch.ones(4, 4)[:, 1:], None),
@@ -107,7 +107,7 @@ def test_constants_of_one_number(x, value):
         assert found == {}
     else:
         assert type(found[3].value) is type(value) and found[3].value == value
-        assert found[3].meta == meta_of_value(x)
+        assert repr(found[3].value) == repr(value) and found[3].meta == meta_of_value(x)
 
 
 @pytest.mark.parametrize("name, wanted", [

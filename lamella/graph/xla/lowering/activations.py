@@ -164,24 +164,21 @@ def _log_sigmoid_backward(aval: Aval, g: Any, x: Any, buffer: Any) -> Any:
 
 @row("_softmax")
 def _softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
-    wider = x.astype(wide(aval.dtype))
-    if wider.ndim == 0:
-        wider = jnp.ones_like(wider)
-    if wider.ndim == 0 or not wider.size:
-        return wider.astype(aval.dtype)
+    if not x.size:
+        return x.astype(aval.dtype)
+    wider = jnp.atleast_1d(x.astype(wide(aval.dtype)))
     parts = jnp.exp(wider - wider.max(dim, keepdims=True))
-    return (parts / parts.sum(dim, keepdims=True)).astype(aval.dtype)
+    return (parts / parts.sum(dim, keepdims=True)).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("_log_softmax")
 def _log_softmax(aval: Aval, x: Any, dim: int, half_to_float: bool) -> Any:
-    wider = x.astype(wide(aval.dtype))
-    if wider.ndim == 0:
-        return jnp.zeros_like(wider).astype(aval.dtype)
-    if not wider.size:
-        return wider.astype(aval.dtype)
+    if not x.size:
+        return x.astype(aval.dtype)
+    wider = jnp.atleast_1d(x.astype(wide(aval.dtype)))
     shifted = wider - wider.max(dim, keepdims=True)
-    return (shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))).astype(aval.dtype)
+    found = shifted - jnp.log(jnp.exp(shifted).sum(dim, keepdims=True))
+    return found.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("_softmax_backward_data")

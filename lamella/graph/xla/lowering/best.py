@@ -12,7 +12,7 @@ from typing import Any
 
 from .later import jnp, lax
 from .rolling import references
-from .table import Aval, Step, is_complex, row
+from .table import Step, is_complex, row
 
 BEST = "lamella.best"
 _SORTS = ("sort.stable", "sort.default")
@@ -25,12 +25,22 @@ def with_best(steps: list[Step], wanted: Collection[int]) -> list[Step]:
         steps: operations, none of which writes.
         wanted: the numbers of the graph's results.
     """
+    if not any(step["op"] in _SORTS for step in steps):
+        return steps
     users: dict[int, list[Step]] = defaultdict(list)
-    if any(step["op"] in _SORTS for step in steps):
-        for step in steps:
-            for number in references(step["args"]):
-                users[number].append(step)
-    return [_shortened(step, users, wanted) if step["op"] in _SORTS else step for step in steps]
+    for step in steps:
+        for number in references(step["args"]):
+            users[number].append(step)
+    found: dict[int, Step] = {}
+    for step in steps:
+        if step["op"] in _SORTS:
+            step = _shortened(step, users, wanted)
+        elif step["op"] == "getitem":
+            source, which = step["args"]
+            if source["n"] in found and found[source["n"]]["op"] == BEST:
+                step = {**step, "aval": found[source["n"]]["aval"][which]}
+        found[step["to"]] = step
+    return [*found.values()]
 
 
 def _shortened(step: Step, users: dict[int, list[Step]], wanted: Collection[int]) -> Step:
@@ -60,8 +70,11 @@ def _length(step: Step, dim: int, rank: int) -> int | None:
     return end if end > 0 else None
 
 
-@row(BEST)
-def _best(avals: list[Aval], x: Any, length: int, dim: int) -> list[Any]:
+row(BEST)(lambda avals, x, length, dim: greatest(x, length, dim))
+
+
+def greatest(x: Any, length: int, dim: int) -> list[Any]:
+    """The first elements of rows that are sorted from the greatest on, and their places."""
     moved = jnp.moveaxis(x, dim, -1)
     key = moved
     if jnp.issubdtype(x.dtype, jnp.floating):  # in their order 0 is more than -0, and NaN than -NaN

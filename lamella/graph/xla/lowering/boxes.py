@@ -66,12 +66,12 @@ class Box(NamedTuple):
             return self._with_ones(shape)
         if name == "as_strided.default":
             return self._strided(*rest) if self == Box.all_of([*self.whole]) else None
-        if name not in READS or not self.axes:
+        if name not in READS:
             return None
         own = [self.sizes[axis] if axis is not None else 1 for axis in self.axes]
         dim = rest[0] % len(own)
         if name == "select.int":
-            start, length = rest[1] % own[dim] if own[dim] else 0, 1
+            start, length = rest[1] % own[dim], 1
         elif name == "narrow.default":
             start, length = rest[1] + own[dim] * (rest[1] < 0), rest[2]
         else:
@@ -79,7 +79,7 @@ class Box(NamedTuple):
                 return None
             start = rest[1] or 0
             start, length = max(start + own[dim] * (start < 0), 0), shape[dim]
-        if not 0 <= start <= start + length <= own[dim] or not length:
+        if not length:
             return None
         found, axis = self, self.axes[dim]
         if axis is not None:

@@ -137,8 +137,8 @@ def run_step(values: Values, step: Step | Numbers | Rolled) -> None:
         source, dim, which = step["args"]
         values.part(number, (source["n"], dim), which)
     elif name == "stack.default" and values.has_parts(references(step["args"][0])):
-        stack = values.stack(references(step["args"][0]))
-        values[number] = stack if step["args"][1] == 0 else jnp.moveaxis(stack, 0, step["args"][1])
+        several, dim = step["args"]
+        values[number] = jnp.moveaxis(values.stack(references(several)), 0, dim)
     elif name == "put_back":
         values[number] = put_back(*values.read(step["args"]))
     else:

@@ -144,7 +144,7 @@ class Growing:
         """A value with another one beyond its length in a dimension, if it has grown there."""
         number, length = link["n"], self.lengths.get(link["n"], {}).get(dim)
         clean = self.clean.get(number, frozenset())
-        is_zero = type(value) is int and value == 0
+        is_zero = value == 0
         if length is None or is_zero and dim in clean:
             return link
         key = "filled", number, dim, repr(value)
@@ -194,7 +194,7 @@ class Growing:
         if step is None:
             return None
         args, (shape, _) = [*step["args"]], _longer(self.avals[number], lengths)
-        if step["op"] in _SIZED and not links_in(args[1:]):
+        if step["op"] in _SIZED:
             args[_SIZED[step["op"]]] = shape
             return Made(step["op"], args, lengths)
         if step["op"] in EXPANDS:
@@ -237,8 +237,7 @@ def _as_chains(steps: list[Step]) -> list[Step]:
                     made.append({"op": "view.default", "to": number, "args": [last, own],
                                  "aval": [own, kind]})
                     last = {"n": number}
-                known_as = avals[before]
-                if known_as is not None and known_as[1] == kind:
+                if avals[before][1] == kind:
                     step = {**step, "op": "cat.default", "args": [[{"n": before}, last], dim]}
         made.append(step)
     return _renumbered(made)

@@ -14,8 +14,9 @@ def _product(aval: Aval, x: Any, y: Any) -> Any:
     return jnp.matmul(x.astype(kind), y.astype(kind))
 
 
-row("mm", "bmm", "mv", "dot", "vdot", "matmul")(
+row("mm", "bmm", "mv", "dot", "matmul")(
     lambda aval, x, y: _product(aval, x, y).astype(aval.dtype))
+row("vdot")(lambda aval, x, y: _product(aval, jnp.conj(x), y).astype(aval.dtype))
 
 
 @row("addmm", "baddbmm", "addmv")

@@ -94,9 +94,9 @@ def _nll(avals: list[Aval], x: Any, target: Any, weight: Any, reduction: int, ig
          ) -> list[Any]:
     kind = wide(avals[0].dtype)
     axis = 0 if x.ndim == 1 else 1
-    counts, at = _factors(x, target, weight, ignored, kind, axis)
+    kept, counts, at = _factors(target, weight, ignored, kind, axis)
     found = -jnp.squeeze(jnp.take_along_axis(x.astype(kind), at, axis), axis)
-    found = jnp.where(counts != 0, found * counts, 0)
+    found = jnp.where(kept, found * counts, 0)
     total = counts.sum()
     if reduction == MEAN:
         found = found.sum() / total
@@ -112,20 +112,20 @@ def _nll_backward(aval: Aval, g: Any, x: Any, target: Any, weight: Any, reductio
                   ignored: int, total: Any) -> Any:
     kind = wide(aval.dtype)
     axis = 0 if x.ndim == 1 else 1
-    counts, at = _factors(x, target, weight, ignored, kind, axis)
+    kept, counts, at = _factors(target, weight, ignored, kind, axis)
     each = -g.astype(kind) * counts
     if reduction == MEAN:
         each = each / total.astype(kind)
-    each = jnp.where(counts != 0, each, 0)
+    each = jnp.where(kept, each, 0)
     classes = jnp.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(x.ndim)])
     return jnp.where(classes == at, jnp.expand_dims(each, axis), 0).astype(aval.dtype)
 
 
-def _factors(x: Any, target: Any, weight: Any, ignored: int, kind: str, axis: int
-             ) -> tuple[Any, Any]:
-    """How much each sample counts, and its class as an index along `axis`."""
+def _factors(target: Any, weight: Any, ignored: int, kind: str, axis: int
+             ) -> tuple[Any, Any, Any]:
+    """Which samples count, how much, and their classes as an index along `axis`."""
     kept = target != ignored
     at = jnp.where(kept, target, 0)
     counts = (jnp.ones(target.shape, kind) if weight is None
               else jnp.take(of_type(weight, kind), at))
-    return jnp.where(kept, counts, 0), jnp.expand_dims(at, axis)
+    return kept, jnp.where(kept, counts, 0), jnp.expand_dims(at, axis)

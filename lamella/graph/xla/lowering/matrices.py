@@ -16,12 +16,14 @@ def _turned(x: Any) -> Any:
     return jnp.swapaxes(x, -1, -2)
 
 
-def _triangular(a: Any, b: Any, lower: bool, turned: bool = False, unit: bool = False) -> Any:
-    """The solution of ``a @ x = b``, or of ``a.T @ x = b``, for batches of triangular matrices."""
+def _triangular(a: Any, b: Any, lower: bool, turned: bool = False, unit: bool = False,
+                conjugate: bool = False) -> Any:
+    """The solution of ``a @ x = b``, or of ``a.T @ x = b``, for batches of triangular matrices, or
+    their conjugates."""
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
     return lax.linalg.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=turned,
-                                       unit_diagonal=unit)
+                                       conjugate_a=conjugate, unit_diagonal=unit)
 
 
 def _solved(lu: Any, order: Any, b: Any, turned: bool = False) -> Any:
@@ -77,7 +79,11 @@ def _solve(avals: list[Aval], x: Any, b: Any, left: bool, _: bool) -> list[Any]:
 @row("linalg_lu_solve")
 def _lu_solve(aval: Aval, lu: Any, pivots: Any, b: Any, left: bool, adjoint: bool) -> Any:
     order = lax.linalg.lu_pivots_to_permutation(pivots - 1, lu.shape[-1])
-    found = _solved(lu, order, b if left else _turned(b), adjoint == left)
+    b = b if left else _turned(b)
+    if adjoint:
+        found = jnp.conj(_solved(lu, order, jnp.conj(b), left))
+    else:
+        found = _solved(lu, order, b, not left)
     return found if left else _turned(found)
 
 
@@ -113,7 +119,9 @@ def _cholesky(avals: list[Aval], x: Any, upper: bool, _: bool) -> list[Any]:
 
 @row("cholesky_solve")
 def _cholesky_solve(aval: Aval, b: Any, factor: Any, upper: bool) -> Any:
-    return _triangular(factor, _triangular(factor, b, not upper, upper), not upper, not upper)
+    lower = not upper
+    found = _triangular(factor, b, lower, upper, conjugate=upper)
+    return _triangular(factor, found, lower, lower, conjugate=lower)
 
 
 @row("cholesky_inverse")

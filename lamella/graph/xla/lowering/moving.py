@@ -11,6 +11,7 @@ from .boxes import ADD, PLACE, PUT, READS, TAKE, Box
 from .rolling import FEWEST, references
 from .table import Step, is_tensor
 
+_COPIES = {"clone.default": 0, "copy.default": 1}  # where what is copied stands
 _BACKWARD = {"select_backward.default": "select.int", "slice_backward.default": "slice.Tensor"}
 _SCATTERS = {"select_scatter.default": "select.int", "slice_scatter.default": "slice.Tensor"}
 
@@ -70,12 +71,9 @@ class _Graph:
 
     def _uncopied(self, step: Step) -> Step | None:
         """A step that reads what was copied, not the copy; None if it is a copy itself."""
-        args, name = self._renamed(step["args"]), step["op"]
-        source = args[{"clone.default": 0, "copy.default": 1}[name]] if name in (
-            "clone.default", "copy.default") else None
-        if isinstance(source, dict) and "n" in source and (
-                is_tensor(step["aval"]) and self.avals[source["n"]] == step["aval"]):
-            self.same[step["to"]] = source["n"]
+        args, place = self._renamed(step["args"]), _COPIES.get(step["op"])
+        if place is not None and self.avals[args[place]["n"]] == step["aval"]:
+            self.same[step["to"]] = args[place]["n"]
             return None
         return {**step, "args": args}
 
@@ -93,13 +91,13 @@ class _Graph:
     def _find(self, step: Step) -> None:
         """Note which box a view is, or a gradient of one, or what is written."""
         name, args, number = step["op"], step["args"], step["to"]
-        if name in READS and is_tensor(self.avals.get(args[0]["n"])):
+        if name in READS:
             source = args[0]["n"]
             whole, box = self.boxes.get(source, (source, Box.all_of(self.avals[source][0])))
             found = box.view(name, args[1:], step["aval"][0])
             if found is not None:
                 self.boxes[number] = whole, found
-        elif name in _BACKWARD and is_tensor(step["aval"]):
+        elif name in _BACKWARD:
             part, shape, *rest = args
             box = Box.all_of(shape).view(_BACKWARD[name], rest, self.avals[part["n"]][0])
             if box is not None:
@@ -164,9 +162,8 @@ class _Graph:
         if name not in ("put_back", *_SCATTERS):
             return None
         whole, part, *rest = args
-        aval: Any = self.avals.get(whole["n"])
-        own: Any = self.avals.get(part["n"])
-        if not is_tensor(aval) or not is_tensor(own) or aval[1] != own[1]:
+        aval, own = self.avals[whole["n"]], self.avals[part["n"]]
+        if aval[1] != own[1]:
             return None
         box: Box | None = Box.all_of(aval[0])
         views = rest[0]["by"] if name == "put_back" else [[_SCATTERS[name], rest, own]]

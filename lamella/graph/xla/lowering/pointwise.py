@@ -10,6 +10,7 @@ from .later import jax, jnp, lax
 from .table import (
     Aval,
     NotLowered,
+    is_complex,
     is_inexact,
     of_type,
     pointwise,
@@ -26,7 +27,7 @@ _RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcs
 _SPECIAL = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln",
             "erfinv": "erfinv", "special_ndtri": "ndtri", "special_i0e": "i0e",
             "special_i1e": "i1e", "special_i1": "i1", "i0": "i0"}
-_SAME = {"neg": "negative", "abs": "abs", "sign": "sign", "sgn": "sign", "floor": "floor",
+_SAME = {"neg": "negative", "abs": "abs", "floor": "floor",
          "ceil": "ceil", "trunc": "trunc", "isnan": "isnan", "isinf": "isinf",
          "positive": "positive", "isfinite": "isfinite",
          "logical_not": "logical_not", "bitwise_not": "bitwise_not", "square": "square"}
@@ -63,23 +64,14 @@ for _name, _its in _BINARY_INEXACT.items():
     row(_name)(pointwise(_numpy(_its), inexact=True))
 
 
-def _plus(x: Any, y: Any, alpha: Any, sign: int) -> Any:
-    one = alpha.astype(x.dtype) if hasattr(alpha, "dtype") else alpha
-    if x.dtype == bool:
-        return jnp.logical_or(x, jnp.logical_and(y, one))
-    return x + sign * one * y
-
-
 @row("add.Tensor", "add.Scalar")
 def _add(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
-    x, y, kind = rounded(x, aval.dtype), rounded(y, aval.dtype), wide(aval.dtype)
-    return _plus(x, y, _factor(alpha, kind), 1).astype(aval.dtype)
+    return (rounded(x, aval.dtype) + _scaled(aval, y, alpha)).astype(aval.dtype)
 
 
 @row("sub.Tensor", "sub.Scalar")
 def _sub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
-    x, y, kind = rounded(x, aval.dtype), rounded(y, aval.dtype), wide(aval.dtype)
-    return _plus(x, y, _factor(alpha, kind), -1).astype(aval.dtype)
+    return (rounded(x, aval.dtype) - _scaled(aval, y, alpha)).astype(aval.dtype)
 
 
 @row("rsub.Tensor", "rsub.Scalar")
@@ -87,12 +79,12 @@ def _rsub(aval: Aval, x: Any, y: Any, alpha: Any) -> Any:
     return _sub(aval, y, x, alpha)
 
 
-def _factor(alpha: Any, kind: str) -> Any:
-    return 1 if alpha == 1 else of_type(alpha, kind)
+def _scaled(aval: Aval, x: Any, alpha: Any) -> Any:
+    x = rounded(x, aval.dtype)
+    return x if alpha == 1 else rounded(alpha, aval.dtype) * x
 
 
-pointwise_row("mul.Tensor", "mul.Scalar")(
-    lambda x, y: jnp.logical_and(x, y) if x.dtype == bool else x * y)
+pointwise_row("mul.Tensor", "mul.Scalar")(lambda x, y: x * y)
 pointwise_row("div.Tensor", "div.Scalar", inexact=True)(lambda x, y: x / y)
 pointwise_row("floor_divide", "floor_divide.Scalar")(lambda x, y: _floor_of_quotient(x, y))
 
@@ -143,7 +135,7 @@ def _pow(aval: Aval, x: Any, y: Any) -> Any:
     a, b = rounded(x, aval.dtype), rounded(y, aval.dtype)
     if is_inexact(kind):
         return jnp.power(a, b).astype(aval.dtype)
-    found = jnp.power(a, jnp.maximum(b, 0))
+    found = _whole_power(*jnp.broadcast_arrays(a, jnp.maximum(b, 0)))
     odd = jnp.where(b % 2 == 0, 1, -1)  # a negative power of an integer is 0, but for 1 and -1
     below = jnp.where(a == 1, 1, jnp.where(a == -1, odd, 0)).astype(kind)
     return jnp.where(b < 0, below, found).astype(aval.dtype)
@@ -158,6 +150,23 @@ def _power(x: Any, y: float, kind: str) -> Any:
     if y in (1.0, 2.0, 3.0, -1.0, -2.0):
         return lax.integer_pow(x, int(y))
     return jnp.power(x, rounded(y, kind))
+
+
+def _whole_power(x: Any, y: Any) -> Any:
+    """Powers of integers, which wrap around. JAX's look at the last six bits of `y` alone."""
+
+    def next_of(now: Any) -> Any:
+        found, square, left = now
+        return jnp.where(left % 2 == 1, found * square, found), square * square, left // 2
+
+    return lax.while_loop(lambda now: (now[2] > 0).any(), next_of, (jnp.ones_like(x), x, y))[0]
+
+
+@pointwise_row("sign", "sgn")
+def _sign(x: Any) -> Any:
+    if is_complex(str(x.dtype)):
+        return jnp.sign(x)
+    return jnp.where(x > 0, 1, jnp.where(x < 0, -1, 0))  # 0 for NaN, as by PyTorch's kernel
 
 
 pointwise_row("reciprocal", inexact=True)(lambda x: 1 / x)

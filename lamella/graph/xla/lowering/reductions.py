@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .best import greatest
 from .later import jnp, lax
-from .table import Aval, NotLowered, is_inexact, row, wide
+from .table import Aval, NotLowered, common, is_inexact, of_type, row, wide
 
 
 def axes_of(x: Any, dim: Any) -> tuple[int, ...]:
-    """The axes that a `dim` names: all for None or an empty list."""
-    if dim is None or isinstance(dim, (list, tuple)) and not dim:
+    """The axes that a `dim` names: all for None or an empty list, and for the type of the result,
+    which stands at its place in the overloads without one."""
+    if dim is None or dim == [] or isinstance(dim, str):
         return tuple(range(x.ndim))
     named = [dim] if isinstance(dim, int) else dim
     return tuple(d % x.ndim for d in named) if x.ndim else ()
@@ -19,18 +21,12 @@ def axes_of(x: Any, dim: Any) -> tuple[int, ...]:
 
 @row("sum", "sum.dim_IntList")
 def _sum(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
-    if not isinstance(dim, (list, tuple, type(None))):
-        dim = None  # the other overload's type of the result
-    return x.astype(wide(aval.dtype)).sum(axes_of(x, dim), keepdims=keep is True
-                                          ).astype(aval.dtype)
+    return x.astype(wide(aval.dtype)).sum(axes_of(x, dim), keepdims=keep).astype(aval.dtype)
 
 
 @row("mean", "mean.dim")
 def _mean(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
-    if not isinstance(dim, (list, tuple, type(None))):
-        dim = None
-    return x.astype(wide(aval.dtype)).mean(axes_of(x, dim), keepdims=keep is True
-                                           ).astype(aval.dtype)
+    return x.astype(wide(aval.dtype)).mean(axes_of(x, dim), keepdims=keep).astype(aval.dtype)
 
 
 row("amax")(lambda aval, x, dim, keep: x.max(axes_of(x, dim), keepdims=keep))
@@ -60,8 +56,8 @@ def _argument(aval: Aval, x: Any, dim: Any, place: Any) -> Any:
 
 @row("prod", "prod.dim_int")
 def _prod(aval: Aval, x: Any, dim: Any = None, keep: bool = False, dtype: Any = None) -> Any:
-    axes = axes_of(x, dim if type(dim) is int else None)
-    return x.astype(wide(aval.dtype)).prod(axes).astype(aval.dtype).reshape(aval.shape)
+    made = x.astype(wide(aval.dtype)).prod(axes_of(x, dim))
+    return made.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("any", "any.dim", "any.dims")
@@ -74,37 +70,37 @@ def _all(aval: Aval, x: Any, dim: Any = None, keep: bool = False) -> Any:
     return x.astype(bool).all(axes_of(x, dim)).astype(aval.dtype).reshape(aval.shape)
 
 
-def _variance(x: Any, dim: Any, correction: Any, kind: str) -> tuple[Any, Any]:
+def _variance(x: Any, dim: Any, correction: Any) -> tuple[Any, Any]:
     """Variance and mean; that has the reduced dimensions."""
-    wider, axes = x.astype(kind), axes_of(x, dim)
+    wider, axes = x.astype(wide(str(x.dtype))), axes_of(x, dim)
     mean = wider.mean(axes, keepdims=True)
     count = math.prod(x.shape[a] for a in axes)
     left = count - (1 if correction is None else correction)
-    squares = ((wider - mean) * (wider - mean)).sum(axes)
+    squares = (jnp.abs(wider - mean) ** 2).sum(axes)  # of complex numbers, too
     return (squares / left if left > 0 else squares / 0.0), mean
 
 
 @row("var.correction")
 def _var(aval: Aval, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
-    found, _ = _variance(x, dim, correction, wide(aval.dtype))
+    found, _ = _variance(x, dim, correction)
     return found.astype(aval.dtype).reshape(aval.shape)
 
 
 @row("std.correction")
 def _std(aval: Aval, x: Any, dim: Any, correction: Any, keep: bool) -> Any:
-    found, _ = _variance(x, dim, correction, wide(aval.dtype))
+    found, _ = _variance(x, dim, correction)
     return jnp.sqrt(found).astype(aval.dtype).reshape(aval.shape)
 
 
 @row("var_mean.correction")
 def _var_mean(avals: list[Aval], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
     return [value.astype(aval.dtype).reshape(aval.shape) for aval, value in zip(
-        avals, _variance(x, dim, correction, wide(avals[0].dtype)), strict=True)]
+        avals, _variance(x, dim, correction), strict=True)]
 
 
 @row("std_mean.correction")
 def _std_mean(avals: list[Aval], x: Any, dim: Any, correction: Any, keep: bool) -> list[Any]:
-    variance, mean = _variance(x, dim, correction, wide(avals[0].dtype))
+    variance, mean = _variance(x, dim, correction)
     return [value.astype(aval.dtype).reshape(aval.shape) for aval, value in zip(
         avals, (jnp.sqrt(variance), mean), strict=True)]
 
@@ -120,7 +116,7 @@ def _logsumexp(aval: Aval, x: Any, dim: Any, keep: bool) -> Any:
 
 @row("linalg_vector_norm")
 def _vector_norm(aval: Aval, x: Any, order: float, dim: Any, keep: bool, dtype: Any) -> Any:
-    wider, axes = jnp.abs(x.astype(wide(aval.dtype))), axes_of(x, dim)
+    wider, axes = jnp.abs(x).astype(wide(aval.dtype)), axes_of(x, dim)
     if order == 2:
         found = jnp.sqrt((wider * wider).sum(axes))
     elif order == 1:
@@ -183,10 +179,10 @@ def _topk(avals: list[Aval], x: Any, k: int, dim: int, largest: bool, is_sorted:
           ) -> list[Any]:
     if not is_inexact(str(x.dtype)) or not x.ndim:
         raise NotLowered("topk of integers, whose equal elements come in another order")
-    moved = jnp.moveaxis(x, dim, -1)
-    values, at = lax.top_k(moved if largest else -moved, k)
-    return [jnp.moveaxis(values if largest else -values, -1, dim),
-            jnp.moveaxis(at.astype("int64"), -1, dim)]
+    if largest:
+        return greatest(x, k, dim)
+    at = lax.slice_in_dim(_order(x, dim, False), 0, k, axis=dim)
+    return [jnp.take_along_axis(x, at, dim), at.astype("int64")]
 
 
 @row("searchsorted.Tensor", "searchsorted.Scalar")
@@ -205,7 +201,8 @@ def _bucketize(aval: Aval, x: Any, ordered: Any, out_int32: bool, right: bool) -
 def _found_in(aval: Aval, ordered: Any, x: Any, right: bool) -> Any:
     """Where values would stand in ordered rows, by the halving that PyTorch does, which decides
     where a NaN is met."""
-    x = jnp.asarray(x).astype(ordered.dtype)
+    kind = common([ordered, x])
+    ordered, x = ordered.astype(kind), of_type(x, kind)
     rows = jnp.broadcast_to(ordered, (*x.shape[:-1], ordered.shape[-1])) if x.ndim else ordered
     low, high = jnp.zeros(x.shape, "int64"), jnp.full(x.shape, ordered.shape[-1], "int64")
     for _ in range(ordered.shape[-1].bit_length()):

@@ -33,7 +33,7 @@ ROWS = (1, 4, 16, 64)  # operations in a row that are looked for again
 PARTS = ("getitem", "select.int")  # of a value: as early as possible, since loops take stacks apart
 # where an operation of the body reads: a value from outside, an element of a stack, what an earlier
 # step has carried, another operation of the body, or any of the first three as an input of the body
-OUTSIDE, ELEMENT, CARRIED, BODY, INPUT = "outside", "element", "carried", "body", "input"
+OUTSIDE, ELEMENT, CARRIED, BODY, INPUT = range(5)
 
 
 class Queue(NamedTuple):
@@ -79,7 +79,7 @@ class Rolled(NamedTuple):
     """
 
     count: int
-    reads: list[tuple[str, int]]
+    reads: list[tuple[int, int]]
     body: list[Step | Numbers | Rolled]
     queues: list[Queue]
     stacks: list[list[int]]
@@ -146,10 +146,7 @@ class _Search:
         self.reads = [[self.place.get(n, n - self.inputs) for n in references(step["args"])]
                       for step in steps]
         self.avals = {n - self.inputs: aval for n, aval in enumerate(inputs)}
-        for place, step in enumerate(steps):
-            self.avals[place] = step.get("aval")
-            if step["op"] == "getitem" and self.avals[self.reads[place][0]]:
-                self.avals[place] = self.avals[self.reads[place][0]][step["args"][1]]
+        self.avals.update(enumerate(step["aval"] for step in steps))
         names: dict[str, int] = {}
         self.kinds = [names.setdefault(json.dumps(
             [_without_values(s["args"]), {k: v for k, v in s.items() if k not in ("to", "args")}]),
@@ -236,7 +233,7 @@ class _Search:
                    and not taken[place] and not taken[place + period]):
                 place += 1
             length = place - begin + period
-            if place > begin and length >= FEWEST * period:
+            if length >= FEWEST * period:
                 found.append((begin, length))
             place += 1
         return found
@@ -271,7 +268,7 @@ class _Search:
                 begin = place
             if begin is not None and (not same or place == start + length - period - 1):
                 found.append((begin, place + same + period))
-                begin = None if not same else begin
+                begin = None
         return [part for part in found if part[1] - part[0] >= (FEWEST - 1) * period]
 
 
@@ -282,7 +279,7 @@ class _Loop:
         self.search, self.start, self.period, self.count = search, start, period, count
         self.end = start + period * count
         self.saves = period * (count - 1)  # operations
-        self.body: list[list[tuple[str, Any]]] = []  # of each operation, where it reads
+        self.body: list[list[tuple[int, Any]]] = []  # of each operation, where it reads
         self.numbers: list[Numbers] = []  # of which it reads one in each step
 
     def links(self) -> bool:
@@ -304,7 +301,7 @@ class _Loop:
             place < 0 or not taken[place] and not is_part(steps[place]) for place in column)
             for links in self.body for kind, column in links)
 
-    def _link(self, j: int, column: list[int]) -> tuple[str, Any] | None:
+    def _link(self, j: int, column: list[int]) -> tuple[int, Any] | None:
         """Where one argument comes from, given the places that it has in each step."""
         start, period, aval = self.start, self.period, self.search.avals
         ahead = [place - (start + t * period) for t, place in enumerate(column)]
@@ -369,13 +366,13 @@ class _Loop:
             self.queues, self.stacks, [(j, avals[self.start + j]) for j in sorted(last)],
             sorted(every), [step["to"] for step in self.search.steps[self.start:self.end]])
 
-    def _avals(self, links: list[tuple[str, Any]]) -> list[Any]:
+    def _avals(self, links: list[tuple[int, Any]]) -> list[Any]:
         """The avals of what links read."""
         places = {BODY: lambda at: self.start + at, OUTSIDE: lambda at: at,
                   ELEMENT: lambda at: at[0], CARRIED: lambda at: self.start + at[0]}
         return [self.search.avals[places[kind](at)] for kind, at in links]
 
-    def _named(self, link: tuple[str, Any]) -> tuple[str, int]:
+    def _named(self, link: tuple[int, Any]) -> tuple[int, int]:
         """Where an input of the body is found: a value, the number of a stack or of a queue."""
         kind, where = link
         if kind == OUTSIDE:
@@ -387,7 +384,7 @@ class _Loop:
         j, first = where
         return kind, _place_in(self.queues, Queue(j, [self._number(p) for p in first]))
 
-    def _is_number(self, link: tuple[str, Any]) -> bool:
+    def _is_number(self, link: tuple[int, Any]) -> bool:
         """Whether what is read is the same number of the program's in all steps."""
         return link[0] == OUTSIDE and self.search.holds_number(link[1])
 

@@ -12,18 +12,17 @@ import math
 from typing import Any
 
 from .boxes import ADD, FILL, PLACE, PUT, TAKE
-from .table import Step, is_tensor
+from .table import Step, is_complex, is_inexact, is_tensor, wide
 
 NUMBER = "number"  # the operation of a step that only holds a number
+_COMPARED = ("lt.Scalar", "le.Scalar", "gt.Scalar", "ge.Scalar", "eq.Scalar", "ne.Scalar")
 # the place of a number that the row of the table takes as a tensor, too, with the same result
 _PLACES = {
     name: 1 for name in (
         "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar",
-        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", "lt.Scalar", "le.Scalar",
-        "gt.Scalar", "ge.Scalar", "eq.Scalar", "ne.Scalar")}
+        "mul.Tensor", "mul.Scalar", "div.Tensor", "div.Scalar", *_COMPARED)}
 # where a box begins, or a value ends
 _STARTS = {TAKE: 1, PUT: 2, PLACE: 1, ADD: 2, FILL: 1}
-_WIDE = {"float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64"}
 _INTEGERS = ("int32", "int64")
 
 
@@ -72,8 +71,10 @@ def _kind_of(step: Step, avals: dict[int, Any]) -> str | None:
     aval = avals.get(tensor["n"])
     if not is_tensor(aval):
         return None
-    if aval[1] in _WIDE:
-        return _WIDE[aval[1]] if math.isfinite(number) else None
+    if is_inexact(aval[1]) and not is_complex(aval[1]):
+        # compared in the tensor's type, but computed with in the one that kernels compute in
+        kind = aval[1] if step["op"] in _COMPARED else wide(aval[1])
+        return kind if math.isfinite(number) else None
     fits = type(number) is int and abs(number) < 2**31
     return aval[1] if fits and aval[1] in _INTEGERS else None
 

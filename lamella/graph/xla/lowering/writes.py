@@ -61,7 +61,7 @@ class _Memory:
         is_view = step["op"] in VIEWS or step["op"] == "getitem" and source in self._views
         read = self._read(args)
         self.steps.append({**step, "args": read})
-        self._avals[number] = self._aval_of(step, source)
+        self._avals[number] = step["aval"]
         if is_view and source is not None:
             self._views[number] = source, step
             self._made_from[number] = read[0]["n"]
@@ -74,7 +74,7 @@ class _Memory:
             latest = self.now(source)
             if self._made_from[number] != latest:
                 self._latest[number] = self._added(
-                    step["op"], [{"n": latest}, *self._read(step["args"][1:])], step.get("aval"))
+                    step["op"], [{"n": latest}, *self._read(step["args"][1:])], step["aval"])
                 self._made_from[number] = latest
         return self._latest.get(number, number)
 
@@ -86,7 +86,7 @@ class _Memory:
                 base, step = self._views[base]
                 views.insert(0, step)
             by = [[step["op"], [None if isinstance(a, dict) else a for a in step["args"][1:]],
-                   step.get("aval")] for step in views]
+                   step["aval"]] for step in views]
             self._write(base, self._added("put_back", [
                 {"n": self.now(base)}, {"n": value}, {"by": by}], self._avals[base]))
             self._made_from[number] = self.now(self._views[number][0])
@@ -96,11 +96,6 @@ class _Memory:
         number, self._next = self._next, self._next + 1
         self.steps.append({"op": op, "to": number, "args": args, "aval": aval})
         return number
-
-    def _aval_of(self, step: Step, source: int | None) -> Any:
-        if step["op"] == "getitem" and source is not None:
-            return self._avals[source][step["args"][1]]
-        return step.get("aval")
 
     def _read(self, value: Any) -> Any:
         if isinstance(value, dict):
