@@ -7,8 +7,7 @@ in it or before it. A loop in it takes no step, since it might never end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,22 +16,19 @@ from ...autodiff.tree import container_tensors
 from ...core.state import state
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
-from ..ir.operations import effects_of, is_random
 from .loop_masks import Use, note_uses
 from .loop_part import BodyRecorder
-from .loop_values import SOMETIMES, UNBOUND, WIDE, LoopNumber, held_by, is_dry, truth_of, unlike
-
-
-@contextmanager
-def _taking(mask: torch.Tensor) -> Iterator[None]:
-    """A block that computes a branch, which is taken if `mask` is true."""
-    loops = state.trace.loops
-    before = loops.taken
-    loops.taken = mask if before is None else mask & before
-    try:
-        yield
-    finally:
-        loops.taken = before
+from .loop_values import (
+    SOMETIMES,
+    UNBOUND,
+    WIDE,
+    LoopNumber,
+    computing,
+    held_by,
+    is_dry,
+    truth_of,
+    unlike,
+)
 
 
 def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple], values: tuple
@@ -41,18 +37,10 @@ def chosen(test: Any, then: Callable[..., tuple], otherwise: Callable[..., tuple
     held = truth_of(test) if is_dry() else None
     if held is None:
         return then(*values) if test else otherwise(*values)
-    nodes = state.trace.recorder.graph.nodes
-    last = next(iter(reversed(nodes)))
     ways: list[tuple] = []
     for mask, call in ((held, then), (~held, otherwise)):
-        with _taking(mask):
+        with computing(mask, call, values):
             ways.append(call(*values))
-    for node in reversed(nodes):
-        if node is last:
-            break
-        if isinstance(node.target, torch._ops.OpOverload) and (
-                is_random(node) or effects_of(node.target).written):
-            raise unlike()  # only one of the branches would do it
     return tuple([_selected(held, *pair) for pair in zip(*ways, strict=True)])
 
 

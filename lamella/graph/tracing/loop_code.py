@@ -2,8 +2,8 @@
 
 A step's function takes the values of the names that it assigns, and returns their next values; all
 other names it finds as in the program. Where the program asks for a truth value, a function of
-`loop_values` is called instead: so `and`, `or`, `not` and comparisons in a row compute with
-Tensors, and an `if` computes both of its branches.
+`loop_values` is called instead: so `and`, `or` and `not` compute with Tensors, and an `if` computes
+both of its branches.
 """
 
 from __future__ import annotations
@@ -51,6 +51,10 @@ class Functions:
         self.before = self._made("before", names, loop.before)
         bounds = loop.count.bounds if loop.count is not None else []
         self.bounds = self._made("bounds", [], [], ast.Tuple(list(bounds), ast.Load()))
+
+    def all(self) -> list[Callable[..., Any]]:
+        """The functions that a step consists of."""
+        return [one for one in (self.test, self.after, self.again, self.before) if one is not None]
 
     def _made(self, part: str, names: Sequence[str], body: Sequence[ast.stmt],
               value: ast.expr | None = None) -> Callable[..., Any]:

@@ -17,9 +17,12 @@ _WORDS: dict[Any, str] = {
 def reason_at(file: str, number: int) -> str:
     """Why the loop around a line isn't one operation of a graph; empty if that isn't known."""
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
+        return _reason_in(ast.parse("".join(linecache.getlines(file))), number)
+    except (SyntaxError, ValueError, RecursionError):
         return ""
+
+
+def _reason_in(tree: ast.Module, number: int) -> str:
     around = [node for node in ast.walk(tree) if isinstance(node, (ast.While, ast.For))
               and node.lineno <= number <= (node.end_lineno or 0)]
     if not around:

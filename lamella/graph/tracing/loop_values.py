@@ -8,19 +8,25 @@ the loop runs as Python's.
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from ...core.state import state
 from ...tensors.tensor import Tensor, wrap
+from ..guards.search import reachable_from
+from ..ir.operations import mutating
+from .changes import Snapshot
+from .dry import has_changed
 from .loop_part import Unlike
 from .scalars import SymbolicScalar
 
 SMALL = 2**31  # ints below it are added exactly
-LARGE = 2**53  # where sums of ints that a loop carries begin to be too large
+LARGE = 2**53  # from it on ints aren't exact as floats, and sums that a loop carries too large
 SHORT = (torch.float16, torch.bfloat16)
 WIDE = {int: torch.int64, float: torch.float64}
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -134,7 +140,7 @@ def _operand(other: Any) -> tuple[Any, type]:
     """A number, or the tensor that holds it, and its type."""
     if isinstance(other, LoopNumber):
         return other.held, other.kind
-    if type(other) in WIDE and (type(other) is float or abs(other) < 2**53):
+    if type(other) in WIDE and (type(other) is float or abs(other) < LARGE):
         return other, type(other)
     if isinstance(other, SymbolicScalar) and type(other.value) in WIDE:
         return held_by(other), type(other.value)
@@ -178,11 +184,13 @@ for _class in (LoopNumber, Truth):
 
 
 def held_by(number: Any) -> torch.Tensor:
-    """The tensor of one element that holds a number."""
+    """The tensor of one element that holds a number, whose value as a float is exact."""
     if isinstance(number, LoopNumber):
         return number.held
     if isinstance(number, SymbolicScalar):
         return number.scalar(WIDE[type(number.value)])
+    if type(number) is int and abs(number) >= LARGE:
+        raise unlike()
     return torch.scalar_tensor(number, dtype=WIDE[type(number)])
 
 
@@ -256,16 +264,47 @@ def any_of(*parts: Callable[[], Any]) -> Any:
     return _joined(parts, torch.logical_or, True)
 
 
+@contextmanager
+def computing(mask: torch.Tensor, program: Callable[..., Any], values: Sequence[Any] = ()
+              ) -> Iterator[None]:
+    """A block that computes what the program computes only if `mask` is true.
+
+    Where that runs dry, it must have no effect, not even on what a step has made.
+
+    Args:
+        program: the function that is called in the block.
+        values: what it is given.
+    """
+    if not state.trace.run_dry:  # it has run dry before
+        yield
+        return
+    loops, nodes = state.trace.loops, state.trace.recorder.graph.nodes
+    last, before = next(iter(reversed(nodes))), Snapshot(reachable_from(program, *values))
+    around = loops.taken
+    loops.taken = mask if around is None else mask & around
+    try:
+        yield
+    finally:
+        loops.taken = around
+    made = itertools.takewhile(lambda node: node is not last, reversed(nodes))
+    if has_changed(before) or next(mutating(made), None) is not None:
+        raise unlike()
+
+
 def _joined(parts: Sequence[Callable[[], Any]], function: Any, ends: bool) -> Any:
-    found = None
+    found: Any = None
     for number, part in enumerate(parts):
-        value = part()
+        if found is None:
+            value = part()
+        else:
+            with computing(~found if ends else found, part):
+                value = part()
         held = truth_of(value) if is_dry() else None
         if held is not None:
             found = held if found is None else function(found, held)
         elif found is None and number == len(parts) - 1 or bool(value) is ends:
             return value
-    return value if found is None else Truth(found)
+    return Truth(found)
 
 
 def not_of(value: Any) -> Any:

@@ -21,6 +21,7 @@ import torch
 
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
+from ..guards.search import reachable_from
 from . import loop_choices, loop_values, read_scalars, scalars
 from .lines import Line
 from .loop_code import Functions
@@ -154,10 +155,7 @@ class _Rolled:
         captured = loop.captured.intersection(made_of.get(code, code).co_cellvars)
         if not own.issuperset(loop.assigned) or not captured.isdisjoint(loop.assigned):
             raise Unlike
-        try:
-            self.functions = Functions(loop, code, frame.f_globals, known)
-        except (SyntaxError, ValueError, RecursionError):
-            raise Unlike from None
+        self.functions = Functions(loop, code, frame.f_globals, known)
         self.needed = loop.given | loop.read
         self.first = [known.get(name, UNBOUND) if name in self.needed else UNBOUND
                       for name in loop.assigned]
@@ -173,7 +171,7 @@ class _Rolled:
         space = self.frame.f_globals
         bounds = self._really(self.functions.bounds)
         if "range" in space or "range" in self.frame.f_locals or not all(
-                type(bound) is int and abs(bound) < loop_values.SMALL for bound in bounds):
+                type(bound) is int for bound in bounds):
             raise Unlike
         return range(*bounds)
 
@@ -188,15 +186,12 @@ class _Rolled:
             _take(value, raws)
         if not raws:
             raise Unlike
-        functions = self.functions
-        program = [f for f in (functions.test, functions.after, functions.again,
-                               functions.before) if f is not None]
         others = self._goes_on, raws, [], None, self._unread()
-        found = self.trace.loop(program, self._step, *others)
+        found = self.trace.loop(self.functions.all(), self._step, *others)
         adds = self.sums is not None and self.sums.are_found
         if found is None and adds:
             raws.append(torch.scalar_tensor(True, dtype=torch.bool))
-            found = self.trace.loop(program, self._step, *others)
+            found = self.trace.loop(self.functions.all(), self._step, *others)
         if found is None or adds and not self._is_exact(found[0][-1]):
             raise Unlike
         self.last = _given(self.first, found[0])
@@ -231,7 +226,7 @@ class _Rolled:
 
     def _stepped(self, raws: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         values = _given(self.first, raws)
-        lists = [(value, list(value)) for value in values if type(value) is list]
+        lists = [(value, list(value)) for value in _lists(values)]
         now = list(self.functions.after(*values))
         if self.range is not None:
             now[0] = values[0] + self.range.step
@@ -247,7 +242,19 @@ class _Rolled:
         if any(len(value) != len(parts) or any(
                 a is not b for a, b in zip(value, parts, strict=True)) for value, parts in lists):
             raise Unlike  # other names may see what is changed in place
+        self._check_new([*_lists(kept)], [value for value, _ in lists])
         return found
+
+    def _check_new(self, made: list[Any], given: list[Any]) -> None:
+        """Check that the step has made its next lists: other names may have lists from before.
+
+        Raises:
+            Unlike: if it hasn't.
+        """
+        if made:
+            visited = reachable_from(*self.functions.all()).visited
+            if any(one in visited or any(one is other for other in given) for one in made):
+                raise Unlike
 
     def _gives_others(self, kept: Sequence[Any], raws: Sequence[torch.Tensor]) -> bool:
         """Whether one of the next carried values is a Tensor that other names have, too."""
@@ -382,6 +389,15 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(part)
 
 
+def _lists(value: Any) -> Iterator[list[Any]]:
+    """The lists among the parts of values."""
+    if type(value) in (tuple, list):
+        for part in value:
+            if type(part) is list:
+                yield part
+            yield from _lists(part)
+
+
 def _same(values: Sequence[Any]) -> list[int]:
     """For each Tensor among carried values, which is the first that is the same."""
     found = list(map(id, _tensors(list(values))))
@@ -407,6 +423,5 @@ def _put(value: Any, before: Any, raws: list[torch.Tensor]) -> None:
             raise Unlike
         for part, old in zip(value, before, strict=True):
             _put(part, old, raws)
-    elif value is not before and (type(value) is not type(before) or before is UNBOUND
-                                  or value != before):
+    elif type(value) is not type(before) or value != before:
         raise Unlike

@@ -7,6 +7,7 @@ found here: no other way out of the loop, one test, names that are the function'
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
@@ -99,6 +100,13 @@ def loop_asked_by(frame: types.FrameType) -> SourceLoop | None:
 
 @functools.lru_cache(maxsize=256)
 def _loop_at(code: types.CodeType, line: int) -> SourceLoop | None:
+    try:
+        return _loop_in(code, line)
+    except RecursionError:  # of expressions that are very deep
+        return None
+
+
+def _loop_in(code: types.CodeType, line: int) -> SourceLoop | None:
     function = _function(code)
     if function is None:
         return None
@@ -122,8 +130,7 @@ def _function(code: types.CodeType) -> ast.FunctionDef | None:
     return _functions(code.co_filename, "".join(lines), code.co_flags & FUTURE).get(_key(code))
 
 
-# what `from __future__ import` changes: annotations, generator_stop
-FUTURE = 0x1000000 | 0x800000
+FUTURE = __future__.annotations.compiler_flag  # it alone changes what code does
 
 
 def _key(code: types.CodeType) -> Any:
@@ -210,8 +217,11 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
             return None
         assigned = [count.name, *assigned]
     inside = {id(node) for node in ast.walk(loop)}
-    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)
-            and isinstance(node.ctx, ast.Load) and id(node) not in inside}
+    if any(id(node) not in inside and not _changed(node).isdisjoint(assigned)
+           and (is_inner or node.lineno > loop.end_lineno) for node in ast.walk(function)):
+        return None  # without a step it would change what the program has under other names
+    read = {name.id for node in ast.walk(function) for name in _used(node)
+            if id(name) not in inside}
     given = _given(test, again, after, before)
     statement = loop if place is None else loop.body[place]
     return SourceLoop(
@@ -334,8 +344,7 @@ def _counted(loop: ast.For) -> Count | None:
     called = loop.iter
     if (isinstance(loop.target, ast.Name) and isinstance(called, ast.Call)
             and isinstance(called.func, ast.Name) and called.func.id == "range"
-            and not called.keywords and all(
-                isinstance(bound, (ast.Name, ast.Constant)) for bound in called.args)):
+            and all(isinstance(bound, (ast.Name, ast.Constant)) for bound in called.args)):
         return Count(loop.target.id, called.args)
     return None
 
@@ -355,6 +364,23 @@ def assigned_in(body: Iterable[ast.AST]) -> list[str]:
 
 def _names(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _changed(node: ast.AST) -> set[str]:
+    """The names in what a node changes in place: `x[0] = y`, `x.view(3)[0] = y`, `x.add_(y)`."""
+    if isinstance(node, ast.Subscript):
+        return set() if isinstance(node.ctx, ast.Load) else _names(node.value)
+    if not isinstance(node, ast.Call):
+        return set()
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return _names(node) if name.endswith("_") and not name.endswith("__") else set()
+
+
+def _used(node: ast.AST) -> Iterator[ast.Name]:
+    """The name that a node uses, if any: reads, deletes, or changes as by `+=`."""
+    name = node.target if isinstance(node, ast.AugAssign) else node
+    if isinstance(name, ast.Name) and (name is not node or not isinstance(name.ctx, ast.Store)):
+        yield name
 
 
 def _captured(function: ast.FunctionDef, inside: set[int]) -> set[str]:
@@ -389,13 +415,12 @@ def _read(body: Iterable[ast.AST], known: set[str], found: set[str]) -> None:
             _read([node.iter] if isinstance(node, ast.For) else [node.test], known, found)
             inner = set(known)
             if isinstance(node, ast.For):
-                inner |= _names(node.target)
+                _read([node.target], inner, found)
             _read(node.body, inner, found)
             _read(node.orelse, set(known), found)
         elif isinstance(node, ast.With):
             _read([item.context_expr for item in node.items], known, found)
-            known |= {name for item in node.items if item.optional_vars
-                      for name in _names(item.optional_vars)}
+            _read([item.optional_vars for item in node.items if item.optional_vars], known, found)
             _read(node.body, known, found)
         else:
             loads = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)

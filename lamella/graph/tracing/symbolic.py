@@ -421,9 +421,8 @@ def _run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable, sy
     names = {str(symbol) for symbol in symbolic.environment.var_to_range}
     assert trace.outcome is not None  # a refusal raises
     for value in leaves(trace.outcome.out_tree):
-        if isinstance(value, torch.SymBool) or (
-                isinstance(value, str) and names.intersection(re.findall(r"\w+", value))):
-            raise CannotTrace("returns a comparison of sizes, or a size as text")
+        if isinstance(value, str) and names.intersection(re.findall(r"\w+", value)):
+            raise CannotTrace("returns a size as text")
     return trace
 
 

@@ -1,5 +1,7 @@
 """What the source of a function says of its loops that end by a Tensor."""
 
+import __future__
+
 import ast
 import contextlib
 import linecache
@@ -321,3 +323,64 @@ def test_what_leaves_a_loop(text, found):
     ("with a as b:\n    c += 1", "b c"), ("b = 1\na = 2\nb = 3", "b a")])
 def test_the_names_that_statements_assign(text, names):
     assert assigned_in(ast.parse(text).body) == names.split()
+
+
+@finds_loops
+@pytest.mark.parametrize("end, read", [
+    ("del p", "p"), ("p += n", "p n"), ("p = n", "n"), ("p.x += 1", "p"), ("s[p] += n", "s p n"),
+    ("p: int = n", "int n"), ("for p in s: pass", "s"), ("(lambda: p)", "p"), ("f'{p}'", "p")])
+def test_names_that_are_read_deleted_or_changed_after_a_loop(end, read):
+    assert described(SIMPLE + "\n" + end)[0].read == set(read.split())
+
+
+@finds_loops
+@pytest.mark.parametrize("end, is_one", [
+    ("p[0] = 1", False), ("p[0] += 1", False), ("p[0][1] = 1", False), ("p.x(3)[0] = 1", False),
+    ("del p[0]", False), ("p.add_(1)", False), ("add_(p)", False), ("n.add_(p)", False),
+    ("n[p] = 1", True), ("n[0] = p[0]", True), ("p.add(1)", True), ("p.__add__(n)", True),
+    ("n.add_(q)", True), ("p = n[0]", True), ("s[0](p)", True)])
+def test_what_changes_a_loops_value_in_place(end, is_one):
+    assert (described(SIMPLE + "\n" + end)[0] is not None) == is_one
+    assert described(f"if n < 0: {end}\n" + SIMPLE)[0] is not None
+    loop, *_ = described(f"for i in s:\n    if n < 0: {end}\n    " + _indented(SIMPLE))
+    assert (loop is not None) == is_one
+
+
+@finds_loops
+@pytest.mark.parametrize("lines, given", [
+    ("while t:\n    for s[p] in q:\n        n = p\n    p = 1", "t q s p"),
+    ("while t:\n    for q in s:\n        n = q\n    p = 1", "t s"),
+    ("while t:\n    with s as n.x:\n        p = n\n    q = 1", "t s n"),
+    ("while t:\n    with s as q, n as p:\n        u = p, q", "t s n"),
+    ("while t:\n    with s:\n        u = 1\n    p = u", "t s")])
+def test_only_names_are_assigned_by_the_head_of_a_statement(lines, given):
+    assert described(lines)[0].given == set(given.split())
+
+
+@finds_loops
+def test_annotations_that_are_not_evaluated():
+    """As the flags of the code say, which a notebook keeps from one cell to the next."""
+    flag, asked = __future__.annotations.compiler_flag, Asked()
+    text = ("def program(t, p=0):\n    while t:\n        def f(x: Unknown): pass\n"
+            "        p = f(p)\n")
+    file = "source_loop_annotations.py"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {}
+    exec(compile(text, file, "exec", flag), space)
+    with contextlib.suppress(StopIteration):
+        space["program"](asked)
+    assert asked.loops[0].assigned == ["f", "p"]
+
+
+def _deep(terms):
+    return " + ".join(["q"] * terms)
+
+
+@finds_loops
+@pytest.mark.parametrize("terms", [100, 940])
+def test_an_expression_may_be_too_deep(terms):
+    loops = described(f"q = 1\nwhile t:\n    p = {_deep(terms)}")
+    assert (loops[0] is not None) == (terms == 100)
+    loops = described(f"q = 1\nwhile t:\n    try:\n        p = {_deep(terms)}\n    finally:\n"
+                      "        p = 1")
+    assert (loops[0] is not None) == (terms == 100)
