@@ -96,8 +96,8 @@ def dry_run(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachable,
             ended = Positions(generators)
             before.restore()
             begun.put_back()
-    if trace.refused is not None or trace.outside.warned:
-        raise CannotTrace(trace.refused.what if trace.refused else "issues a warning")
+    if trace.refused is not None:
+        raise CannotTrace(trace.refused.what)
     if any(kind is None and raw._version for raw, _, kind in numbers.tensors):
         raise CannotTrace("changes a NumPy array that it was given")
     if checks_classes(trace.outside.codes):

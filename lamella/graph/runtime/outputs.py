@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...tensors.parameter import Parameter
-from ...tensors.tensor import wrap
+from ...tensors.tensor import wrap_view
 from ..guards.arguments import given_tensors, pattern_of, things_of
 from ..guards.reachable import Reachable
 from ..tracing.changes import assign
@@ -82,7 +82,7 @@ class Outputs:
     def result(self, found: list[torch.Tensor], args: tuple, kwargs: dict) -> Any:
         """The result for the caller; first the replay's changes and deferred calls are made."""
         if self.gives_one:
-            return wrap(found[0])
+            return wrap_view(found[0])
         if self.build is not None:
             return self.build(found)
         given = given_tensors((args, kwargs))

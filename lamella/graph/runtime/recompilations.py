@@ -128,10 +128,6 @@ class Recompilations:
             if len(values) == OFTEN:
                 self._warn(failed)
 
-    def abandoned(self) -> None:
-        """Forget a recording that raised an error."""
-        self._pending, self._now = None, []
-
     def _warn(self, failed: Failure) -> None:
         warnings.warn(
             f"For 'jit', '{self.name}' is recorded again and again, for {OFTEN} values so far of "

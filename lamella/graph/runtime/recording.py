@@ -107,8 +107,8 @@ class Recording:
             return self._give_up(of.limits.refusal(args, kwargs), _NEW)
         of.recompilations.diagnose(self.tried or of.cache.latest(), bool(self.tried),
                                    self.call.inputs, args, kwargs)
-        of.scope.by_name |= not all(entry.holds() for entry in self.tried or self.known)
-        if not of.fullgraph and (ran := self._with_numbers()) is not None:
+        of.scope.by_name |= not all(entry.holds() for entry in self.tried)
+        if (ran := self._with_numbers()) is not None:
             return ran
         if self._is_over_the_limit():
             return EAGERLY
@@ -150,7 +150,6 @@ class Recording:
             of.limits.raised(args, kwargs)
             if is_new:
                 of.cache.forget_sizes(self.place)
-            of.recompilations.abandoned()
             raise
         finally:
             if entered:
@@ -301,10 +300,12 @@ class Recording:
                 of.eagerly(args, kwargs)  # with its side effects; an interrupt comes after it
                 raise
             trace = run_traced(of.recorded_as(inputs), args, kwargs, reach,
-                               Real(lines=of.recompilations.lines),
+                               Real(of.fullgraph, of.recompilations.lines),
                                Snapshot(reach, may_draw=True))
         varying.note_reads(trace.reads, trace.counted)
         if trace.refused is not None:
+            if of.fullgraph:
+                trace.undo()
             of.refuse(key, f"it {trace.refused}")
         elif not tried.agrees(trace):
             varying.refuse("a run with these numbers as inputs computes something else")

@@ -25,13 +25,12 @@ from ...machine.collector import not_collecting
 from ..guards.reachable import Reachable
 from ..ir import partition
 from ..ir.lazy_module import copied
-from ..ir.metadata import TensorMetadata
 from ..ir.unused_results import without_unused
 from ..tracing.outcome import Outcome
 from ..tracing.recorder import Recorder
 from ..tracing.refusals import CannotTrace
 from ..tracing.results import numbers_in
-from ..tracing.taping import Pull, on_tape, with_pulls
+from ..tracing.taping import Pull, is_plain, on_tape, with_pulls
 from ..tracing.trace import Trace, data_of
 from .compiled import Compiled
 from .plan import KernelFailed
@@ -47,11 +46,13 @@ class _Tied(NamedTuple):
         number: its number among the graph's results.
         place: the number of the node's result.
         is_part: whether it is a part of a Tensor that isn't returned.
+        is_twin: whether it is all of such a Tensor, of which other results are views.
     """
 
     number: int
     place: int
     is_part: bool
+    is_twin: bool
 
 
 class _View(NamedTuple):
@@ -68,6 +69,35 @@ class _View(NamedTuple):
     whole: int
     of_input: bool
     is_part: bool
+
+
+class _Like(NamedTuple):
+    """The form of a result, in which the recorded backward pass got its gradient.
+
+    Attributes:
+        order: its dimensions as they lie in memory, the outermost first; None for row by row.
+    """
+
+    shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
+    order: list[int] | None
+
+    @classmethod
+    def of(cls, raw: torch.Tensor) -> _Like:
+        order = None if raw.is_contiguous() else sorted(
+            range(raw.dim()), key=lambda d: -raw.stride(d))
+        return cls(raw.shape, raw.dtype, raw.device, order)
+
+    def start(self, gradient: Any) -> torch.Tensor:
+        """What a pass starts from: a gradient in this layout, or zeros. The tape sees the copy."""
+        if gradient is None:
+            return torch.zeros(self.shape, dtype=self.dtype, device=self.device)
+        if self.order is None:
+            return gradient.contiguous()
+        turned = gradient.permute(self.order)
+        return gradient if turned.is_contiguous() else turned.contiguous().permute(
+            sorted(self.order, key=self.order.__getitem__))
 
 
 class TapedReplay(Replay):
@@ -134,12 +164,14 @@ class TapedReplay(Replay):
         kept = [raw if meta is None or raw.stride() == meta.stride else meta.copied(raw)
                 for raw, meta in zip(kept, self._kept, strict=True)]
         results: list[Any] = [None] * self.results
-        for number, place, _ in self.tied:
+        for number, place, *_ in self.tied:
             results[place] = found[number].detach()
         outs = _Node.apply(self, results, kept, *[
             root for root, is_known in zip(roots, self.known, strict=True) if is_known])
-        for number, place, is_part in self.tied:
-            found[number] = aten.alias.default(outs[place]) if is_part else outs[place]
+        for number, place, is_part, is_twin in self.tied:
+            raw = outs[place]
+            found[number] = (aten.alias.default(raw) if is_part else raw.view_as(raw) if is_twin
+                             else raw)
         for number, place, of_input, is_part in self.views:
             raw, whole = found[number], (roots if of_input else outs)[place]
             found[number] = whole.as_strided(
@@ -151,23 +183,21 @@ class TapedReplay(Replay):
         others = [t._raw for t in self.inputs.others]
         others.extend([source.get()._raw for source in self.inputs.sources])
         roots, known = [*given, *map(on_tape, self.inputs.parameters), *others], self.known
-        if len(roots) != len(known):
-            return None
         for root, is_known in zip(roots, known, strict=True):
             if root.requires_grad is not is_known or type(root) is not torch.Tensor:
                 return None
         start = len(given)
         for root, parameter in zip(roots[start:], self.inputs.parameters, strict=False):
-            if root.dtype is not parameter._data.dtype:
+            if not is_plain(root, parameter._data):
                 return None
         return roots
 
-    def pull(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple]
+    def pull(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[_Like]
              ) -> list[Any]:
         """The gradients by the inputs that the tape knows, from those of the node's results.
 
         Args:
-            likes: the shape, type and device of each result.
+            likes: the form of each result.
         """
         given = frozenset([i for i, gradient in enumerate(gradients) if gradient is not None])
         one = self.passes.get(given)
@@ -188,6 +218,7 @@ def _tied(trace: Trace, new: list[Node]) -> tuple[list[_Tied], list[_View]]:
     assert pulls is not None
     places = {node: i for i, node in enumerate(pulls.results)}
     returned = set(numbers_in(outcome.out_tree[0]))
+    wholes = {view.whole for view in pulls.views.values()}
     tied, views = [], []
     for number in returned:
         if outcome.recorded[number]:
@@ -198,7 +229,8 @@ def _tied(trace: Trace, new: list[Node]) -> tuple[list[_Tied], list[_View]]:
             elif whole is not None:
                 views.append(_View(number, places[whole], False, not is_twin))
             elif node in places:
-                tied.append(_Tied(number, places[node], not is_twin))
+                tied.append(_Tied(number, places[node], not is_twin,
+                                  node in pulls.views and node in wholes))
             else:
                 raise CannotTrace("returns a differentiated Tensor inside of an object of an "
                                   "unknown class")
@@ -226,9 +258,6 @@ class _Pass:
             raise CannotTrace("has a backward pass that changes its own inputs")
         self.starts, self.gradients, self.takes = pull.starts, pull.gradients, part.takes
         self.graph: GraphModule = part.graph
-        self._metas: list[TensorMetadata | None] = [
-            n.meta.get("tensor_meta") for n in self.graph.graph.nodes if n.op == "placeholder"
-        ][len(part.takes):]
         self._reach, self._level = reach, level
         self._made: Replay | None = None
 
@@ -249,12 +278,11 @@ class _Pass:
             self._made = made = Replay(trace, inputs, self._level)
         return made
 
-    def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[tuple],
+    def run(self, kept: Sequence[torch.Tensor], gradients: Sequence[Any], likes: Sequence[_Like],
             known: list[bool]) -> list[Any]:
         """The gradients by the inputs that the tape knows; None for some that it doesn't reach."""
         inputs = [kept[i] for i in self.takes]
-        inputs += [self._start(gradients[i], meta, likes[i])
-                   for i, meta in zip(self.starts, self._metas, strict=True)]
+        inputs += [likes[i].start(gradients[i]) for i in self.starts]
         if state.trace is not None or batching() or torch.is_grad_enabled() and any(
                 raw.requires_grad for raw in inputs):
             found = _by_kernels(self.graph, inputs)
@@ -271,17 +299,6 @@ class _Pass:
     def _order(self) -> dict[int, int]:
         """For each gradient's number in the recording, its number among this pass's results."""
         return {place: i for i, place in enumerate(p for p in self.gradients if p is not None)}
-
-    def _start(self, gradient: Any, meta: TensorMetadata | None, like: tuple) -> torch.Tensor:
-        """The gradient of a result, with the metadata that the graph was recorded for."""
-        if gradient is None:
-            shape, dtype, device = like
-            return torch.zeros(shape, dtype=dtype, device=device)
-        if meta is None:
-            return gradient.contiguous()
-        if gradient.stride() == meta.stride or gradient.requires_grad or batching():
-            return gradient
-        return meta.copied(gradient)
 
 
 def _by_kernels(graph: GraphModule, inputs: list[torch.Tensor]) -> list[Any]:
@@ -307,7 +324,7 @@ class _Node(torch.autograd.Function):
     def forward(ctx: Any, replay: TapedReplay, results: list[torch.Tensor],  # type: ignore[override]
                 kept: list[torch.Tensor], *roots: torch.Tensor) -> Any:
         ctx.replay = replay
-        ctx.likes = [(raw.shape, raw.dtype, raw.device) for raw in results]
+        ctx.likes = [_Like.of(raw) for raw in results]
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*kept)
         return tuple(results)

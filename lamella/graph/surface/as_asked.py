@@ -31,6 +31,10 @@ class CompiledAsAsked(Compiled):
         """A call on its own: a replay, or a recorded run."""
         return as_graphs_give(super().called(args, kwargs))
 
+    def _inside(self, args: tuple, kwargs: dict) -> Any:
+        """A call that is part of a larger run."""
+        return as_graphs_give(super()._inside(args, kwargs))
+
 
 def as_graphs_give(result: Any, around: tuple[int, ...] = ()) -> Any:
     """A result without iterators and views of dicts; the very object if it has none.

@@ -102,7 +102,7 @@ def compiled_gradient(request: Any) -> Compiled:
     if kept is None:
         made = CompiledMethods()
         kept = holder.setdefault("_compiled_gradients", made)  # type: ignore[union-attr]
-    key = request.key()
+    key = getattr(request.fn, "__func__", None), *request.key()  # an object has several methods
     with _making:  # one for all threads
         found = kept.get(key)
         if found is None or found.fn.args[0].fn != request.fn:  # the function is a copy

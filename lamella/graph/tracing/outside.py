@@ -50,7 +50,8 @@ _SWITCHES_FAST = sys.version_info < (3, 12)  # whether a profiler is set and rem
 _of_environment = type(os.environ)
 # functions whose results are guarded: every replay calls them again
 _ENABLED = logging.Logger.isEnabledFor.__code__
-_SHOWN = warnings._showwarnmsg.__code__  # type: ignore[attr-defined]
+_SHOWN = (warnings.WarningMessage.__init__.__code__,  # in this order, where a warning is shown
+          warnings._showwarnmsg.__code__)  # type: ignore[attr-defined]
 _exception = getattr(sys, "exception", None)  # from Python 3.11 on
 _LOCKS = type(threading.Lock()), type(threading.RLock())
 _OF_ERRSTATE = (np.errstate.__enter__.__code__.co_filename, ("__enter__", "__exit__", "inner"))
@@ -111,13 +112,14 @@ class Outside:
         codes: the user's code objects that ran, each with its globals.
         queries: functions of Python, logs and settings, each with its result at the recording.
         warned: whether a warning was shown; most are shown once only.
+        is_apart: whether the run is undone, so that no warning may be shown.
         meets: called with the user's code that runs for the first time, before it runs.
     """
 
     def __init__(self, refuse: Callable[[str], None]):
         self.codes: dict[CodeType, dict[str, Any]] = {}
         self.queries: list[tuple[Callable[[], Any], Any]] = []
-        self.warned = False
+        self.warned = self.is_apart = False
         self.meets: Callable[[CodeType], None] = _passes
         self._refuse = refuse
         self._asked: set[Hashable] = set()  # what is in `queries`
@@ -193,8 +195,11 @@ class Outside:
                     self._refuse(_EFFECTS[code])
             elif code in _QUERIES:
                 self._query(code, frame)
-            elif code is _SHOWN:
-                self.warned = self.warned or self._caller(frame)[0] == USERS
+            elif code in _SHOWN:
+                if self._caller(frame)[0] == USERS:
+                    if self.is_apart:
+                        self._refuse("issues a warning")
+                    self.warned = True
             elif self._is_called_by_user(frame) and not is_pure_library(
                     str(frame.f_globals.get("__name__", "")), code.co_name):
                 if not _is_importing(frame):
@@ -365,14 +370,15 @@ def _name(frame: FrameType) -> str:
 
 def _is_own_affair(function: Any, library: FrameType) -> bool:
     """Whether a library function asks who called it or what an object's id is, or takes a lock that
-    it releases again.
+    it releases again, or shows a warning, which is noted.
 
     `namedtuple` asks for its caller's module, `deepcopy` for ids; `logging` takes a lock to check
     whether a message is enabled, `cached_property` to compute once. `np.errstate` puts back what it
     sets; whether it has is checked at the end of the run.
     """
     file, names = _OF_ERRSTATE
-    if function is id or library.f_code.co_filename == file and library.f_code.co_name in names:
+    if function is id or library.f_code in _SHOWN or (
+            library.f_code.co_filename == file and library.f_code.co_name in names):
         return True
     if function is sys._getframe:
         return library.f_code is not inspect.currentframe.__code__

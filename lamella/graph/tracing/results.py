@@ -14,7 +14,7 @@ import torch
 from ...autodiff.tree import dict_like
 from ...core.classes import is_a
 from ...tensors.parameter import Parameter
-from ...tensors.tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, wrap_view
 from ..guards.arguments import (
     BARE,
     branches_of,
@@ -215,7 +215,7 @@ def _built(tree: Any, seen: set[int]) -> Callable[[Sequence[torch.Tensor]], Any]
         return lambda new: new[tree.number].item()
     if kind is New:
         number = tree.number
-        return None if tree.own else lambda new: wrap(new[number])
+        return None if tree.own else lambda new: wrap_view(new[number])
     made = [_built(part, seen) for part in (tree.values() if kind is dict else tree)]
     if None in made:
         return None
@@ -258,7 +258,7 @@ class Rebuilding:
 
     def _make(self, tree: Any) -> Any:
         if type(tree) is New:
-            tensor = wrap(self._new[tree.number])
+            tensor = wrap_view(self._new[tree.number])
             if tree.own:
                 tensor.__dict__.update([(name, self.value_of(v)) for name, v in tree.own])
             return tensor

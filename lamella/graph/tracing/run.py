@@ -62,7 +62,7 @@ def run_traced(fn: Callable[..., Any], args: tuple, kwargs: dict, reach: Reachab
     trace = kind.trace(reach, held, inputs.data, Given((inputs.args, inputs.kwargs)))
     inspection = Inspection(reach) if kind.is_apart else None
     if inspection is not None:
-        trace.outside.meets = inspection
+        trace.outside.meets, trace.outside.is_apart = inspection, True
     with inputs.lent():
         try:
             for one in held:

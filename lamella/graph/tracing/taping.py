@@ -22,7 +22,7 @@ from ...autodiff.engine import backpropagate
 from ...autodiff.level import Level, batching, entered
 from ...autodiff.tree import tensors
 from ...core.state import state
-from ...tensors.inplace import is_part
+from ...tensors.inplace import is_part, repeats_elements
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..guards.arguments import given_tensors
@@ -118,8 +118,10 @@ def on_tape(tensor: Tensor) -> torch.Tensor:
 
 
 def is_plain(raw: torch.Tensor, own: torch.Tensor) -> bool:
-    """Whether the tape stands for a tensor's own data, and not for a conversion of it."""
-    return type(raw) is torch.Tensor and raw.dtype is own.dtype
+    """Whether the tape stands for a tensor's own data, not for a conversion of it, or for what a
+    program has put in its place."""
+    return type(raw) is torch.Tensor and (
+        raw is own or raw.dtype is own.dtype and raw.data_ptr() == own.data_ptr())
 
 
 def with_pulls(fn: Callable[..., Any], given: Sequence[torch.Tensor], apart: bool,
@@ -268,25 +270,35 @@ def _tell_views(pulls: Pulls, results: dict[Node, torch.Tensor],
     nodes: dict[int, Node] = {id(raw): node for node, raw in results.items()}
     hidden: dict[int, list[Node]] = {}
     for node, raw in results.items():
-        base = raw._base
+        base = raw if id(raw) in wholes else raw._base  # an input itself, in a run apart
         if base is None or not _is_plain_view(raw, base):
             continue
         whole = wholes.get(id(base), nodes.get(id(base)))
         pulls.views[node] = View(whole, not is_part(raw))
         if whole is None:
             hidden.setdefault(id(base), []).append(node)
+        elif is_part(raw) and (raw.dtype is not base.dtype or repeats_elements(base)):
+            pulls.refused = ("returns a part of a Tensor in another type, or of one whose elements "
+                             "share memory")
     for several in hidden.values():
         raws = [results[node] for node in several]
         with state.trace.recorder.pause():
             if not any(_overlap(*pair) for pair in combinations(raws, 2)):
                 continue
-        whole = next((node for node, raw in zip(several, raws, strict=True)
-                      if raw._base is not None and raw.numel() == raw._base.numel()), None)
+        whole = next((node for node, raw in zip(several, raws, strict=True) if _is_whole(raw)),
+                     None)
         if whole is not None:
             pulls.views.update({node: pulls.views[node]._replace(whole=whole)
                                 for node in several if node is not whole})
         elif type(raws[0]) is torch.Tensor:
             pulls.refused = "returns parts of a Tensor that share memory, but not this Tensor"
+
+
+def _is_whole(raw: torch.Tensor) -> bool:
+    """Whether a view has each element of what it is a view of, once."""
+    base = raw._base
+    return (base is not None and raw.numel() == base.numel() and raw.dtype is base.dtype
+            and not repeats_elements(raw))
 
 
 def _is_plain_view(raw: torch.Tensor, base: torch.Tensor) -> bool:

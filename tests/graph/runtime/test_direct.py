@@ -1,8 +1,11 @@
 """The short path of calls, in C++: taken if and only if a call is like the last."""
 
 import gc
+import random
 import threading
+import types
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,3 +340,64 @@ def test_threads_that_replace_data_meanwhile():
     stop.set()
     replacing.join()
     assert not wrong
+
+
+class Rows:
+    """What a program holds: a Parameter, a number, a text, and maybe a Tensor in a dict."""
+
+    def __init__(self, **held):
+        self.__dict__.update(held)
+        self.weight = Parameter(ops.ones((2,)), name="weight")
+        self.number, self.text = 2.0, "a"
+
+
+def compares(own, x):
+    return x * 2 if x is own.table["t"] else x * 3
+
+
+def assigns(own, x):
+    ops.assign(own.weight, own.weight + x)
+    return x * 2
+
+
+def counts(own, x):
+    own.number += 1
+    return x * 2
+
+
+# what a call does, and whether the next one may take the short path
+KINDS = {
+    "an attribute": (lambda own, x: x * own.number, True),
+    "a text": (lambda own, x: x * 2 if own.text == "a" else x * 3, True),
+    "a Tensor in a dict": (lambda own, x: x * own.table["t"], None),
+    "compared": (compares, False), "assigned": (assigns, False), "counted": (counts, False),
+    "drawn": (lambda own, x: x * random.random(), False),
+    "returned": (lambda own, x: (x, x * 2), False), "a dict": (lambda own, x: {"a": x * 2}, False),
+    "held": (lambda own, x: (own.weight, x * 2), False),
+    "a list and None": (lambda own, x: [x * 2, None, (x + 1, "b", 3)], True),
+    "a dataclass": (lambda own, x: types.SimpleNamespace(a=x * 2).a, True),
+    "a setting": (lambda own, x: x * 2 if ms.get_context("mode") == 1 else x * 3, None)}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_which_functions_have_a_short_path_and_what_they_give(name):
+    function, is_short = KINDS[name]
+    found = []
+    for wrap in (Compiled, lambda f: f):
+        random.seed(3)
+        table = {"t": ops.ones((2,))}
+        own: Any = Rows(table=table) if is_short is None or function is compares else Rows()
+        call = wrap(lambda x, own=own: function(own, x))
+        results: list[Any] = []
+        for number in range(14):
+            if number == 6:
+                if isinstance(call, Compiled) and is_short is not None:
+                    assert (call._direct is not None) is is_short
+                own.number, own.text = 5.0, "b"
+                table["t"] = table["t"] * 4
+                own.weight._data = own.weight._data * 2
+            x = table["t"] if number % 4 == 3 else ops.ones((2,)) * number
+            results.append([ms.tree.map(lambda part: part.tolist() if isinstance(part, Tensor)
+                                        else part, call(x)), own.weight.tolist(), own.number])
+        found.append(results)
+    assert found[0] == found[1]

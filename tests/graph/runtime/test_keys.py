@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from typing import NamedTuple
 
 import pytest
 import torch
 
-from lamella import Parameter, Tensor
+from lamella import Parameter, Tensor, jit
+from lamella.graph.guards.arguments import DEEPEST
 from lamella.graph.runtime.keys import (
     key_of,
     key_without_numbers,
@@ -94,3 +97,75 @@ class Record(NamedTuple):
 def test_classes_of_the_program(one, other, same):
     assert (key_of((one,), {}) == key_of((other,), {})) is same
     assert key_of((one,), {}) == key_of((one,), {})
+
+
+def nested(depth, held):
+    """A function that a function holds that a function holds: so many around the first."""
+    def inner(x):
+        return x * held
+
+    for _ in range(depth):
+        inner = around(inner)
+    return inner
+
+
+def around(inner):
+    return lambda x: inner(x) + 1
+
+
+def each_other(held):
+    def one(x):
+        return held if x is None else other(x)
+
+    def other(x):
+        return one(None) + x
+
+    return one
+
+
+@dataclasses.dataclass
+class Pair:
+    first: object
+    second: object = None
+
+
+def with_attribute(tensor, **attributes):
+    found = Tensor(tensor)
+    found.__dict__.update(attributes)
+    return found
+
+
+@pytest.mark.parametrize("one, other, same", [
+    (nested(0, X), nested(0, Y), True), (nested(0, X), nested(0, Z), False),
+    (nested(DEEPEST, X), nested(DEEPEST, Y), True), (nested(DEEPEST, X), nested(DEEPEST, Z), False),
+    (nested(DEEPEST + 1, X), nested(DEEPEST + 1, Y), False), (nested(2, X), nested(3, X), False),
+    (Pair([nested(DEEPEST - 1, X)]), Pair([nested(DEEPEST - 1, Y)]), True),
+    (Pair([nested(DEEPEST, X)]), Pair([nested(DEEPEST, Y)]), False),
+    (each_other(X), each_other(Y), False), (Pair(X, 1), Pair(Y, 1), True),
+    (Pair(X, 1), Pair(Y, 2), False), (Pair(X), Pair(Y, X), False), (Pair(X, X), Pair(X, Y), False),
+    (functools.partial(max, X), functools.partial(max, Y), True),
+    (functools.partial(max, X), functools.partial(max, x=X), False),
+    (with_attribute(X, a=1), with_attribute(Y, a=1), True),
+    (with_attribute(X, a=1), with_attribute(X, a=2), False),
+    (with_attribute(X, a=1), with_attribute(X, b=1), False), (with_attribute(X, a=1), X, False),
+    (with_attribute(X, a=1), with_attribute(Z, a=1), False)])
+def test_objects_that_a_call_makes_again(one, other, same):
+    assert (key_of((one,), {}) == key_of((other,), {})) is same
+    assert key_of((one,), {}) == key_of((one,), {})
+    hash(key_of((one,), {}))
+
+
+def test_functions_that_calls_make_again_are_recorded_once_to_a_depth():
+    for depth, traces in ((DEEPEST, 1), (DEEPEST + 1, 4)):
+        call = jit(lambda f, x: f(x))
+        for number in range(4):
+            scale = Tensor([float(number), 2.0])
+            assert call(nested(depth, scale), X).tolist() == [number + depth, 4.0 + depth]
+        assert call.report()["traces"] == traces
+
+
+def test_attributes_count_for_any_size_as_well():
+    one, other = with_attribute(X, a=1), with_attribute(Z, a=1)
+    assert key_of((one,), {}, tensor_meta_of_any_size) == key_of(
+        (other,), {}, tensor_meta_of_any_size)
+    assert key_of((one,), {}, tensor_meta_of_any_size) != key_of((X,), {}, tensor_meta_of_any_size)

@@ -14,6 +14,7 @@ from lamella.graph.ir.stages import Part
 from lamella.graph.runtime import program
 from lamella.graph.runtime.compiled import Compiled
 from lamella.machine import products
+from tests.graph.passes.checks import recorded
 
 aten = torch.ops.aten
 
@@ -286,3 +287,18 @@ def test_deterministic_runs_are_not_autotuned(monkeypatch):
         ms.set_deterministic(False)
     compiled(x)
     assert compiled.report()["graphs"] == 2
+
+
+@pytest.mark.parametrize("fn, steps, results, registers", [
+    # operands: twice a register, plus 1 at its last use; constants from -1 down; then registers
+    (lambda x: x.sin().cos(), [([1], [0]), ([1], [0])], [0], 1),
+    (lambda x: [x.sin(), x.cos()], [([0], [1]), ([1], [0])], [2, 0], 2),
+    (lambda x: x.mul(x), [([0, 1], [0])], [0], 1),
+    (lambda x: [x.sin(), x], [([0], [1])], [2, 0], 2),
+    (lambda x: x.max(0)[0], [([1, -1, -2], [0, -1])], [0], 1),
+    (lambda x: x.max(0)[1], [([1, -1, -2], [-1, 0])], [0], 1),
+    (lambda x: torch.cat([x, x.sin()]), [([0], [1]), ([1, 3], [1]), ([3, -1], [1])], [2], 2)])
+def test_registers_are_used_again_after_the_last_use_of_their_values(fn, steps, results, registers):
+    found = program._Lowered(Part.whole(recorded(fn, torch.rand(2, 3))), print)  # type: ignore
+    assert [(codes, outs) for _, _, _, codes, _, outs in found.instructions] == steps
+    assert (found.results, found.registers, found.inputs) == (results, registers, 1)

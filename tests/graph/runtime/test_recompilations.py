@@ -1,11 +1,13 @@
 """Recompilations in `report` and in a warning: which guard failed, at which line."""
 
+import functools
 import warnings
 
 import pytest
 
 import lamella as ms
 from lamella import Tensor, jit, nn, ops
+from lamella.graph.runtime.recompilations import Failure, name_of
 
 scale = "1"
 
@@ -135,3 +137,57 @@ def test_a_new_object_in_each_call_is_named():
                              (by_object, "scale", "Scale, now another Scale")):
         (said,) = {*step.report()["recompilations"]}
         assert said.startswith(f"the argument '{name}' (") and said.endswith(text)
+
+
+def square(x):
+    return x * x
+
+
+class Own:
+    def method(self, x):
+        return x * 2
+
+    def __call__(self, x):
+        return x * 3
+
+
+@pytest.mark.parametrize("make, name", [
+    (lambda: square, "square"), (lambda: functools.partial(square), "square"),
+    (lambda: functools.partial(functools.partial(square)), "square"), (Own, "Own"),
+    (lambda: Own().method, "Own.method"), (nn.ReLU, "ReLU"), (lambda: ms.grad(square),
+                                                            "grad of square"),
+    (lambda: ms.vmap(square), "vmap of square"), (lambda: ms.vmap(Own()), "vmap of Own"),
+    (lambda: ms.value_and_grad(ms.vmap(square)), "value_and_grad of vmap of square"),
+    (lambda: ms.vmap(ms.grad(square)), "vmap of grad of square"),
+    (lambda: ms.grad(functools.partial(square)), "grad of square"),
+    (lambda: ms.grad(nn.ReLU()), "grad of ReLU"), (lambda: ms.jvp, "jvp")])
+def test_names_in_messages(make, name):
+    assert name_of(make()) == name
+
+
+@pytest.mark.parametrize("guard, before, now, text", [
+    ("a", "1", "2", "a: 1, now 2"), ("a", "", "", "a"), ("a", "1", "", "a")])
+def test_failures_as_text(guard, before, now, text):
+    assert str(Failure(guard, before, now)) == text
+
+
+def of_two(first, second=None, *rest, **named):
+    return first * 2
+
+
+@pytest.mark.parametrize("one, other, wanted", [
+    ((1.0, "a"), (1.0, "b"), "the argument 'second' {}: 'a', now 'b'"),
+    ((1.0, [1, "a"]), (1.0, [1, "b"]), "the argument 'second' {}: 1, 'a', now 1, 'b'"),
+    ((1.0, "a" * 99), (1.0, "b" * 99), f"the argument 'second' {{}}: '{'a' * 59}, now '{'b' * 59}"),
+    ((1.0, ["a" * 90] * 4), (1.0, ["b"] * 4),
+     "the argument 'second' {}: " + ", ".join(["'" + "a" * 59] * 4)[:200] + ", now 'b', 'b', 'b', "
+     "'b'"),
+    ((1.0, "a", "c"), (1.0, "a", "d"), "the argument 'rest' {}: 'c', now 'd'"),
+    ((1.0, None), (1.0, "a"), "the argument 'second' {}: None, now 'a'"),
+    ((1.0, (1,)), (1.0, {1}), "the argument 'second' {}: 1, now set"),
+    ((1.0, Own), (1.0, square), "the argument 'second' {}: type, now function")])
+def test_the_argument_that_differs(one, other, wanted):
+    compiled = jit(of_two)
+    for number, *others in (one, other):
+        compiled(Tensor([number]), *others)
+    assert compiled.report()["recompilations"] == [wanted.format(line("def of_two"))]

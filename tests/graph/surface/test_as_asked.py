@@ -4,6 +4,7 @@ import collections
 
 import pytest
 
+import lamella as ms
 from lamella import Tensor, jit
 from lamella.graph.surface.as_asked import as_graphs_give
 
@@ -45,3 +46,25 @@ def test_a_container_in_itself():
     row.append(range(2))
     found = as_graphs_give(row)
     assert found[1] is row and found[2] == (0, 1) and type(row[2]) is range
+
+
+def values_of(x):
+    return {"a": x * 2, "b": [x * 3]}.values()
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("around, wanted", [
+    (lambda f: f, [3.0, 6.0]), (lambda f: ms.grad(lambda x: f(x).sum()), [3.0, 3.0]),
+    (lambda f: ms.grad(ms.grad(lambda x: (f(x) ** 2).sum())), [18.0, 18.0]),
+    (lambda f: ms.vmap(f), [3.0, 6.0]), (lambda f: jit(lambda x: f(x) * 2), [6.0, 12.0]),
+    (lambda f: lambda x: ms.jvp(f, x, x)[1], [3.0, 6.0])], ids=range(6))
+def test_results_inside_of_other_functions(around, wanted):
+    compiled = jit(values_of)
+
+    def second(x):
+        found = compiled(x)
+        assert type(found) is tuple and type(found[1]) is list
+        return found[1][0]
+
+    for _ in range(3):
+        assert around(second)(X).tolist() == wanted

@@ -330,3 +330,27 @@ def test_a_program_that_starts_in_graph_mode(tmp_path):
     done = python("-m", "lamella", "run", program)
     assert done.stdout.split("\n")[3] == "2", done.stderr
     assert done.stderr == ""
+
+
+def test_gradients_of_several_methods_of_an_object_have_a_graph_each():
+    class Both(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.scale = ms.Parameter(Tensor(2.0))
+
+        def first(self, x):
+            return (x * self.scale).sum()
+
+        def second(self, x):
+            return (x * x * self.scale).sum()
+
+    net, other = Both(), Both()
+    for _ in range(3):
+        for one in (net, other):
+            assert ms.grad(one.first)(X).tolist() == [[2.0] * 3] * 4
+            assert ms.grad(one.second)(X).tolist() == [[4.0] * 3] * 4
+    for one in (net, other):
+        kept = one.__dict__["_compiled_gradients"].values()
+        assert {compiled.name.rpartition(".")[2] for compiled in kept} == {"first", "second"}
+        for compiled in kept:
+            ran(compiled, 1, 2)

@@ -76,3 +76,22 @@ def test_eager_calls_follow_the_flags() -> None:
     net = Outer()
     assert [call(net, "prefill", True), call(net, "prefill", False)] == [1, 100]
     assert ms.get_context("mode") == ms.PYNATIVE_MODE
+
+
+@pytest.mark.usefixtures("graph_mode")
+@pytest.mark.parametrize("phase", ["train", "predict"])
+def test_phases_that_are_not_the_programs_keep_no_flags(phase: str) -> None:
+    net = Outer()
+    assert [call(net, phase, True), call(net, phase, False), call(net, phase, True)] == [1, 100, 1]
+    assert "_flags_of_phases" not in net.__dict__
+
+
+@pytest.mark.usefixtures("graph_mode")
+def test_cells_that_come_and_go_between_calls_of_a_phase() -> None:
+    net = Outer()
+    assert call(net, "prefill", True) == 1
+    first = net.inner
+    net.inner = Inner()
+    assert call(net, "prefill", False) == 100  # it had no flags at the first call
+    net.inner = first
+    assert call(net, "prefill", False) == 1 and first.get_flags()["is_first"] is False

@@ -1,5 +1,7 @@
 """GRAPH_MODE: gradients of functions defined anew by each call; hooks that come and go."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,71 @@ def tripled(cell, gradient, given):
 
 def negated(gradient):
     return -gradient
+
+
+def square(y):
+    return (y * y).sum()
+
+
+def of_a_function_with_an_attribute(x):
+    def loss(y):
+        return (y * y).sum()
+
+    loss.tag = "a"
+    return ms.grad(loss)(x)
+
+
+def of_a_function_in_a_function(x):
+    def inner(y):
+        return y * y
+
+    return ms.grad(lambda y: inner(y).sum())(x)
+
+
+def of_a_variable_without_a_value(x):
+    def loss(y):
+        return (y * y).sum() if y is not None else later
+
+    found = ms.grad(loss)(x)
+    later = 1
+    return found
+
+
+@pytest.mark.parametrize("step", [
+    lambda x: ms.grad(square)(x), of_a_function_with_an_attribute, of_a_function_in_a_function,
+    of_a_variable_without_a_value, lambda x: ms.grad(functools.partial(square))(x),
+    lambda x: ms.grad(nn.ReLU())(x) * x * 2])
+def test_functions_that_have_no_graph_in_common(step, recorded):
+    ms.set_context(mode=ms.GRAPH_MODE)
+    for n in range(1, 5):
+        assert step(Tensor([float(n)])).tolist() == [2.0 * n]
+    assert not recorded
+
+
+def test_the_gradients_of_a_function_by_other_arguments_are_told_apart(recorded):
+    def step(x, by, n):
+        return ms.grad(lambda y, z: (y * y * z).sum() * n, by)(x, x * 3)
+
+    ms.set_context(mode=ms.GRAPH_MODE)
+    x = Tensor([2.0])
+    for n in range(1, 5):
+        assert step(x, 0, n).tolist() == [24.0 * n] and step(x, 1, n).tolist() == [4.0 * n]
+    assert len(recorded) == 2 and {one.name.split(" of ")[0] for one in recorded} == {"grad"}
+    assert all(one.name.endswith("<lambda>") for one in recorded)
+
+
+def test_the_code_met_longest_ago_is_forgotten(recorded, monkeypatch):
+    monkeypatch.setattr(redefined, "MOST", 2)
+    space = {"ms": ms}
+    steps = []
+    for n in range(3):
+        exec(f"def step(x):\n return ms.grad(lambda y: (y * y).sum() * {n + 1})(x)", space)
+        steps.append(space["step"])
+    ms.set_context(mode=ms.GRAPH_MODE)
+
+    def run(number):
+        assert steps[number](Tensor([1.0])).tolist() == [2.0 * (number + 1)]
+        return len(recorded), len(redefined._compiled)
+
+    assert [run(0), run(0), run(1), run(1)] == [(0, 1), (1, 1), (1, 2), (2, 2)]
+    assert [run(2), run(1), run(0), run(0)] == [(2, 2), (2, 2), (2, 2), (3, 2)]
