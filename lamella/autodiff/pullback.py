@@ -62,7 +62,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
     aux = split_aux(value, "vjp") if has_aux else None
     first = value[0] if has_aux else value
     check_no_hidden("vjp", "the result", first)
-    raws = [t._raw for t in tensors(first)]  # on the tape, whatever the Tensors stand for later
+    raws = [t._raw for t in tensors(first)]  # on the tape
 
     def pull(*gradients: Any) -> Any:
         if not gradients:
@@ -72,8 +72,10 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None,
             if next(tensors(gradient), None) is None:
                 raise TypeError(f"For the function that 'vjp' gives, a gradient must be a Tensor "
                                 f"or hold Tensors, but got {type(gradient).__name__}.")
-        left = iter(raws)
-        outputs = map_tensors(lambda _: wrap(next(left)), first)
+        outputs, left = first, iter(raws)
+        if any(t._raw is not raw for t, raw in zip(tensors(first), raws, strict=True)):
+            # a recorded run, which finds these Tensors here, has cut them off the tape
+            outputs = map_tensors(lambda _: wrap(next(left)), first)
         found = iter(run.backward(outputs, gradients[0] if len(gradients) == 1 else gradients,
                                   again=True))
         by_inputs = tuple([map_tensors(lambda _: next(found), arg) for arg in inputs])
