@@ -363,7 +363,7 @@ class Search:
 
         Attributes like ``__doc__`` count if they are mentioned, too: most are Python's.
         """
-        if is_users(type(kind).__module__) and type(kind) is not kind:
+        if is_users(type(kind).__module__):
             self._visit_class(type(kind))
         for cls in kind.__mro__:
             if id(cls) in self.found.names.spaces or not is_users(cls.__module__):

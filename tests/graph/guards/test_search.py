@@ -7,9 +7,9 @@ import functools
 import itertools
 import logging
 import math
+import queue
 import sys
 import threading
-import types
 import weakref
 
 import numpy as np
@@ -18,7 +18,7 @@ import pytest
 import lamella as ms
 from lamella import Parameter, Tensor, nn
 from lamella.graph.guards import search
-from lamella.graph.guards.kinds import BUILT_IN, MOST_PARTS
+from lamella.graph.guards.kinds import MOST_PARTS
 from lamella.graph.guards.search import reachable_from, reachable_from_call
 from lamella.graph.guards.sources import Fixed
 
@@ -101,6 +101,9 @@ def test_what_is_closed_and_the_names_that_lead_to_it():
                          (file, "'Structure', whose state can't be compared")):
         opened = reachable_from(step, opened={id(thing): thing})
         assert words in opened.limits.refused
+    jobs = queue.Queue()  # of Python's library, but with attributes that can be compared
+    opened = reachable_from(lambda x: jobs, opened={id(jobs): jobs})
+    assert opened.limits.refused is None and jobs in opened.objects.others
     opened = reachable_from(step, opened={id(table): table})
     assert opened.limits.refused is None and id(table) not in dict(
         (id(thing), names) for thing, names in opened.limits.closed)
@@ -156,7 +159,10 @@ def test_lists_that_are_left_out_and_where_they_are():
     def step(x, default=by_default):
         return several, inside, named, once, by_default, holder
 
-    for left_out, hidden in ((inside, True), (named, False), (once, False), (by_default, True)):
+    only = [9]
+    several.append(only)
+    for left_out, hidden in ((inside, True), (named, False), (once, False), (by_default, True),
+                             (only, False)):
         reach = reachable_from(step, without={id(left_out): left_out})
         assert reach.limits.hidden is hidden
         assert all(each.thing is not left_out for each in reach.contents.containers)
@@ -207,166 +213,6 @@ def test_tensors_in_containers_of_other_classes_are_found_as_they_are():
     assert found[8.0] is found[9.0] is None and found[1.0] is not None
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-def test_globals_that_a_function_reads():
-    def step(x):
-        return x * SCALE + missing.UNUSED + math.pi  # noqa: F821
-
-    reach = reachable_from(step)
-    assert names_of(reach, globals()) == {"SCALE", "missing", "math"}
-    assert names_of(reach, vars(math)) >= {"pi"} and "sin" not in names_of(reach, vars(math))
-    assert all(each.thing is not UNUSED for each in reach.contents.containers)
-
-
-def test_built_in_names_that_a_module_does_not_hide():
-    def step(x):
-        return sorted(x), print(x), len(x)
-
-    reach = reachable_from(step)
-    assert {"sorted", "print", "len"} <= names_of(reach, globals())
-    # what `print` is differs while a thread records
-    assert names_of(reach, BUILT_IN) == {"sorted", "len"}
-
-
-def test_attributes_of_classes_and_methods_that_are_mentioned():
-    class Meta(type):
-        of_meta = 1
-
-        def meta_method(cls):
-            return 1
-
-    class Base(metaclass=Meta):
-        shared = [1]
-        __special__ = 3
-
-        def used(self):
-            return SCALE
-
-        def unused(self):
-            return UNUSED
-
-        def __len__(self):
-            return 1
-
-        def __init__(self):
-            self.value = 1
-
-        def construct(self):
-            return 2
-
-    class Derived(Base):
-        own = Base
-
-    thing = Derived()
-
-    def step(x):
-        return thing.used()
-
-    reach = reachable_from(step)
-    assert functions_of(reach) == ["__len__", "construct", "step", "used"]
-    found = names_of(reach, Base)
-    assert {"shared", "used", "__len__", "construct"} <= found
-    assert found.isdisjoint({"unused", "__init__", "__special__", "__dict__", "__doc__"})
-    assert names_of(reach, Meta) == {"of_meta"}
-    assert names_of(reach, Derived) >= {"own"} | found  # which it may override
-
-    def made(x):
-        return Derived(), Derived.__special__, thing.unused
-
-    reach = reachable_from(made)
-    assert functions_of(reach) == ["__init__", "__len__", "construct", "made", "unused"]
-    assert "__special__" in names_of(reach, Base)
-
-
-def test_methods_whose_names_are_computed_are_found_once_they_ran():
-    class Thing:
-        def hidden(self):
-            return SCALE
-
-    thing = Thing()
-
-    def step(x):
-        return getattr(thing, "hid" + "den"[x:])
-
-    assert functions_of(reachable_from(step)) == ["step"]
-    assert functions_of(reachable_from(step, names=["hidden"])) == ["hidden", "step"]
-
-
-def module_of(**held):
-    module = types.ModuleType("some_settings")
-    vars(module).update(held)
-    return module
-
-
-def test_modules_of_the_programs():
-    def inside():
-        return SCALE
-
-    module = module_of(scale=[2.0], other=[3.0], inside=inside, kind=Plain, part=math)
-
-    def step(x):
-        return x * module.scale
-
-    reach = reachable_from(step)
-    assert names_of(reach, vars(module)) == {"scale"}
-    assert vars(module) in reach.names.sized
-
-    def computed(x, name="scale"):
-        return x * getattr(module, name)
-
-    reach = reachable_from(computed)
-    assert names_of(reach, vars(module)) >= {"scale", "other", "inside", "kind", "part"}
-    things = [each.thing for each in reach.contents.containers]
-    assert any(thing is module.other for thing in things)
-    assert functions_of(reach) == ["computed"]  # others once they ran
-    assert "sin" not in (names_of(reach, vars(math)) or ())
-
-
-def test_modules_that_make_their_names():
-    module = module_of(__getattr__=lambda name: SCALE)
-
-    def step(x):
-        return x * module.anything
-
-    reach = reachable_from(step)
-    assert "__getattr__" in names_of(reach, vars(module))
-    assert functions_of(reach) == ["<lambda>", "step"]
-
-
-def test_imports_inside_of_functions(monkeypatch):
-    module = module_of(scale=2.0)
-    monkeypatch.setitem(sys.modules, "some_settings", module)
-
-    def imports(x):
-        import some_settings
-        return some_settings.scale
-
-    def by_name(x):
-        return sys.modules["some_settings"].scale
-
-    for step in (imports, by_name):
-        reach = reachable_from(step)
-        assert "some_settings" in names_of(reach, sys.modules)
-        assert names_of(reach, vars(module)) == {"scale"}
-        assert sys.modules not in reach.names.sized
-
-    def looks_for_it(x):
-        return x.some_settings, "scale"
-
-    reach = reachable_from(looks_for_it)  # it may be imported in another way
-    assert names_of(reach, vars(module)) == {"scale"} and names_of(reach, sys.modules) is None
-
-
-def test_the_main_module_may_grow():
-    spaces = [{"__name__": name, "scale": 1} for name in ("__main__", "some", "json", None)]
-    for space in spaces:
-        exec("def step(x): return x * scale", space)
-        reach = reachable_from(space["step"])
-        assert (space in reach.names.sized) == (space["__name__"] in ("some", None))
-        assert (names_of(reach, space) == {"scale"}) == (space["__name__"] != "json")
-
-
 # -- objects ---------------------------------------------------------------------------------------
 
 def test_which_objects_attributes_count():
@@ -411,6 +257,7 @@ def test_functions_of_libraries_count_for_what_they_hold():
 
     reach = reachable_from(step)
     assert "own" in functions_of(reach) and reach.limits.has_caches
+    assert functions_of(reachable_from(functools.singledispatch(own))).count("own") == 2
     assert not reachable_from(own).limits.has_caches
     assert functions_of(reachable_from(around)) == ["own", "own"]
     assert functions_of(reachable_from(math.sin, len, functools.reduce)) == []
@@ -427,6 +274,21 @@ def test_bound_methods_and_views_lead_to_what_they_belong_to():
     assert [thing for thing in reach.contents.behind] == [held, {"a": [2]}]
     sources = {id(each.thing): each.source for each in reach.contents.containers}
     assert type(sources[id(held)]) is Fixed and sources[id(held)].names() == {"append"}
+
+
+def test_what_a_call_of_a_cell_may_be_replaced_by():
+    class Calls(Net):
+        def __call__(self, x):
+            return x
+
+    plain, calls = Net(Tensor([1.0])), Calls(Tensor([1.0]))
+    reach = reachable_from(plain)
+    assert all("__call__" in names_of(reach, cls) for cls in (Net, nn.Cell))
+    assert "construct" in names_of(reach, Net)
+    reach = reachable_from(calls)
+    assert "__call__" in names_of(reach, Calls)
+    assert "__call__" not in (names_of(reach, nn.Cell) or ())
+    assert functions_of(reach) == ["__call__", "construct"]
 
 
 def test_two_searches_that_find_the_same():
