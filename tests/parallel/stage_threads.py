@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from lamella.communication import exchange, groups, messages
-from lamella.parallel.stages import Pipeline, here
+from lamella.parallel.stages import Pipeline
 
 PATIENCE = 30  # seconds until a thread that waits for another raises
 
@@ -21,8 +21,8 @@ class Threads:
 
     def __init__(self, count: int, monkeypatch: Any):
         self.count, self.mine = count, threading.local()
-        self.barrier = threading.Barrier(count)
-        self.slots: list[Any] = [None] * count
+        self.rounds: defaultdict[int, dict[int, Any]] = defaultdict(dict)  # of `all`
+        self.ended: set[int] = set()
         self.sent: dict[Any, torch.Tensor] = {}  # by both ends and number
         self.numbers: Counter[Any] = Counter()
         self.changed = threading.Condition()
@@ -35,16 +35,15 @@ class Threads:
         found: list[Any] = [None] * self.count
 
         def staged(stage: int) -> None:
-            self.mine.stage = stage
+            self.mine.stage, self.mine.round = stage, 0
             try:
                 found[stage] = work(stage)
             except Exception as error:  # noqa: BLE001 - the test judges it
                 found[stage] = error
-            except BaseException:
-                self.barrier.abort()
-                raise
             finally:
-                here.run, here.start, here.wholes = None, None, {}
+                with self.changed:
+                    self.ended.add(stage)
+                    self.changed.notify_all()
 
         threads = [threading.Thread(target=staged, args=(stage,)) for stage in range(self.count)]
         for thread in threads:
@@ -65,11 +64,14 @@ class Threads:
 
     def all(self, value: Any) -> list[Any]:
         """The values of all stages."""
-        self.slots[self.mine.stage] = value
-        self.barrier.wait(PATIENCE)
-        found = list(self.slots)
-        self.barrier.wait(PATIENCE)
-        return found
+        self.mine.round += 1
+        with self.changed:
+            slots = self.rounds[self.mine.round]
+            slots[self.mine.stage] = value
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: len(slots) == self.count or self.ended - slots.keys(),
+                                  PATIENCE)
+            return [slots[stage] for stage in range(self.count)]
 
     def broadcast(self, name: str, raw: torch.Tensor, root: int, group: Any) -> torch.Tensor:
         return self.all(raw)[root].clone()
@@ -99,7 +101,8 @@ class Threads:
     def wait_for(self, name: str, works: Any, group: Any) -> None:
         for key, out in filter(None, works):
             with self.changed:
-                assert self.changed.wait_for(lambda key=key: key in self.sent, PATIENCE)
+                self.changed.wait_for(lambda key=key: key in self.sent or key[0] in self.ended,
+                                      PATIENCE)
                 sent = self.sent.pop(key)
             assert (sent.shape, sent.dtype) == (out.shape, out.dtype)
             out.data.copy_(sent)  # no change of a tensor that the program has

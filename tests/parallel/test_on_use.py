@@ -121,13 +121,17 @@ def test_a_whole_that_no_kernel_needs_is_not_kept():
     assert uses.gathered == ["c", "c"] and use.whole is None
 
 
+def both(whole: torch.Tensor) -> torch.Tensor:
+    return torch.sin(whole) + torch.cos(whole)
+
+
 def test_a_whole_that_is_saved_twice_is_gathered_once():
     uses = Watched()
-    out = uses.run(lambda: (uses.of(A) ** 2 * torch.sin(X @ uses.of(B))[:1]).sum())
-    first = uses.forward[0]
-    assert first.saved == first.left >= 1
+    out = uses.run(lambda: both(uses.of(A)) * both(uses.of(B)))
+    assert [(use.saved, use.left) for use in uses.forward] == [(2, 2)] * 2
     uses.backward(out)
-    assert uses.gathered == ["a", "b", "b", "a"] and first.whole is None
+    assert uses.gathered == ["a", "b", "b", "a"]
+    assert [(use.left, use.whole) for use in uses.forward] == [(0, None)] * 2
 
 
 def test_parts_of_a_whole_are_saved_as_parts():
@@ -294,3 +298,22 @@ def test_uses_belong_to_the_outermost_gradient_call(monkeypatch):
     assert other is not first and on_use.uses_in(outer, one) is first  # type: ignore[arg-type]
     assert on_use.uses_in(outer, two) is not first  # type: ignore[arg-type]
     assert on_use.uses_in(SimpleNamespace(outer=None), two).level is not outer  # type: ignore
+
+
+def test_where_nothing_flows_back_zeros_are_sent_all_the_same():
+    """Other processes may have a gradient."""
+    uses = Watched()
+    uses.run(lambda: uses.of(A))
+    assert not uses.gradient(A).any() and uses.sent == ["a"]  # type: ignore[arg-type]
+    assert uses.gathered == ["a", "a"]
+
+
+def test_a_backward_pass_that_reads_weights_and_gives_them_nothing():
+    uses, x = Watched(), X.clone().requires_grad_()
+    out = uses.run(lambda: (x @ uses.of(A)).sum())
+    torch.autograd.grad(out, [x, *uses.aliases.values()], allow_unused=True, retain_graph=True)
+    first = uses.gradient(A)  # type: ignore[arg-type]
+    assert first.any() and uses.sent == ["a"] and uses.gathered == ["a", "a"]
+    torch.autograd.grad(out, [x])
+    assert not uses.gradient(A).any()  # type: ignore[arg-type]
+    assert uses.sent == ["a", "a"] and uses.gathered == ["a", "a", "a"]
