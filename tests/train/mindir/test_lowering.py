@@ -19,8 +19,9 @@ from lamella.tensors.tensor import wrap
 from lamella.train.mindir import reading
 from lamella.train.mindir.builder import Builder, Unwritable, Value, form
 from lamella.train.mindir.lowering.table import TABLE
-from lamella.train.mindir.messages import MODEL
-from lamella.train.wire_format import Message, write
+from lamella.train.mindir.messages import ATTRIBUTE, MODEL
+from lamella.train.mindir.values import Weights, value
+from lamella.train.wire_format import Message, parse, write
 
 aten = torch.ops.aten
 INF, NAN = math.inf, math.nan
@@ -251,7 +252,7 @@ def test_products_of_matrices():
 
 SLICES = [(0, None, None, 1), (1, 1, None, 1), (1, None, -1, 1), (-1, -3, -1, 1), (1, 0, 3, 1),
           (0, 0, 9, 1), (1, -9, 2, 1), (2, 0, 4, 2), (2, 1, 9, 3), (2, -2, 2 ** 62, 1),
-          (2, 3, 4, 1)]
+          (2, 3, 4, 1), (1, 0, 0, 1), (1, 2, 0, 1), (0, 5, None, 1)]
 
 
 @pytest.mark.parametrize("dim, start, end, step", SLICES)
@@ -382,3 +383,26 @@ def open_value(*sizes: Any, kind: torch.dtype = torch.float32) -> Any:
 def test_sizes_that_vary_where_they_may_not(name, args, raw, words):
     with pytest.raises(Unwritable, match=words):
         TABLE[name](Builder(), raw, open_value(N, 2, N, N), *args)
+
+
+@pytest.mark.parametrize("rank, transposed, names", [
+    (1, False, {"stride": (1, 1, 1, 2), "dilation": (1, 1, 1, 3), "kernel_size": (1, 2)}),
+    (2, False, {"stride": (1, 1, 2, 2), "dilation": (1, 1, 3, 3), "kernel_size": (2, 2)}),
+    (2, True, {"stride": (1, 1, 2, 2), "dilation": (1, 1, 3, 3), "kernel_size": (2, 2)}),
+    (3, False, {"stride": (2, 2, 2), "strides": (1, 1, 2, 2, 2), "dilation": (3, 3, 3),
+                "dilations": (1, 1, 3, 3, 3), "kernel_size": (2, 2, 2)})])
+def test_attributes_of_convolutions(rank, transposed, names):
+    """As MindSpore 2.10 writes them: of volumes by two names."""
+    x, weight = floats(1, 4, *[7] * rank), floats(4, 2, *[2] * rank)
+    options = ([2] * rank, [1] * rank, [3] * rank, transposed, [0] * rank, 2)
+    raw = aten.convolution.default(x, weight, None, *options)
+    graph, *_ = lowered(aten.convolution.default, (x, weight, None, *options), {}, raw)
+    kind = "Conv2DTranspose" if transposed else "Conv3D" if rank == 3 else "Conv2D"
+    (made,) = [each for each in graph.primitives.values() if each.__dict__["op_type"] == kind]
+    found = {each.__dict__["name"]: value(parse(write(each, ATTRIBUTE), ATTRIBUTE), Weights("."))
+             for each in made.__dict__["attribute"]}
+    pads = (0, 0, 1, 1) if rank == 1 else (1,) * (2 * rank)
+    assert found.items() >= {**names, "pad": pads, "pad_list": pads, "pad_mode": "pad", "mode": 1,
+                             "group": 2, "groups": 2, "out_channel": 4,
+                             "format": "NCDHW" if rank == 3 else "NCHW"}.items()
+    assert found["output_names"] == ("output",) and len(found["input_names"]) == 2 + transposed
