@@ -292,3 +292,65 @@ def test_hooks_of_a_weight_in_their_order_under_vmap():
     by_w = ms.grad(lambda x: x * w, None, w)
     assert by_w(X).asnumpy().tolist() == [20.0, 30.0]
     assert ms.vmap(by_w)(ops.stack([X, Y])).asnumpy().tolist() == [[20.0, 30.0], [40.0, 50.0]]
+
+
+def test_a_hook_sees_the_gradient_of_uses_before_it_too():
+    def f(x):
+        y = x * 1
+        z = y * 2
+        y.register_hook(lambda gradient: gradient * 10)
+        return z + y * 3
+
+    assert ms.grad(f)(X).asnumpy().tolist() == [50.0, 50.0]
+
+
+@pytest.mark.parametrize("call", [
+    lambda f: f(X), lambda f: ms.grad(f)(X), lambda f: ms.jvp(f, X, X), lambda f: ms.jacfwd(f)(X),
+    lambda f: ms.jvp(lambda x: ms.grad(f)(x), X, X)])
+def test_a_hook_of_a_tensor_from_outside_waits_for_a_gradient_by_it(call):
+    factor, seen = Tensor([5.0, 6.0]), []
+    hook = lambda gradient: seen.append(1)  # noqa: E731
+
+    def f(x):
+        if not factor.hooks():
+            factor.register_hook(hook)
+        return x * factor
+
+    call(f)
+    assert factor.hooks() == [hook] and not seen
+    assert ms.grad(f)(factor).asnumpy().tolist() == [5.0, 6.0] and seen == [1]
+
+
+def test_three_hooks_are_kept_in_front_and_behind():
+    hooks = [lambda g: g + 1, lambda g: g * 2, lambda g: g - 3]
+    x = Tensor([1.0, 2.0])
+    handles = [x.register_hook(hook) for hook in hooks]
+    assert x.hooks() == hooks and len({handle.handle_id for handle in handles}) == 3
+    assert ms.grad(lambda x: x * 5)(x).asnumpy().tolist() == [9.0, 9.0]
+    handles[1].remove()
+    handles[1].remove()
+    assert x.hooks() == hooks[::2]
+    x.register_hook(hooks[1])
+    assert ms.grad(lambda x: x * 5)(x).asnumpy().tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("op", [ops.InsertGradientOf, ops.HookBackward])
+def test_a_rule_for_several_uses_weights_of_the_gradient_around(op):
+    w = Parameter(Tensor([2.0, 3.0]), name="w")
+    rule = op(lambda gradients: (gradients[0] * w * w, gradients[1]))
+
+    def f(x):
+        a, b = rule((x, x)) if op is ops.InsertGradientOf else rule(x, x)
+        return a * FACTORS + b
+
+    assert ms.grad(f)(X).asnumpy().tolist() == [13.0, 37.0]
+    assert ms.grad(lambda x: ms.grad(f)(x), None, w)(X).asnumpy().tolist() == [12.0, 24.0]
+    assert ms.vmap(ms.grad(f))(ops.stack([X, Y])).asnumpy().tolist() == [[13.0, 37.0]] * 2
+
+
+def test_several_inputs_of_a_hook():
+    seen = []
+    see = ops.HookBackward(lambda gradients: seen.append([g.tolist() for g in gradients]))
+    by_x, by_y = ms.grad(lambda x, y: (lambda a, b: a * 3 + b * 5)(*see(x, y)), (0, 1))(X, Y)
+    assert by_x.tolist() == [3.0, 3.0] and by_y.tolist() == [5.0, 5.0]
+    assert seen == [[[3.0, 3.0], [5.0, 5.0]]]

@@ -10,7 +10,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, mint
 from lamella.tensors import tensor_forms
-from lamella.tensors.overloads import overloaded, parse
+from lamella.tensors.overloads import overloaded, parse, shortcut
 
 TEXTS = json.loads((Path(__file__).parents[1] / "data" / "messages_of_forms.json").read_text())
 
@@ -169,3 +169,33 @@ def test_a_tuple_may_be_spelled_as_many_arguments():
     single = overloaded("f", lambda self, *dims: dims, (parse("f(dims=<int>)"),))
     with pytest.raises(TypeError):
         single(0, 1, 2)
+
+
+def test_an_error_of_a_call_with_many_numbers_stays_where_a_tuple_of_them_fits():
+    def serve(self, *dims):
+        raise ValueError("no such dimension")
+
+    several = overloaded("f", serve, (parse("f(dims=<Tuple>)"),))
+    for given in ((0, 1), ((0, 1),), (5,)):
+        with pytest.raises(ValueError, match="no such dimension"):
+            several(None, *given)
+    for given in ((0, 1.5), ("a",), (1, (2,))):
+        with pytest.raises(TypeError, match="Failed calling f"):
+            several(None, *given)
+
+
+def test_only_a_first_tuple_may_be_spelled_as_many_arguments():
+    call = overloaded("f", lambda self, *given: given, (parse("f(a=<int>, dims=<Tuple>)"),))
+    assert call(None, 1, (2, 3)) == (1, (2, 3))
+    with pytest.raises(TypeError, match="Failed calling f"):
+        call(None, 1, 2, 3)
+
+
+def test_a_shortcut_serves_calls_of_few_arguments_by_place():
+    def both(a, b=0, c=0):
+        return "form", a, b, c
+
+    marked = shortcut(lambda a, b=0: ("shortcut", a, b), 2)(both)
+    call = overloaded("f", marked, (parse("f(a=<int>, b=<int>?, c=<int>?)"),), None, 0)
+    assert call(1) == ("shortcut", 1, 0) and call(1, 2) == ("shortcut", 1, 2)
+    assert call(1, 2, 3) == ("form", 1, 2, 3) and call(1, b=2) == ("form", 1, 2, 0)
