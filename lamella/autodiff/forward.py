@@ -301,7 +301,7 @@ class _Push:
         primals = tuple(_floating(self.leaves[i]._raw) for i in self.indices)
         given = tuple(t for t in self.tangents if t is not None)
         outs, tangents, others = pushed(run, primals, given)
-        tree = trees[-1]
+        (tree,) = trees
         moving = [differentiable(twin_of(t._raw)) for t in tensors(tree)]
         floating, whole, moves = iter(outs), iter(others), iter(moving)
 

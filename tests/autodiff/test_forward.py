@@ -273,3 +273,35 @@ def test_results_and_directions_that_do_not_move_under_vmap(f, direction):
             assert one.dtype is both.dtype and arrays(both) == [arrays(one)] * 2
     gradients = ms.vmap(ms.grad(f))(ops.stack([X, X]))
     assert arrays(gradients) == [arrays(ms.grad(f)(X))] * 2
+
+
+def test_an_error_of_the_program_stays():
+    def f(x):
+        raise RuntimeError("mine")
+
+    for call in (lambda: ms.jvp(f, X, V), lambda: ops.linearize(f, X), lambda: ms.jacfwd(f)(X),
+                 lambda: ms.jvp(lambda x: ms.jvp(f, x, V)[1], X, V)):
+        with pytest.raises(RuntimeError, match="^mine$"):
+            call()
+    assert state.level is None and arrays(ms.jvp(square, X, V)[1]) == [2.0, 40.0]
+
+
+def test_what_is_changed_in_place_is_cut_from_a_linear_map():
+    kept = Tensor([0.0, 0.0])
+
+    def f(x):
+        kept[0] = x[0] * 3
+        return kept * x
+
+    value, push = ops.linearize(f, X)
+    assert arrays(value) == [3.0, 0.0] and arrays(push(V)) == [6.0, 0.0]
+    assert arrays(kept) == [3.0, 0.0] and not kept._raw.requires_grad
+
+
+def test_arguments_by_name_of_kernels_in_a_derivative_of_a_derivative():
+    def f(x):
+        return ms.mint.add(x ** 2, x ** 3, alpha=3).sum(dtype=ms.float64)
+
+    along = lambda x: ms.jvp(f, x, V)[1]  # noqa: E731
+    assert float(along(X)) == 11.0 + 400.0
+    assert arrays(ms.grad(along)(X)) == [20.0, 380.0]

@@ -36,6 +36,7 @@ def test_gradients_are_mindspores(name):
     f, want = RECORDED[name]
     gradient = ms.grad(f)(I)
     assert gradient.dtype == ms.int32 and gradient.asnumpy().tolist() == want
+    assert type(gradient._raw) is type(I._raw)
     assert ms.jit(lambda i: ms.grad(f)(i))(I).asnumpy().tolist() == want
     value, again = ms.value_and_grad(f)(I)
     plain = f(I)
@@ -66,6 +67,11 @@ def test_second_derivatives_and_forward_mode():
     value, tangent = ms.jvp(lambda i: X[i - 1] * i, I, ones)
     assert tangent.asnumpy().tolist() == [1, 2, 3]
     assert ms.vmap(lambda i: ms.jvp(cube, i, ones)[1])(ops.stack([I, I])).asnumpy()[1, 2] == 27
+
+
+def test_inner_gradients_are_by_what_is_given_alone():
+    value, gradient = ms.value_and_grad(lambda i: ms.grad(lambda j: i * i * j)(i))(I)
+    assert value.asnumpy().tolist() == [1, 4, 9] and gradient.asnumpy().tolist() == [2, 4, 6]
 
 
 class Embedded(nn.Cell):

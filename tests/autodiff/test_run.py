@@ -84,3 +84,33 @@ def _product(y):
     y.requires_grad_(False)
     value, gradient = ms.value_and_grad(lambda y: y * y)(y)
     return value + gradient
+
+
+def test_parameters_among_several_results():
+    w, x = ms.Parameter(Tensor([1.0, 2.0]), name="w"), Tensor([3.0, 4.0])
+    value, (by_x, by_w) = ms.value_and_grad(lambda x: (w, {"x": x * w}), 0, w)(x)
+    assert type(value[0]) is Tensor and arrays(value[0]) == [1.0, 2.0]
+    assert arrays(by_x) == [1.0, 2.0] and arrays(by_w) == [4.0, 5.0]
+    assert arrays(ms.grad(lambda x: (w, Tensor([5.0]), x), None, w)(x)) == [1.0, 1.0]
+
+
+def test_what_an_unrecorded_gradient_gives_is_constant():
+    def f(x):
+        y = x * x
+        with ms._no_grad():
+            slope = ms.grad(lambda y: y * y)(y)
+        return slope * x
+
+    x = Tensor([1.0, 2.0])
+    assert arrays(ms.grad(f)(x)) == [2.0, 8.0] and arrays(f(x)) == [2.0, 16.0]
+    assert arrays(ms.grad(lambda x: ms.grad(lambda y: y * y)(x * x) * x)(x)) == [6.0, 24.0]
+
+
+def test_a_pull_under_vmap_may_be_called_again():
+    def f(x, v):
+        pull = ms.vjp(lambda x: ops.sin(x) * x, x)[1]
+        return pull(v)[0] + pull(v * 10)[0]
+
+    x, v = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1.0, 2.0], [5.0, 7.0]])
+    wanted = (ops.sin(x) + x * ops.cos(x)) * v * 11
+    np.testing.assert_allclose(ms.vmap(f)(x, v).asnumpy(), wanted.asnumpy(), rtol=1e-5)

@@ -66,6 +66,8 @@ def test_what_comes_back(call, expected):
     (lambda: ms.vmap(twice, "a"), RuntimeError, "must be an int or None, but got 'a'"),
     (lambda: ms.vmap(twice, 1.5), RuntimeError, "must be an int or None, but got 1.5"),
     (lambda: ms.vmap(twice, True), RuntimeError, "must be an int or None, but got True"),
+    (lambda: ms.vmap(twice, ("a",)), RuntimeError, "in 'in_axes' must be an int or None.*'a'"),
+    (lambda: ms.vmap(twice, 0, {"a": [1.5]}), RuntimeError, "in 'out_axes' must be an int or None"),
     (lambda: ms.vmap(twice, 2)(M), RuntimeError, "axis 2 in 'in_axes' is out of range.*2 dim"),
     (lambda: ms.vmap(twice)(Tensor(1.0)), RuntimeError, "axis 0 in 'in_axes' is out of range"),
     (lambda: ms.vmap(twice, 0, 5)(M), RuntimeError, "axis 5 in 'out_axes' is out of range"),
@@ -193,6 +195,12 @@ def test_an_ensemble():
                     weights)(x)
     for a, b in zip(together, apart, strict=True):
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_an_ensemble_of_one():
+    net, x = Model(2), ops.ones((1, 5, 3))
+    np.testing.assert_allclose(ms.vmap(nn.CellList([net]))(x).asnumpy()[0], net(x[0]).asnumpy(),
+                               rtol=1e-5, atol=1e-6)
 
 
 def test_an_ensemble_keeps_its_own_statistics():
