@@ -9,9 +9,9 @@ from torch.fx import Graph, GraphModule
 
 from lamella.graph.ir.metadata import meta_of_value
 from lamella.graph.ir.stages import Part
-from lamella.graph.xla.lowering import NotLowered
+from lamella.graph.xla.lowering import TABLE, NotLowered
 from lamella.graph.xla.numbers import Number
-from lamella.graph.xla.text import MOST_GAPS, MOST_PACKED, check, described, text_of
+from lamella.graph.xla.text import MOST_GAPS, MOST_PACKED, check, described, functional, text_of
 from tests.graph.passes.checks import recorded
 
 aten = torch.ops.aten
@@ -75,8 +75,9 @@ def test_a_tensor_that_is_reshaped_in_place_is_read_under_its_new_name_alone():
         y = x * 2
         return y.t_() + 1
 
-    names = [step["op"] for step in described(recorded(fn, X), [X])["steps"]]
-    assert names == ["mul.Tensor", "t.default", "add.Tensor"]
+    steps = described(recorded(fn, X), [X])["steps"]
+    assert [step["op"] for step in steps] == ["mul.Tensor", "t.default", "add.Tensor"]
+    assert not any("writes" in step for step in steps)
 
     def before(x):
         y = x * 2
@@ -85,6 +86,21 @@ def test_a_tensor_that_is_reshaped_in_place_is_read_under_its_new_name_alone():
 
     with pytest.raises(NotLowered, match="changes its shape"):
         described(recorded(before, X), [X])
+
+
+@pytest.mark.parametrize("x", [torch.ones(2, device="meta"), torch.ones(2).to_sparse()])
+def test_inputs_that_are_no_dense_tensors_of_the_cpu(x):
+    with pytest.raises(NotLowered, match="dense tensor"):
+        described(graph_of(aten.neg.default, "x"), [x])
+
+
+def test_operations_of_the_table_write_their_first_argument_alone_if_any():
+    for schema in torch._C._jit_get_all_schemas():
+        written = [i for i, one in enumerate(schema.arguments)
+                   if one.alias_info is not None and one.alias_info.is_write]
+        name = schema.name.removeprefix("aten::")
+        if written and written != [0] or not schema.returns:
+            assert functional(f"{name}.{schema.overload_name or 'default'}") not in TABLE
 
 
 def test_what_is_written_is_the_first_argument():

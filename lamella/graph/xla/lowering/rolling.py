@@ -126,14 +126,14 @@ def is_part(step: Step) -> bool:
 def _hoisted(steps: list[Step]) -> list[Step]:
     """The steps with each part of a value right after the value."""
     places = {step["to"]: place for place, step in enumerate(steps)}
-    keys: list[tuple[int, int, int]] = []
+    keys: list[tuple[int, int]] = []
     for place, step in enumerate(steps):
         if is_part(step):
             source = places.get(step["args"][0]["n"])
-            before = keys[source] if source is not None else (-1, 0, 0)
-            keys.append((before[0], before[1] + 1, place))
+            root, depth = keys[source] if source is not None else (-1, 0)
+            keys.append((root, depth + 1))
         else:
-            keys.append((place, 0, 0))
+            keys.append((place, 0))
     return [steps[i] for i in sorted(range(len(steps)), key=keys.__getitem__)]
 
 
@@ -269,7 +269,7 @@ class _Search:
             if begin is not None and (not same or place == start + length - period - 1):
                 found.append((begin, place + same + period))
                 begin = None
-        return [part for part in found if part[1] - part[0] >= (FEWEST - 1) * period]
+        return found
 
 
 class _Loop:
@@ -316,7 +316,7 @@ class _Loop:
         if any(a != last for a in ahead[steps:]) or any(p >= start for p in column[:steps]):
             return None
         firsts = [aval[p] for p in column[:steps]]
-        return (CARRIED, (last % period, column[:steps])) if steps < self.count and _are_one(
+        return (CARRIED, (last % period, column[:steps])) if _are_one(
             [aval[start + last % period], *firsts]) else None
 
     def _read_later(self) -> set[int]:
@@ -328,8 +328,8 @@ class _Loop:
         """The operations of the body, with the number of the step, that others read."""
         search, found = self.search, set()
         for place in range(self.start, self.end):
-            if place in search.wanted or any(not self.start <= user < self.end
-                                             for user in search.users.get(place, ())):
+            if place in search.wanted or any(
+                    user >= self.end for user in search.users.get(place, ())):
                 found.add(((place - self.start) % self.period,
                            (place - self.start) // self.period))
         return found
