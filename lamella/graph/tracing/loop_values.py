@@ -304,6 +304,7 @@ def _joined(parts: Sequence[Callable[[], Any]], function: Any, ends: bool) -> An
             found = held if found is None else function(found, held)
         elif found is None and number == len(parts) - 1 or bool(value) is ends:
             return value
+    assert found is not None
     return Truth(found)
 
 
