@@ -62,7 +62,7 @@ class MachineCode:
         folder = self.entry()
         with contextlib.suppress(OSError):
             if folder is not None:
-                (folder / "fastest").unlink(missing_ok=True)
+                (folder / "fastest").unlink()
 
     def compile(self, texts: list[str], prompt: float = 0.0) -> None:
         """In the background: compile a text, and keep the code, or the error, on disk.

@@ -2,6 +2,7 @@
 
 from collections import defaultdict, deque
 
+import numpy as np
 import pytest
 
 from lamella.graph.guards.aliases import Aliases
@@ -23,7 +24,7 @@ def test_the_same_container_has_the_same_number(make):
 
 
 def test_what_a_run_cannot_change_has_no_number():
-    assert found(1, "a", (1, (2,)), None, 2.5) == []
+    assert found(1, "a", (1, (2,)), None, 2.5, object(), frozenset([1]), np.ones(2), len) == []
 
 
 def test_containers_that_hold_themselves_end():
@@ -48,6 +49,10 @@ def test_it_is_seen_that_containers_were_replaced():
     aliases.add(outer)
     assert aliases.hold()
     inner[0] = 2
+    assert aliases.hold()
+    outer["c"] = [object(), np.ones(2)]
+    aliases.add(outer["c"])
+    outer["c"][:] = [object(), np.ones(2)]  # no containers of Python's
     assert aliases.hold()
     outer["b"][0] = [1]
     assert not aliases.hold()
