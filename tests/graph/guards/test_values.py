@@ -56,6 +56,10 @@ class Matrix(np.ndarray):
     pass
 
 
+class Bytes(bytearray):
+    pass
+
+
 class Plain:
     pass
 
@@ -93,6 +97,10 @@ def noted(kind, content, note):
     made = type("Own", (kind,), {})(content) if kind is list else kind(content)
     made.note = note
     return made
+
+
+def matrix(number):
+    return np.full(2, number).view(Matrix)
 
 
 def noted_partial(note):
@@ -171,6 +179,12 @@ PAIRS = [
     (memoryview(b"abcd"), memoryview(b"abcd").cast("B", [2, 2]), False),
     (memoryview(b"ab").cast("b"), memoryview(b"ab"), False),
     (noted_partial(1), noted_partial(1), True), (noted_partial(1), noted_partial(2), False),
+    (noted(matrix, 1, 2), noted(matrix, 1, 2), True),
+    (noted(matrix, 1, 2), noted(matrix, 1, 3), False),
+    (noted(Bytes, b"a", 2), noted(Bytes, b"a", 2), True),
+    (noted(Bytes, b"a", 2), noted(Bytes, b"a", 3), False),
+    (noted(Noted, (1,), nested(LEVELS - 2, 1)), noted(Noted, (1,), nested(LEVELS - 2, 1)), True),
+    (noted(Noted, (1,), nested(LEVELS - 1, 1)), noted(Noted, (1,), nested(LEVELS - 1, 1)), False),
     (Tensor([1.0]), Tensor([1.0]), False), (max, max, True), (max, min, False),
     (Plain, Plain, True), (Plain, Alike, False), (BUILT_IN, BUILT_IN, True),
     (BUILT_IN, dict(BUILT_IN), False)]
@@ -188,6 +202,8 @@ def test_a_container_met_twice_is_told_from_two():
     assert comparable([one, one]) == comparable([[]] * 2) != comparable([[], []])
     pair = (1,)
     assert comparable([pair, pair]) == comparable([pair, (int("1"),)])
+    some = frozenset([1])
+    assert comparable([some, some]) == comparable([some, frozenset([int("1")])])
 
 
 def test_large_values_that_were_not_opened_equal_any_others():
@@ -310,6 +326,8 @@ def test_changes_of_arrays():
     assert len(_changes(np.array([1.0, NAN]), _assign(0, 2.0))) == 1
     assert len(_changes(np.array([1, 2]), _assign(1, 3))) == 1
     assert len(_changes(np.array([1j, NAN]), _assign(0, NAN))) == 1
+    assert len(_changes(RECORDS.copy()[0], _assign("b", 7))) == 1
+    assert len(_changes(RECORDS.copy(), _assign(1, (5, 6)))) == 1
     kind, given = kind_of(np.ones(1)), np.array(["a", None], object)
     before = kind.copy(given)
     assert not has_changed(given, before)
