@@ -9,6 +9,7 @@ import pytest
 
 from lamella import Tensor, nn
 from lamella.graph.guards.guard import Guard
+from lamella.graph.guards.kinds import LEVELS
 from lamella.graph.guards.search import reachable_from
 from lamella.graph.guards.sources import (
     Attribute,
@@ -226,6 +227,50 @@ def new_name_of_a_module():
     return lambda x: module.by, lambda: setattr(module, "anything", 1), True
 
 
+def name_that_appears():
+    space = {"__name__": "__main__"}  # which may grow otherwise
+    exec("def fn(x): return missing", space)
+    return space["fn"], lambda: space.update(missing=1), True
+
+
+def name_that_appears_among_many():
+    space = {"__name__": "__main__", **{f"name{i}": i for i in range(50)}}
+    exec("def fn(x): return missing", space)
+    return space["fn"], lambda: space.update(missing=1), True
+
+
+def another_name_that_appears():
+    space = {"__name__": "__main__", "by": 1}
+    exec("def fn(x): return by * missing", space)
+    return space["fn"], lambda: space.update(spare=1), False
+
+
+def another_tensor_in_a_variable():
+    tensor = Tensor([1.0])
+
+    def change():
+        nonlocal tensor
+        tensor = Tensor([2.0])
+
+    return lambda x: tensor, change, True  # by a name from the next recording on
+
+
+def list_deep_inside():
+    inner = [1]
+    held = inner
+    for _ in range(LEVELS - 1):
+        held = [held]
+    return lambda x: held, lambda: inner.append(2), True
+
+
+def list_deep_inside_of_a_set_as_well():
+    inner = [1]
+    held = [inner, {2}]
+    for _ in range(LEVELS - 2):
+        held = [held]
+    return lambda x: held, lambda: inner.append(2), True
+
+
 MAKERS = [value for value in list(globals().values()) if type(value) is types.FunctionType
           and value is not watched and value.__module__ == __name__]
 
@@ -263,7 +308,7 @@ def test_another_thread_has_other_locals():
 class Net(nn.Cell):
     def __init__(self):
         super().__init__()
-        self.rate, self.other, self.held = 1.5, [3.0], {"k": [1.5, [7]], "m": [1]}
+        self.rate, self.other, self.held = 1.5, [3.0], {"k": [1.5, [7]], "m": [7]}
 
     def construct(self, x):
         return x * self.rate
@@ -281,15 +326,16 @@ def free_attribute():
 
 
 def free_in_a_container():
-    net = Net()
+    net, shared = Net(), [7]
     return net, [Attribute(net, "held").at("k").at(0)], {
         True: [lambda: net.held["k"].__setitem__(0, 9.5), lambda: net.held.update(k=[1.0, [7]]),
-               lambda: setattr(net, "held", {"k": [0.5, [7]], "m": [1]})],
+               lambda: setattr(net, "held", {"k": [0.5, [7]], "m": [7]})],
         False: [lambda: net.held["k"].__setitem__(0, 9), lambda: net.held["k"].append(1),
                 lambda: net.held["k"][1].append(1), lambda: net.held["m"].append(1),
                 lambda: net.held.update(m=net.held["k"][1]), lambda: net.held.update(k=(1.5, [7])),
                 lambda: net.held.pop("m"), lambda: net.held.update(n=1),
-                lambda: net.held["k"].__setitem__(1, net.held["m"])]}
+                lambda: net.held["k"].__setitem__(1, net.held["m"]),
+                lambda: setattr(net, "held", {"k": [1.5, shared], "m": shared})]}
 
 
 def free_variable():

@@ -60,6 +60,17 @@ class Bytes(bytearray):
     pass
 
 
+class Single(np.float32):
+    pass
+
+
+class Shown(dict):
+    def items(self):
+        return []
+
+    copy = keys = values = items
+
+
 class Plain:
     pass
 
@@ -181,6 +192,8 @@ PAIRS = [
     (noted_partial(1), noted_partial(1), True), (noted_partial(1), noted_partial(2), False),
     (noted(matrix, 1, 2), noted(matrix, 1, 2), True),
     (noted(matrix, 1, 2), noted(matrix, 1, 3), False),
+    (noted(Single, 1.5, 2), noted(Single, 1.5, 2), True),
+    (noted(Single, 1.5, 2), noted(Single, 1.5, 3), False), (Shown(a=1), Shown(a=2), False),
     (noted(Bytes, b"a", 2), noted(Bytes, b"a", 2), True),
     (noted(Bytes, b"a", 2), noted(Bytes, b"a", 3), False),
     (noted(Noted, (1,), nested(LEVELS - 2, 1)), noted(Noted, (1,), nested(LEVELS - 2, 1)), True),
@@ -309,6 +322,14 @@ def test_what_a_change_of_a_container_is(make, change, found):
     change(thing)
     assert list(kind.changes(thing, before)) == found
     _changes(make(), change)
+
+
+def test_a_copy_is_of_what_a_dict_holds_and_not_of_what_it_shows():
+    thing = Shown(a=A)
+    before = kind_of(thing).copy(thing)
+    assert before == {"a": A} and type(before) is dict
+    thing["a"] = B
+    assert list(kind_of(thing).changes(thing, before)) == [("a", B)]
 
 
 def test_changes_of_a_dict_without_some_names():
