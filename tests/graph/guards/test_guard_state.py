@@ -322,7 +322,8 @@ def free_attribute():
         False: [lambda: setattr(net, "rate", 2), lambda: net.other.append(1),
                 lambda: setattr(net, "other", 4), lambda: setattr(net, "more", 1),
                 lambda: delattr(net, "rate"),
-                lambda: net.__dict__.update(other=net.__dict__.pop("other"))]}
+                lambda: net.__dict__.update(other=net.__dict__.pop("other")),
+                lambda: net.__dict__.update(renamed=net.__dict__.pop("held"))]}
 
 
 def free_in_a_container():
