@@ -29,7 +29,7 @@ from .stand_ins import StandIn
 MOST_DRAWS = 256  # calls of generators in a run
 GENERATORS = frozenset((random.Random, np.random.Generator, np.random.RandomState))
 _METHODS = frozenset(map(type, (random.random, random.uniform, np.random.rand,
-                                np.random.default_rng(0).random)))  # the types of their methods
+                                np.random.default_rng().random)))  # the types of their methods
 _OWN = (random.getstate.__self__, np.random.get_state.__self__)  # of the two modules
 _SPACES: tuple[Any, ...] = (vars(random), vars(np.random))
 _DRAWING = frozenset("""

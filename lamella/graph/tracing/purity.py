@@ -100,7 +100,8 @@ def is_pure(function: Any) -> bool:
     if name in _METHODS:
         return False
     if isinstance(owner, type):
-        return name[:2] == "__" or name in vars(type) or issubclass(owner, _KINDS)
+        return (name[:2] == "__" or name in vars(type) or issubclass(owner, _KINDS)
+                or owner.__module__ in _MODULES)
     if isinstance(owner, contextvars.ContextVar):
         return name in _OF_VARIABLES
     return isinstance(owner, _KINDS) or name[:2] == "__" and _is_of_object(function, owner)

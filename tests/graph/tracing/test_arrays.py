@@ -116,11 +116,10 @@ def test_long_formulas_need_the_values():
             break
         assert len(found.text) <= LONGEST
     assert found.text.count("np.add") == steps - 1 and len(f"np.add({found.text}, (1))") > LONGEST
-    number = given
-    with pytest.raises(CannotTrace):
-        for _ in range(100):
-            number = -number
-        number.sum()
+    for value in (FIRST, FIRST.sum()):
+        assert given._made(value, "n" * LONGEST).text == "n" * LONGEST
+        with pytest.raises(CannotTrace):
+            given._made(value, "n" * (LONGEST + 1))
 
 
 @pytest.mark.parametrize("value, text", [

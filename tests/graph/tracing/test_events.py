@@ -107,6 +107,7 @@ def test_side_effects(name):
         os.environ.pop("LAMELLA_TEST", None)
         LOGGER.handlers.clear()
     assert told[-1 if name == "settings" else 0] == what and sys.getprofile() is None
+    assert name != "settings" or "seterr" in told[0]
 
 
 NONE = {

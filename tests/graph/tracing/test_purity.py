@@ -9,6 +9,7 @@ import decimal
 import functools
 import gc
 import io
+import itertools
 import math
 import os
 import random
@@ -42,6 +43,7 @@ class Own:
     re.compile("a").match, functools.partial(len).__reduce__, functools.lru_cache(len).cache_clear,
     random.Random(1).random, decimal.Decimal(1).sqrt, decimal.getcontext, VARIABLE.get,
     datetime.datetime.fromisoformat, dict.fromkeys, int.from_bytes, Own.mro, Own.__subclasscheck__,
+    Own.__init_subclass__, itertools.chain.from_iterable,
     object().__reduce_ex__, weakref.ref, functools.reduce, struct.pack],
     ids=lambda function: function.__qualname__)
 def test_what_only_computes_is_pure(function):
@@ -74,8 +76,9 @@ def test_functions_that_say_what_is_set(function, does):
 @pytest.mark.parametrize("function, name", [
     (len, "len"), (math.sin, "math.sin"), ([].append, "list.append"), (time.time, "time.time"),
     (_thread.get_ident, "thread.get_ident"), (io.open, "io.open"), (FILE.write, "StringIO.write"),
-    (datetime.datetime.now, "datetime.now"), (os.getcwd, f"{os.getcwd.__module__}.getcwd")],
-    ids=range(9))
+    (datetime.datetime.now, "datetime.now"), (np.random.rand, np.random.rand.__qualname__),
+    (os.getcwd, f"{os.getcwd.__module__}.getcwd")],
+    ids=range(10))
 def test_names_in_messages(function, name):
     assert name_of(function) == name
 

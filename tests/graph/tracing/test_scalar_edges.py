@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lamella import Tensor, jit
-from lamella.graph.tracing.scalars import SymbolicScalar, alike, checks_classes, without
+from lamella.graph.tracing.scalars import LONGEST, SymbolicScalar, alike, checks_classes, without
 
 X = Tensor([1.0, -2.0, 3.0])
 
@@ -101,3 +101,62 @@ def test_a_long_formula_of_a_number_needs_the_value(count, traces):
     for n in (1, 2, 3, 4, 5, 6):
         assert compiled(X, n).tolist() == step(X, n).tolist()
     assert compiled.report()["traces"] == traces
+
+
+FRACTIONS, WHOLE = (1.25, 2.5, 3.75, 4.5), (2, 3, 5, 7)
+
+
+def of_numpys_functions(n):
+    return (np.sqrt(n), np.minimum(n, 2.5), np.multiply(np.float64(2), n), np.float32(9) > n,
+            np.isnan(n), np.power(np.float64(2), n))
+
+
+STAYS = {
+    "signs": (lambda n: (-n, +n, abs(n), n - -2), FRACTIONS), "a type": (lambda n: float(n), FRACTIONS),
+    "whole parts": (lambda n: (math.floor(n), math.ceil(n), math.trunc(n), int(n)), FRACTIONS),
+    "roundings": (lambda n: (round(n), round(n, 1), round(n, None)), FRACTIONS),
+    "divisions": (lambda n: (n // 3, n % 3, 7 // n, -7 % n, 2 / n), WHOLE),
+    "of whole numbers": (lambda n: (int(n), float(n), n * 2.5, n ** 2, 2 ** n, (-2) ** n), WHOLE),
+    "functions of NumPy": (of_numpys_functions, FRACTIONS),
+    "a number of NumPy": (lambda n: (n.item(), n + np.float64(1)), tuple(np.float64(FRACTIONS))),
+    "a guard that holds": (lambda n: (n < 100, n >= 0, n != 50, bool(n), 100 > n), FRACTIONS),
+    "a long sum": (lambda n: sum([n] * 50), WHOLE)}
+NEEDS = {
+    "bits": (lambda n: n & 6, WHOLE), "a quotient": (lambda n: divmod(n, 3), WHOLE),
+    "an index": (lambda n: "abcdefghijk"[n], WHOLE), "a text": (lambda n: str(n), FRACTIONS),
+    "settings of NumPy's": (lambda n: np.sqrt(n, dtype=np.float32), FRACTIONS),
+    "a test with settings": (lambda n: (np.isnan(n, where=True), n.hex())[0], FRACTIONS),
+    "reduced": (lambda n: np.add.reduce([n, n]), FRACTIONS), "unknown": (np.cbrt, FRACTIONS),
+    "of its type": (lambda n: n.is_integer(), FRACTIONS), "a hash": (lambda n: {n: 1}, WHOLE),
+    "beside a list": (lambda n: [0] * n, WHOLE), "beside a text": (lambda n: n == "a", FRACTIONS)}
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("name", [*STAYS, *NEEDS])
+def test_which_uses_of_a_number_need_its_value(name):
+    use, given = STAYS.get(name) or NEEDS[name]
+    compiled = jit(lambda x, n: (x * 1, use(n)))
+    for n in given:
+        assert repr(compiled(X, n)[1]) == repr(use(n))
+    assert compiled.report()["traces"] == (2 if name in STAYS else len(given))
+
+
+def test_a_returned_text_of_a_number_stays():
+    def step(x, n):
+        return x * 2, f"{n:.2f}"
+
+    compiled = jit(step)
+    for n in FRACTIONS:
+        assert compiled(X, n)[1] == f"{n:.2f}"
+    assert compiled.report()["traces"] == 2
+
+
+def test_the_longest_formula():
+    class Environment:
+        def condition(self, text):
+            conditions.append(text)
+
+    conditions: list = []
+    number = SymbolicScalar(Environment(), 2.5, "n0")
+    assert type(number.made(1.5, "n" * LONGEST)) is SymbolicScalar and not conditions
+    assert type(number.made(1.5, "n" * (LONGEST + 1))) is float and len(conditions) == 1
