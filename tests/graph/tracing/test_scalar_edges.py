@@ -112,7 +112,8 @@ def of_numpys_functions(n):
 
 
 STAYS = {
-    "signs": (lambda n: (-n, +n, abs(n), n - -2), FRACTIONS), "a type": (lambda n: float(n), FRACTIONS),
+    "signs": (lambda n: (-n, +n, abs(n), n - -2), FRACTIONS),
+    "a type": (lambda n: float(n), FRACTIONS),
     "whole parts": (lambda n: (math.floor(n), math.ceil(n), math.trunc(n), int(n)), FRACTIONS),
     "roundings": (lambda n: (round(n), round(n, 1), round(n, None)), FRACTIONS),
     "divisions": (lambda n: (n // 3, n % 3, 7 // n, -7 % n, 2 / n), WHOLE),
