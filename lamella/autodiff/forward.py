@@ -21,6 +21,7 @@ from ..core.forking import Lock
 from ..core.require import of_type
 from ..core.structures import agree, aligned, kind_of
 from ..tensors.tensor import Tensor, wrap
+from ..tensors.views import alias_of, as_alias
 from .engine import Raws, backpropagate, make_dual, vjp
 from .engine import jvp as pushed
 from .hooks import with_hooks
@@ -262,8 +263,10 @@ class _Push:
 
     def _call(self, raws: Sequence[torch.Tensor]) -> Any:
         with entered(self.level), torch.enable_grad():
-            flat = iter([wrap(with_hooks(raw, leaf.__dict__.get("_hooks", {}).values()))
-                         for leaf, raw in zip(self.leaves, raws, strict=True)])
+            given = [wrap(as_alias(with_hooks(raw, leaf.__dict__.get("_hooks", {}).values())))
+                     for leaf, raw in zip(self.leaves, raws, strict=True)]
+            self.level.given = [(tensor, tensor._raw) for tensor in given]
+            flat = iter(given)
             value = self.fn(*map_tensors(lambda _: next(flat), self.args))
             check_no_hidden("jvp", "the result", value)
             return map_tensors(as_value, value)
@@ -272,9 +275,8 @@ class _Push:
         mode = DifferentiableTangents() if recording(self.outer) else nullcontext()
         with forward_ad.dual_level(), mode:
             value = self._call([
-                leaf._raw if t is None else _like(leaf._raw, make_dual(
-                    _floating(leaf._raw), t))
-                for leaf, t in zip(self.leaves, self.tangents, strict=True)])
+                raw if t is None else _like(raw, make_dual(_floating(raw), t))
+                for raw, t in zip(self._own(), self.tangents, strict=True)])
             raws = [t._raw for t in tensors(value)]
             parts = [forward_ad.unpack_dual(twin_of(raw)) for raw in raws]
         primals = iter([wrap(plain(raw) if type(raw) is Integers else part.primal)
@@ -285,11 +287,17 @@ class _Push:
         return (map_tensors(lambda _: next(primals), value),
                 map_tensors(lambda _: next(tangents), value))
 
+    def _own(self) -> list[torch.Tensor]:
+        """Names of the inputs' own for them, with no base from outside of the call."""
+        with torch.enable_grad():
+            return [leaf._raw.detach() if self.outer is None else alias_of(leaf._raw)
+                    for leaf in self.leaves]
+
     def _lifted(self) -> tuple[Any, Any]:
         trees: list[Any] = []
 
         def run(*primals: torch.Tensor) -> tuple[Raws, Raws]:
-            raws = [leaf._raw for leaf in self.leaves]
+            raws = self._own()
             for index, raw in zip(self.indices, primals, strict=True):
                 raws[index] = _like(raws[index], raw)
             value = self._call(raws)

@@ -24,6 +24,7 @@ from ..core.tape import note_results, only_with_gradients
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.views import alias_of
 from .integers import carried_by, twin_of
 from .level import Level, current, entered, lifted, watched
 from .node import Rule, attach
@@ -191,7 +192,7 @@ def _with_rule(x: Tensor, rule: Callable[[Tensor], Any], name: str,
     label = f"{name} rule {rule_name(rule)}"
     if lifted():
         return wrap(attached_hook(x._raw, rule, label))
-    out = raw.view_as(raw)
+    out = alias_of(raw)
     out.register_hook(raw_hook(rule, label, current(), raw if numbers else None))
     return wrap(carried_by(out, x._raw))
 
@@ -362,9 +363,9 @@ def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> HookHandle:
         return _hook_later_uses(self, hook)
     if raw.requires_grad:
         alias: Any = raw
-        if hasattr(alias, "alias_of"):  # an argument of a function that is being recorded: the
+        if hasattr(alias, "root"):  # an argument of a function that is being recorded: the
             alias.is_hooked = True      # gradient of all its uses arrives at what it stands for
-            raw = alias.alias_of
+            raw = alias.root
         return HookHandle(raw_handle=raw.register_hook(
             raw_hook(hook, f"hook {rule_name(hook)}", current())))
     # an input, by which a later gradient call may differentiate

@@ -39,11 +39,15 @@ class Level:
             is run that the backward pass will compute again.
         marks: for each `vmap`, here and further out, a batched False.
         hooks: how many hooks were registered, here and further in.
-        views: weak references to the views that were made, see `tensors.views`.
+        depth: how many levels are around it.
+        given: Tensors that the function was given, each with what it held then, an alias.
+        views: weak references to the views that were made, each with its level's depth, see
+            `tensors.views`.
     """
 
     __slots__ = ("outer", "overlay", "assigned", "changed", "constants", "reverse", "forward",
-                 "transposing", "marks", "kind", "journal", "probes", "hooks", "views")
+                 "transposing", "marks", "kind", "journal", "probes", "hooks", "views",
+                 "depth", "given")
 
     def __init__(self, outer: Level | None, reverse: bool = True, forward: bool = False,
                  transposing: bool = False):
@@ -55,16 +59,19 @@ class Level:
         self.assigned: dict[int, list[torch.Tensor]] = {}
         self.probes: list[tuple[torch.Tensor, tuple[str, int], str]] = []
         self.constants: dict[int, tuple[torch.Tensor, Any]] = {}
+        self.given: list[tuple[Any, torch.Tensor]] = []
         self.hooks = 0
         if outer is None:
             self.changed: list[Any] = []
             self.views: list[Any] = []
+            self.depth = 0
             self.journal: list[tuple[Any, torch.Tensor]] | None = None
             self.marks: list[torch.Tensor] = []
             self.reverse, self.forward, self.transposing = reverse, forward, transposing
         else:
             self.changed = outer.changed
             self.views = outer.views
+            self.depth = outer.depth + 1
             self.journal = outer.journal
             self.marks = outer.marks
             self.reverse = reverse or outer.reverse

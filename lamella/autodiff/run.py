@@ -20,7 +20,7 @@ from ..core.state import state
 from ..core.wrappers import functorch
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import Tensor, wrap
-from ..tensors.views import running
+from ..tensors.views import alias_of, running
 from .engine import backpropagate, vjp
 from .hooks import raw_hook, with_hooks
 from .integers import Integers, plain, twin_of, with_twin
@@ -89,7 +89,7 @@ class Run:
             given = list(args)
             for p in positions:
                 arg = given[p]
-                given[p] = (wrap(self._alias(arg)) if type(arg) is Tensor
+                given[p] = (self._aliased(arg) if type(arg) is Tensor
                             else map_tensors(self._aliased, arg))
         if self.weights:
             fn = self._watching_weights(fn)
@@ -149,7 +149,7 @@ class Run:
             linked = (torch.is_grad_enabled()
                       or self.outer.forward and torch._C._is_fwd_grad_enabled())
             with torch.set_grad_enabled(linked):
-                alias = raw.view_as(raw) if linked else raw.detach()
+                alias = alias_of(raw) if linked else raw.detach()
         else:
             alias = raw.detach()
         if differentiable(alias) and not alias.requires_grad:
@@ -160,7 +160,7 @@ class Run:
 
     def _integer_alias(self, tensor: Tensor, raw: torch.Tensor) -> torch.Tensor:
         linked = type(raw) is Integers and self.outer is not None
-        alias = twin_of(raw).view_as(twin_of(raw)) if linked else raw.double()
+        alias = alias_of(twin_of(raw)) if linked else raw.double()
         if not alias.requires_grad:
             alias.requires_grad_()
         self.originals.append(plain(raw))
@@ -177,7 +177,10 @@ class Run:
         return alias
 
     def _aliased(self, tensor: Tensor) -> Tensor:
-        return wrap(self._alias(tensor))
+        alias = self._alias(tensor)
+        made = wrap(alias)
+        self.level.given.append((made, alias))
+        return made
 
     def backward(self, outputs: Any, sens: Any = None, again: bool = False) -> list[Tensor]:
         """The gradients by the aliases, in their order, of `outputs` summed, or weighted by `sens`.
@@ -293,6 +296,11 @@ class LiftedRun(Run):
         self.value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), self.tree)
         self.tree = None
 
+    def _given(self, alias: torch.Tensor) -> Tensor:
+        made = wrap(alias)
+        self.level.given.append((made, alias))
+        return made
+
     def _lifted(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call
         raws = list(self.originals)
@@ -308,7 +316,7 @@ class LiftedRun(Run):
             flat = iter(raws)
             given = list(args)
             for p in positions:
-                given[p] = map_tensors(lambda _: wrap(next(flat)), given[p])
+                given[p] = map_tensors(lambda _: self._given(next(flat)), given[p])
             for weight in self.weights:
                 self.level.overlay[weight] = next(flat)
             value = fn(*given, **kwargs)

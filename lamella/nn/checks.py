@@ -36,7 +36,7 @@ def count(value: Any, name: str, owner: str) -> int:
 
 def sizes(value: Any, count: int, name: str, owner: str, low: int = 1) -> tuple[int, ...]:
     """`count` ints of `low` or more, from an int or a tuple of them."""
-    if isinstance(value, (tuple, list)) and not isinstance(value, bool):
+    if isinstance(value, (tuple, list)):
         if len(value) != count:
             raise ValueError(f"For '{owner}', '{name}' must be an int or a tuple of {count} ints, "
                              f"but got {value}.")

@@ -90,10 +90,8 @@ class CrossEntropyLoss(LossBase):
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         self._check(logits=logits, labels=labels)
         shape, given, name = logits.shape, labels.shape, type(self).__name__
-        wanted = shape if len(shape) == len(given) else (*shape[:1], *shape[2:])[:len(given)]
-        if len(shape) == 1 and not given:
-            wanted = ()
-        if given != wanted or len(shape) - len(given) not in (0, 1):
+        of_classes = (*shape[:min(1, len(shape) - 1)], *shape[2:])
+        if given not in (shape, of_classes):
             raise ValueError(f"For '{name}', 'labels' must have the shape of 'logits' {shape} for "
                              f"probabilities, or that without the classes' dimension, "
                              f"but got {given}.")

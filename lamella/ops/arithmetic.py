@@ -16,7 +16,7 @@ from ..tensors.inplace import apart, in_place
 from ..tensors.kernels import complex_sign, minus, power
 from ..tensors.operators import python_syntax
 from ..tensors.overloads import shortcut
-from ..tensors.tensor import Tensor, tensor_methods, wrap
+from ..tensors.tensor import Tensor, tensor_methods, wrap, wrap_view
 from .operands import both, factors, operands, sides, spelled
 
 __all__ = ["abs", "absolute", "add", "float_power", "inv", "mul", "multiply", "neg", "negative",
@@ -147,7 +147,7 @@ def positive(input: Tensor) -> Tensor:
         >>> print(ms.ops.positive(ms.Tensor([1, -2])))
         [ 1 -2]
     """
-    return wrap(input._raw.view_as(input._raw))
+    return wrap_view(input._raw.view_as(input._raw))
 
 
 @documented_like(positive)

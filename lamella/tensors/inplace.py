@@ -9,7 +9,7 @@ import torch
 
 from ..core import cuts
 from ..core.state import state
-from .views import follow
+from .views import follow, is_part, leave_inputs
 
 # what PyTorch says of parts of what a gradient is taken for, and of parts that one call has made
 _OF_ALIASES, _OF_PIECES = "view of a leaf", "returns multiple views"
@@ -54,24 +54,30 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
     record may need the value as it was, and the alias that a gradient is taken for must keep it.
     Views follow it there if the change is `seen` by them. A
-    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. A Parameter
+    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it; if it is a
+    part of what the gradient call was given, that goes to a copy first. A Parameter
     is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10. Nor does
     one to what is written into a part of a Parameter, which is changed where it lies.
     """
-    if state.level is not None:
-        state.level.changed.append(tensor)
-    raw = tensor._raw
+    level, raw = state.level, tensor._raw
+    if level is not None:
+        level.changed.append(tensor)
+        if level.given and is_part(raw):
+            leave_inputs(raw)
+            raw = tensor._raw
     recorded = (raw.requires_grad and torch.is_grad_enabled()
-                or state.level is not None and state.level.forward)
+                or level is not None and level.forward)
     if _is_assigned(tensor):  # what is written into a Parameter is assigned to it
         tensor.assign_raw(_changed(raw.detach().clone(), change))
         if seen:
             follow(raw, tensor._raw)
         return tensor
-    if recorded and not is_part(raw) or _has_alias(tensor, raw):
+    is_given = level is not None and any(
+        tensor is given and raw is alias for given, alias in level.given)
+    if recorded and not is_part(raw) or is_given or _has_alias(tensor, raw):
         tensor._raw = _changed(raw.clone(), change)
         if seen:
-            follow(raw, tensor._raw)
+            follow(raw, tensor._raw, is_given)
         return tensor
     try:
         after = _changed(raw, change)
@@ -148,16 +154,6 @@ def _changed(raw: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> torch.
                 "x[0][1] = value).") from None
         return varied
     return raw
-
-
-def is_part(raw: torch.Tensor) -> bool:
-    """Whether `raw` is a view of another tensor, but no alias made by a nested gradient call."""
-    base = raw._base
-    if base is None or (state.level is not None and state.level.forward
-                        and base.shape == raw.shape):
-        return False
-    node = raw.grad_fn
-    return not (type(node).__name__ == "ViewBackward0" and base.shape == raw.shape)
 
 
 def _is_assigned(tensor: Any) -> bool:

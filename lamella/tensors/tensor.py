@@ -104,6 +104,8 @@ class Tensor(TensorMethods):
                 raise ValueError(f"For 'Tensor', 'shape' and 'init' go with no 'input_data', "
                                  f"but got shape={shape!r}, init={init!r}.")
             self._raw = as_raw(input_data, dtype)
+            if running and self._raw._is_view():
+                note(self)
             pending = getattr(input_data, "init", None)
             if pending is not None:
                 self.init = pending

@@ -22,6 +22,7 @@ from torch.fx.node import map_arg
 from ...autodiff.level import batching
 from ...core.state import state
 from ...machine.collector import not_collecting
+from ...tensors.views import alias_of
 from ..guards.reachable import Reachable
 from ..ir import partition
 from ..ir.lazy_module import copied
@@ -175,7 +176,7 @@ class TapedReplay(Replay):
         for number, place, of_input, is_part in self.views:
             raw, whole = found[number], (roots if of_input else outs)[place]
             found[number] = whole.as_strided(
-                raw.shape, raw.stride(), raw.storage_offset()) if is_part else whole.view_as(whole)
+                raw.shape, raw.stride(), raw.storage_offset()) if is_part else alias_of(whole)
         return found
 
     def _roots(self, given: list[torch.Tensor]) -> list[torch.Tensor] | None:

@@ -11,9 +11,17 @@ from ..guards.arguments import with_leaves
 
 
 def copied(arguments: Any) -> Any:
-    """The same arguments with copies of their Tensors, other than Parameters."""
-    return with_leaves(arguments, lambda leaf: _copy(leaf) if isinstance(leaf, Tensor)
-                       and not isinstance(leaf, Parameter) else leaf)
+    """The same arguments with copies of their Tensors, other than Parameters, one of each."""
+    made: dict[int, Tensor] = {}
+
+    def of(leaf: Any) -> Any:
+        if not isinstance(leaf, Tensor) or isinstance(leaf, Parameter):
+            return leaf
+        if id(leaf) not in made:
+            made[id(leaf)] = _copy(leaf)
+        return made[id(leaf)]
+
+    return with_leaves(arguments, of)
 
 
 def copies_of(results: Any) -> Any:
@@ -22,4 +30,6 @@ def copies_of(results: Any) -> Any:
 
 
 def _copy(tensor: Tensor) -> Tensor:
-    return wrap(tensor._raw.detach().clone())
+    made = wrap(tensor._raw.detach().clone())
+    made.__dict__.update(tensor.__dict__)  # what the program has put on it
+    return made

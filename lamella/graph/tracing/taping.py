@@ -22,9 +22,10 @@ from ...autodiff.engine import backpropagate
 from ...autodiff.level import Level, batching, entered
 from ...autodiff.tree import tensors
 from ...core.state import state
-from ...tensors.inplace import is_part, repeats_elements
+from ...tensors.inplace import repeats_elements
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
+from ...tensors.views import alias_of, is_part
 from ..guards.arguments import given_tensors
 from ..guards.ran import uninspected
 from ..ir.unused_results import sources_of
@@ -166,7 +167,8 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
     """A block in which inputs of the run are aliases; gives these, None where there is none."""
     trace, level = state.trace, state.level
     recorder, overlay = trace.recorder, level.overlay
-    before, probes = dict(overlay), len(level.probes)
+    before, probes, given = dict(overlay), len(level.probes), level.given
+    level.given = list(given)
     made: list[torch.Tensor | None] = []
     own: dict[int, tuple[Tensor, torch.Tensor, torch.Tensor]] = {}
     for thing, root in zip(things, roots, strict=True):
@@ -183,19 +185,21 @@ def _aliases(things: list[Tensor], roots: list[torch.Tensor], apart: bool, pulls
             alias = data.detach().requires_grad_()
         else:
             with recorder.pause():
-                alias = root.view_as(root)
+                alias = alias_of(root)
             recorder.stands_for(alias, data)
-            alias.alias_of = root  # type: ignore[attr-defined]  # where hooks belong
+            alias.root = root  # type: ignore[attr-defined]  # where hooks belong
         made[-1] = alias
         own[id(thing)] = thing, data, alias
         if isinstance(thing, Parameter):
             overlay[thing] = alias
         else:
             thing._raw = alias
+            level.given.append((thing, alias))
     during = dict(overlay)
     try:
         yield made
     finally:
+        level.given = given
         if len(level.probes) != probes or overlay.keys() != during.keys() or any(
                 overlay[p] is not raw for p, raw in during.items()):
             pulls.refused = "assigns to a Parameter what is differentiated"
