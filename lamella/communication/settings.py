@@ -116,7 +116,8 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
         if key == "auto_parallel_search_mode":
             key = "search_mode"
         if key == "pipeline_config":
-            checked.update(_merged(key, value, ("pipeline_interleave", "pipeline_scheduler"), {}))
+            given = _merged(key, value, ("pipeline_interleave", "pipeline_scheduler"), {})
+            checked.update({name: _checked(name, each) for name, each in given.items()})
         elif key == "parallel_optimizer_config":
             checked[key] = _optimizer_config(value)
         elif key in _MERGED:
@@ -141,12 +142,9 @@ def set_auto_parallel_context(**kwargs: Any) -> None:
 
 
 def _checked(key: str, value: Any) -> Any:
-    default = _DEFAULTS[key]
     if key == "dataset_strategy":
         return _dataset_strategy(value)
-    if not isinstance(value, type(default)) or isinstance(value, bool) != isinstance(default, bool):
-        raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)} "
-                        f"({value!r}) in 'set_auto_parallel_context'.")
+    _check_type(key, value, _DEFAULTS[key])
     if key in _CHOICES and value not in _CHOICES[key]:
         known = ", ".join(repr(choice) for choice in _CHOICES[key])
         raise ValueError(f"For 'set_auto_parallel_context', the context configuration "
@@ -163,6 +161,12 @@ def _checked(key: str, value: Any) -> Any:
         raise ValueError(f"For 'set_auto_parallel_context', the numbers in '{key}' must ascend, "
                          f"but got {value}.")
     return copy.copy(value)
+
+
+def _check_type(key: str, value: Any, default: Any) -> None:
+    if not isinstance(value, type(default)) or isinstance(value, bool) != isinstance(default, bool):
+        raise TypeError(f"The parameter '{key}' must be {type(default)}, but got {type(value)} "
+                        f"({value!r}) in 'set_auto_parallel_context'.")
 
 
 def _dataset_strategy(value: Any) -> Any:
@@ -183,6 +187,12 @@ def _optimizer_config(value: Any) -> dict[str, Any]:
     name = "parallel_optimizer_config"
     known = (*_DEFAULTS[name], "optimizer_weight_shard_size", "optimizer_level")
     found = _merged(name, value, known, _get(name))
+    for key, default in _DEFAULTS[name].items():
+        _check_type(key, found[key], default)
+    if found["parallel_optimizer_threshold"] < 0:
+        raise ValueError(f"For 'set_auto_parallel_context', the 'parallel_optimizer_threshold' in "
+                         f"'{name}' must be 0 or more, but got "
+                         f"{found['parallel_optimizer_threshold']}.")
     level = found.get("optimizer_level", "level1")
     if level not in ("level1", "level2", "level3"):
         raise ValueError(f"For 'set_auto_parallel_context', the 'optimizer_level' in '{name}' must "

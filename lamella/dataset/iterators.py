@@ -93,8 +93,7 @@ class _Iterator:
         """
         if step < 0:
             raise RuntimeError(f"Cannot reset the pipeline, reset step must be >= 0. Got {step}.")
-        if dataset_size < 1 or (
-                0 <= self.num_epochs * dataset_size <= step and self.num_epochs > 0):
+        if dataset_size < 1 or 0 < self.num_epochs * dataset_size <= step:
             raise RuntimeError(f"Cannot reset the pipeline, reset step must be less than "
                                f"dataset_size * num_epochs. Got {step}, {dataset_size} and "
                                f"{self.num_epochs}.")

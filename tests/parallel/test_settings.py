@@ -123,7 +123,10 @@ def test_dicts_of_settings_add_to_what_was_set():
     for level in ("level1", "level2"):
         put(parallel_optimizer_config={"optimizer_level": level})
     for wrong, kind in (({"optimizer_level": "level4"}, ValueError), ("level1", TypeError),
-                        ({"optimizer_weight_shard_size": 1.5}, TypeError)):
+                        ({"optimizer_weight_shard_size": 1.5}, TypeError),
+                        ({"gradient_accumulation_shard": 1}, TypeError),
+                        ({"parallel_optimizer_threshold": True}, TypeError),
+                        ({"parallel_optimizer_threshold": -1}, ValueError)):
         with pytest.raises(kind, match="optimizer"):
             put(parallel_optimizer_config=wrong)
     assert get("parallel_optimizer_config")["optimizer_level"] == "level2"
@@ -135,6 +138,13 @@ def test_dicts_of_settings_add_to_what_was_set():
     assert get("pipeline_scheduler") == "gpipe" and get("pipeline_interleave") is True
     with pytest.raises(ValueError, match="keys of 'pipeline_config'"):
         put(pipeline_config={"stages": 2})
+    for wrong, kind in (({"pipeline_scheduler": "g-pipe"}, ValueError),
+                        ({"pipeline_scheduler": 1}, TypeError),
+                        ({"pipeline_interleave": 1}, TypeError)):
+        with pytest.raises(kind, match=next(iter(wrong))):
+            put(pipeline_config=wrong)
+    assert get("pipeline_scheduler") == "gpipe"
+    put(parallel_optimizer_config={"parallel_optimizer_threshold": 0})
     put(comm_fusion={"openstate": False})
     assert get("comm_fusion")["allgather"] == {"mode": "auto", "config": None}
     for wrong in (3, {"full_batch"}, None):

@@ -306,16 +306,31 @@ class GeneratorDataset(MappableDataset):
 
 
 class _Kept:
-    """A generator's rows, kept so that they can be read again."""
+    """A generator's rows, kept so that they can be read again, also by several readers in turn."""
 
     def __init__(self, generator: Iterator[Any]):
         self.generator, self.rows = generator, []
+        self.error: Exception | None = None  # which ended the generator
 
     def __iter__(self) -> Iterator[Any]:
-        yield from self.rows
-        for row in self.generator:
-            self.rows.append(row)
-            yield row
+        for place in itertools.count():
+            if place == len(self.rows):
+                try:
+                    self._read()
+                except StopIteration:
+                    return
+            yield self.rows[place]
+
+    def _read(self) -> None:
+        if self.error is not None:
+            raise self.error
+        try:
+            self.rows.append(next(self.generator))
+        except StopIteration:
+            raise
+        except Exception as error:
+            self.error = error
+            raise
 
 
 class _Pool:

@@ -135,3 +135,28 @@ def test_what_can_be_read_once_is_kept(make):
     rows = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
     for _ in range(2):
         assert [int(row[0]) for row in rows] == list(range(4))
+
+
+def test_a_generator_is_read_by_two_iterators_in_turn_and_counted_meanwhile():
+    data = ds.GeneratorDataset((n for n in range(5)), ["n"])
+    pairs = zip(*[data.create_tuple_iterator(num_epochs=1, output_numpy=True) for _ in range(2)],
+                strict=True)
+    found = []
+    for (first,), (second,) in pairs:
+        assert data.get_dataset_size() == 5
+        found.append((first.item(), second.item()))
+    assert found == [(n, n) for n in range(5)]
+
+
+def test_the_error_that_ended_a_generator_is_raised_in_each_epoch():
+    def rows():
+        yield from range(2)
+        raise KeyError("lost")
+
+    data = ds.GeneratorDataset(rows(), ["n"])
+    for _ in range(2):
+        seen = []
+        with pytest.raises(RuntimeError, match="lost"):
+            for (n,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+                seen.append(n.item())
+        assert seen == [0, 1]
