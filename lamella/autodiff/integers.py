@@ -26,7 +26,26 @@ _CASTS = frozenset("to type type_as long int short char byte".split())
 class Integers(torch.Tensor):
     """A raw tensor of integers or booleans with the `twin` that a gradient flows through."""
 
-    twin: torch.Tensor
+    _twin: torch.Tensor
+    _known: int  # how often the integers had been written to when they got this twin
+
+    @property
+    def twin(self) -> torch.Tensor:
+        """The same numbers in float64.
+
+        Raises:
+            RuntimeError: if the integers were changed under another name, which the twin wasn't.
+        """
+        if _writes(self) != self._known:
+            raise RuntimeError(
+                "Inside a gradient call, integers that the gradient is taken for can't be changed "
+                "through a part of them. Change the whole (x[0, 1] = value instead of x[0][1] = "
+                "value), or a copy of it (x.copy()).")
+        return self._twin
+
+    @twin.setter
+    def twin(self, twin: torch.Tensor) -> None:
+        self._twin, self._known = twin, _writes(self)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
@@ -87,6 +106,12 @@ def plain(raw: torch.Tensor) -> torch.Tensor:
         return raw.as_subclass(torch.Tensor)
 
 
+def _writes(raw: torch.Tensor) -> int:
+    """How often a tensor has been written to, under any name."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return 0 if raw.is_inference() else raw._version
+
+
 def _changes(name: str, kwargs: dict[str, Any]) -> bool:
     """Whether a function changes its first argument."""
     return (name == "__setitem__" or name.endswith("_") and not name.endswith("__")
@@ -97,9 +122,10 @@ def _changes(name: str, kwargs: dict[str, Any]) -> bool:
 def _changed(func: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     target = args[0] if args else None
     if type(target) is Integers:
+        twin = target.twin
         result = func(*args, **kwargs)
         try:
-            twin = target.twin.clone()
+            twin = twin.clone()
             func(twin, *_twins(args[1:]), **_twins(kwargs))
             target.twin = twin
         except (TypeError, IndexError, ValueError, RuntimeError):

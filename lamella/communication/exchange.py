@@ -22,6 +22,7 @@ import torch
 import torch.distributed as dist
 
 from ..core import context
+from ..core.dtype import is_inexact
 from ..core.state import state
 from ..tensors.construction import flat_bytes
 from . import groups, repeated, waiting
@@ -168,6 +169,11 @@ def check_member(name: str, group: Group) -> None:
                            f"which has {group.ranks}.")
 
 
+def mean_of(total: torch.Tensor, count: int) -> torch.Tensor:
+    """The mean, of the sum of so many tensors; whole numbers are rounded down."""
+    return total / count if is_inexact(total.dtype) else total // count
+
+
 def check_op(name: str, op: Any) -> None:
     """Check the name of a way to combine values."""
     if not isinstance(op, str):
@@ -186,7 +192,7 @@ def all_reduce(name: str, raw: torch.Tensor, op: str, group: Group) -> torch.Ten
     _exchanged(name, "all_reduce", group, out, op,
                lambda: dist.all_reduce(out, _OPS[op], group.process_group))
     if op == "avg":
-        out = out / group.size if out.is_floating_point() else out // group.size
+        out = mean_of(out, group.size)
     return out.to(raw.dtype)
 
 

@@ -117,7 +117,7 @@ def combined(stacked: torch.Tensor, op: str) -> torch.Tensor:
     total = stacked.sum(0, dtype=stacked.dtype)
     if op == "sum":
         return total
-    return total / len(stacked) if total.is_floating_point() else total // len(stacked)
+    return exchange.mean_of(total, len(stacked))
 
 
 def broadcast(name: str, raw: torch.Tensor, root: int, group: Group) -> torch.Tensor:

@@ -188,7 +188,7 @@ def _optimizer_config(value: Any) -> dict[str, Any]:
     known = (*_DEFAULTS[name], "optimizer_weight_shard_size", "optimizer_level")
     found = _merged(name, value, known, _get(name))
     for key, default in _DEFAULTS[name].items():
-        _check_type(key, found[key], default)
+        _check_type(f"{name}.{key}", found[key], default)
     if found["parallel_optimizer_threshold"] < 0:
         raise ValueError(f"For 'set_auto_parallel_context', the 'parallel_optimizer_threshold' in "
                          f"'{name}' must be 0 or more, but got "

@@ -43,7 +43,15 @@ def as_alias(raw: torch.Tensor) -> torch.Tensor:
 
 def is_part(raw: torch.Tensor) -> bool:
     """Whether a raw tensor is a view of another one, but not an alias of it."""
-    return raw._base is not None and not hasattr(raw, "is_alias")
+    return base_of(raw) is not None and not hasattr(raw, "is_alias")
+
+
+def base_of(raw: torch.Tensor) -> torch.Tensor | None:
+    """What a raw tensor is a view of."""
+    if type(raw) is torch.Tensor:
+        return raw._base
+    with torch._C.DisableTorchFunctionSubclass():  # integers with a twin would give a new object
+        return raw._base
 
 
 def follow(old: torch.Tensor, new: torch.Tensor, inside: bool = False) -> None:
@@ -58,12 +66,14 @@ def follow(old: torch.Tensor, new: torch.Tensor, inside: bool = False) -> None:
     if level is None or not level.views:
         return
     level.views[:] = [pair for pair in level.views if pair[0]() is not None]
-    whole = old if old._base is None else old._base
+    whole = base_of(old)
+    whole = old if whole is None else whole
     if whole.shape != new.shape or whole.dtype is not new.dtype:
         return
     for reference, depth in level.views:
         view = reference()
-        if view is not None and view._raw._base is whole and not (inside and depth < level.depth):
+        if view is not None and base_of(view._raw) is whole and not (
+                inside and depth < level.depth):
             with torch.enable_grad():
                 view._raw = view._raw._view_func_unsafe(new)  # type: ignore[attr-defined]
             level.changed.append(view)
@@ -76,13 +86,15 @@ def leave_inputs(view: torch.Tensor) -> None:
     input and by the others, but not by the Tensor that the caller has given, nor by the gradient
     of what was computed before.
     """
-    level, base = state.level, view._base
-    for place, (whole, alias) in enumerate(level.given):
-        if base is alias or base is alias._base and base.shape == alias.shape:
+    level, base = state.level, base_of(view)
+    for place, (whole, alias) in reversed(list(enumerate(level.given))):  # a recording's own first
+        own = base_of(alias)
+        if base is alias or own is not None and base is own and own.shape == alias.shape:
             del level.given[place]
+            with torch.enable_grad():
+                new = alias.clone()
             if whole._raw is alias:  # else it has another value already
-                with torch.enable_grad():
-                    whole._raw = alias.clone()
+                whole._raw = new
                 level.changed.append(whole)
-                follow(alias, whole._raw, inside=True)
+            follow(alias, new, inside=True)
             return
