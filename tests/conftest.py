@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
 from _pytest.doctest import DoctestModule
 
@@ -28,9 +29,12 @@ from lamella.core.threads import own  # noqa: E402
 
 from . import extensions  # noqa: E402
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    import hypothesis  # noqa: F401  (before what it looks for is frozen, below)
+# a busy machine is no fault of a test
+hypothesis.settings.register_profile(
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
+if "PYTEST_XDIST_WORKER" in os.environ:
     # else a thread imports them during some test, and two threads can't use Python 3.11's `ast`
     import torch._dynamo.source
     import torch._subclasses.fake_tensor

@@ -15,7 +15,7 @@ from tests.contracts import check_compiled, check_gradient
 
 RNG = onp.random.default_rng(3)
 FLOATS = st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=6)
-SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)
+SETTINGS = settings(max_examples=25, derandomize=True)
 
 
 def same(got: Any, want: Any) -> None:

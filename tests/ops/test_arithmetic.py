@@ -85,7 +85,7 @@ def test_integers_stay_whole(function):
     check_op(function, reference, (K, J))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(-50, 50), st.integers(-50, 50).filter(bool))
 def test_division_puts_numbers_together_again(a, b):
     x, y = Tensor(np.int64(a)), Tensor(np.int64(b))

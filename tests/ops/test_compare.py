@@ -55,7 +55,7 @@ def test_isclose(equal_nan):
     assert ops.approximate_equal(Tensor([1.0]), Tensor([1.5]), 0.5).tolist() == [False]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(-2**31, 2**31 - 1), st.integers(-2**31, 2**31 - 1))
 def test_bits(a, b):
     x, y = Tensor(np.int32(a)), Tensor(np.int32(b))

@@ -12,7 +12,7 @@ import lamella as ms
 from lamella import Tensor, ops
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_the_first_elements_of_a_stable_sort(data):
     shape = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
