@@ -169,3 +169,24 @@ def test_attributes_count_for_any_size_as_well():
     assert key_of((one,), {}, tensor_meta_of_any_size) == key_of(
         (other,), {}, tensor_meta_of_any_size)
     assert key_of((one,), {}, tensor_meta_of_any_size) != key_of((X,), {}, tensor_meta_of_any_size)
+
+
+class Row(list):
+    """A program's class of lists."""
+
+
+def holding(made, **attributes):
+    made.__dict__.update(attributes)
+    return made
+
+
+@pytest.mark.parametrize("one, other, same", [
+    (Own([1.0, 2.0]), Tensor([1.0, 2.0]), False), (Row([1]), [1], False),
+    (Row([1]), Row([1]), True), (holding(Row([1]), a=1), holding(Row([1]), a=1), True),
+    (holding(Row([1]), a=1), holding(Row([1]), a=2), False), (holding(Row([1]), a=1), Row([1]),
+                                                             False),
+    (holding(Table(b=1), a=1), holding(Table(b=1), a=1), True),
+    (holding(Table(b=1), a=1), holding(Table(b=1), a=2), False),
+    (holding(Table(b=1), a=1), holding(Table(b=1), c=1), False)])
+def test_attributes_of_classes_of_the_program(one, other, same):
+    assert (key_of((one,), {}) == key_of((other,), {})) is same

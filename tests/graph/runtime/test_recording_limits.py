@@ -254,3 +254,43 @@ def test_a_function_that_must_be_one_graph_is_undone_for_a_number_for_which_it_i
         assert weight.tolist() == [7.0, 13.0]
     compiled(X, 4)
     assert weight.tolist() == [11.0, 21.0]
+
+
+def reads_later(wrap):
+    weight = ms.Parameter(ops.ones(2), name="w")
+
+    def step(x):
+        ops.assign_add(weight, x)
+        return x * float(weight.sum())
+
+    return wrap(step), weight
+
+
+def test_a_number_that_is_read_after_an_update_becomes_a_value_of_the_next_graph():
+    (call, weight), (eager, other) = (reads_later(wrap) for wrap in (jit, lambda f: f))
+    for number in range(6):
+        assert call(X * number).tolist() == eager(X * number).tolist()
+        assert weight.tolist() == other.tolist()
+    assert call.report()["eager"] == [] and call.report()["replays"] >= 3
+    (call, weight), _ = reads_later(lambda f: jit(f, fullgraph=True)), None
+    with pytest.raises(RuntimeError, match="can't be one graph: it turns a tensor into a Python"):
+        call(X)
+    assert weight.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore:For 'jit'")
+@pytest.mark.parametrize("often", [limits.MOST_LEFT, limits.MOST_LEFT + 1])
+def test_an_argument_that_shares_memory_now_and_then_does_not_count(often):
+    def change(a, b):
+        a.add_(1)
+        return a + b
+
+    compiled = jit(change)
+    for number in range(often + 3):
+        a = ops.ones(4) * number
+        b = a[1:2] if number < often else ops.ones(1)
+        assert compiled(a, b).tolist() == ([number * 2.0 + 2] * 4 if number < often else
+                                           [number + 2.0] * 4)
+    is_compiled = often == limits.MOST_LEFT
+    assert len(compiled.report()["eager"]) == (not is_compiled)
+    assert compiled.report()["replays"] == (2 if is_compiled else 0)
