@@ -205,3 +205,49 @@ def test_a_parameter_of_another_cell_is_named_when_it_is_used():
     names = {v.name for v in report.values if v.kind == "parameter"}
     assert names == {"0.weight", "0.bias", "1.weight", "1.bias"}
     assert list(report.parameters) == ["0.weight"]
+
+
+def test_steps_of_several_kernels_give_what_all_of_them_give():
+    """The tape has nodes between what goes in and what comes out."""
+    vector, nothing = Parameter(Tensor([3.0, 4.0]), name="v"), Tensor([0.0, 0.0])
+    for function, wanted in ((lambda x: ops.einsum("ij,j->i", x, vector), {"x", "v"}),
+                             (lambda x: ops.einsum("ij,j->i", x, nothing) + vector.sum(), set())):
+        report = inspect_gradients(function, X, weights=vector)
+        (step,) = [s for s in report.steps if s.operator == "einsum"]
+        names = {v.number: v.name for v in step.inputs}
+        assert {names[number] for number in step.gives} == wanted
+        assert {names[number] for number in step.measured} >= {"x"}
+
+
+def test_contributions_of_several_kernels_that_cancel():
+    vector = Parameter(Tensor([3.0, 4.0]), name="v")
+    report = inspect_gradients(lambda x: ops.einsum("ij,j->i", x, vector) - ops.einsum(
+        "ij,j->i", x, vector), X, weights=vector)
+    assert "contributions to it in 'einsum'" in report.why("v") and "cancel" in report.why("v")
+
+
+def test_an_assigned_parameter_is_shown_with_its_new_values():
+    def function(x):
+        W.set_data(Tensor([[5.0, 6.0], [7.0, 8.0]]))
+        return x * W
+
+    value = inspect_gradients(function, X, weights=W).parameters["w"]
+    assert (value.numbers.low, value.numbers.high) == (5.0, 8.0)
+    assert (value.gradient.low, value.gradient.high) == (1.0, 4.0)
+    assert W.asnumpy().max() == 2.0
+
+
+def test_an_inner_gradient_is_no_cut():
+    report = inspect_gradients(lambda x: ms.grad(lambda y: (y ** 3).sum())(x) * 2, X)
+    assert not any(s.cut or s.kernel == "detach" for s in report.steps)
+    assert report.gradient("x").high == 48.0
+
+
+@pytest.mark.parametrize("fn", [
+    lambda x: ms.vmap(ms.grad(lambda row: (row ** 3).sum()))(x),
+    lambda x: nn.LSTM(2, 2)(x.expand_dims(0))[0],
+    lambda x: ms.recompute(nn.SequentialCell(nn.Dense(2, 2), nn.Tanh()), x)])
+def test_values_that_only_the_tape_knows_are_followed(fn):
+    report = inspect_gradients(fn, X)
+    assert all(v.tracked for v in report.values if v.numbers is None)
+    assert all(v.maker is not None for v in report.values if v.kind == "step")
