@@ -256,11 +256,6 @@ class Recorder(TorchFunctionMode):
             inputs = []
         if name == "grad" and place.inner:
             place = place._replace(operator="grad")
-        elif place.inner and name == "detach":
-            for out in outs:
-                if not out.requires_grad:  # the engine's own end of the tape
-                    self._alive.append(out)
-            return result
         fresh = {id(out): out for out in outs if id(out) not in self._by_raw}
         fresh.update((id(raw), raw) for raw in changed)
         if fresh or name in LEAVING:  # else the operation returned its input

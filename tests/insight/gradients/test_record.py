@@ -251,3 +251,12 @@ def test_values_that_only_the_tape_knows_are_followed(fn):
     report = inspect_gradients(fn, X)
     assert all(v.tracked for v in report.values if v.numbers is None)
     assert all(v.maker is not None for v in report.values if v.kind == "step")
+
+
+def test_what_an_inner_gradient_gives_beside_the_loss_is_cut():
+    def inner(y):
+        return (y ** 3).sum(), ops.sin(y) * 2
+
+    report = inspect_gradients(lambda x: ms.value_and_grad(inner, has_aux=True)(x)[0][1], X)
+    assert "is zero because it is cut in " in report.why("x")
+    assert [s.cut for s in report.steps if s.kernel == "detach"] == ["stop_gradient"]
