@@ -313,11 +313,11 @@ def test_places_that_a_table_of_another_length_has_may_fail_later(read, added, b
 
     good = np.arange(10).reshape(2, 5)
     for _ in range(3):
-        step(ms.Tensor(good, ms.int32))
+        step(ms.Tensor(good, ms.int64))
     before = [p.asnumpy().copy() for p in net.trainable_params()]
     good[1, 2] = bad
-    with pytest.raises((RuntimeError, IndexError), match="index_add_|index out of range"):
-        step(ms.Tensor(good, ms.int32))
+    with pytest.raises((RuntimeError, IndexError), match="ind(ex|ices)"):
+        step(ms.Tensor(good, ms.int64))
     for p, old in zip(net.trainable_params(), before, strict=True):
         assert np.array_equal(p.asnumpy(), old)
 
