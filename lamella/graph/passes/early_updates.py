@@ -210,13 +210,10 @@ class _Order:
 
     def may_fail(self, node: Node) -> bool:
         """Whether values of its inputs may make an operation fail."""
-        known = effects_of(node.target)
-        if loop_of(node) is not None or known.is_random or known.is_check or known.is_exchange or (
-                known.is_python or known.gives_python or known.shaped_by_values):
-            return True
-        if getattr(node.target, "_schema", None) is None:
-            return node.target.__name__ != "getitem"  # type: ignore[union-attr]
-        name = node.target._schema.name.partition("::")[2]  # type: ignore[union-attr]
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            return node.target is not operator.getitem
+        known, name = effects_of(node.target), schema.name.partition("::")[2]
         if known.namespace not in ("aten", "lamella", "mkldnn"):
             return True
         if known.shared and not known.written or name in _SAFE or _is_simple(node):
@@ -225,7 +222,7 @@ class _Order:
             given: Any = node.args
             meta, rows = meta_of(given[0]), self.rows.get(_unviewed(given[2]))
             return meta is None or rows is None or rows > meta.shape[given[1]]
-        return not name.endswith("_backward") or name.startswith(("linalg", "_linalg", "_cdist"))
+        return not name.endswith("_backward") or name == "_cdist_backward"
 
 
 class _Written:

@@ -204,8 +204,10 @@ def test_what_may_run_earlier_for_an_update(change, is_early):
     assert not places(early, "cos") or places(early, "cos") < places(early, "sin")
 
 
-@pytest.mark.parametrize("also", [lambda g: g, lambda g: g.flip(0)])
-def test_what_is_read_elsewhere_keeps_its_place(also):
+@pytest.mark.parametrize("also, after", [
+    (lambda g: g, lambda weights, kept: kept), (lambda g: g.flip(0), lambda weights, kept: kept),
+    (lambda g: g.flip(0), lambda weights, kept: [weights[0] + sum(kept)])])
+def test_what_is_read_elsewhere_keeps_its_place(also, after):
     """A changed gradient that is a result, or that another kernel takes."""
     kept = []
 
@@ -214,12 +216,17 @@ def test_what_is_read_elsewhere_keeps_its_place(also):
         kept[:] = [also(g) for g in halves]
         return halves
 
+    def update(weights, gradients, moments, lr):  # which leaves the gradients as they are
+        torch._foreach_sub_(weights, gradients, alpha=lr)
+
     inputs = inputs_of()
-    graph = recorded(step_of(chain, adam, change, lambda *_: kept), *inputs)
+    graph = recorded(step_of(chain, update, change, lambda weights, _: after(weights, kept)),
+                     *inputs)
     early = update_early(graph)
     assert early is not None
     check_same(graph, early, inputs, tolerance=0)
-    assert min(places(early, "_fused_adamw_")) > max(places(early, "tanh_backward"))
+    assert min(places(early, "_foreach_sub_")) > max(places(early, "tanh_backward"))
+
 
 
 def test_a_gradient_that_is_an_input_is_applied_once():
