@@ -215,13 +215,10 @@ class _Rewriting:
         meta = meta_of(node)
         if meta is None or value.stride() == meta.stride:
             return new, value
-        for layout in (torch.contiguous_format, torch.channels_last):
-            if value.dim() != 4 and layout is torch.channels_last:
-                break
-            clone, copy = self._cloned(new, value, layout)
-            if copy.stride() == meta.stride:
-                return clone, copy
-        raise Refused(str(node))
+        clone, copy = self._cloned(new, value, torch.contiguous_format)
+        if copy.stride() != meta.stride:
+            raise Refused(str(node))
+        return clone, copy
 
     def _cloned(self, new: Node, value: torch.Tensor,
                 layout: torch.memory_format) -> tuple[Node, torch.Tensor]:

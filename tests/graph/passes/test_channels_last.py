@@ -267,9 +267,8 @@ def test_a_gradient_takes_both_values_with_channels_last(inputs):
 def test_a_value_beside_one_with_channels_last_is_converted_once():
     """Else each sum would have the order of the first term, and each convolution would convert."""
     def function(x, w, b):
-        y = F.conv2d(x, w)
-        y = F.conv2d(b + y, w)
-        return F.conv2d(y.sin(), w).sum((2, 3))
+        y = b + F.conv2d(x, w)
+        return (F.conv2d(y, w) * F.conv2d(y.sin(), w)).sum((2, 3))
 
     shapes = [(2, 4, 8, 8), (4, 4, 3, 3), (2, 4, 6, 6)]
     graph, found = rewritten(function, [torch.randn(s, dtype=torch.float64) for s in shapes])
