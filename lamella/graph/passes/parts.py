@@ -51,8 +51,6 @@ def join_parts(module: GraphModule) -> int:
         module: changed in place.
     """
     count, memory = 0, None
-    if not any(n.target in _WRITTEN for n in module.graph.nodes):
-        return 0
     for total in reversed([n for n in module.graph.nodes if _is_sum(n)]):
         if not total.users or any(_is_sum(user) for user in total.users if len(total.users) == 1):
             continue  # the outermost sum of each comes first
@@ -123,7 +121,7 @@ def _rows(parts: list[_Part]) -> list[list[_Part]]:
     found: list[list[_Part]] = []
     for part in sorted(parts, key=lambda part: part.start):
         row = next((row for row in found if row[-1].end == part.start
-                    and (row[-1].dim, row[-1].rank) == (part.dim, part.rank)), None)
+                    and (row[0].dim, row[0].rank) == (part.dim, part.rank)), None)
         if row is None:
             found.append([part])
         else:
