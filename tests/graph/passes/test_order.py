@@ -1,5 +1,6 @@
 """What is remembered of the rewritings that paid, and for how long."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -62,8 +63,9 @@ def test_without_a_cache_nothing_is_remembered(monkeypatch):
     assert kept(("halves", True, True)) == {}
 
 
-def test_what_is_known_is_not_written_again():
+def test_what_is_known_is_not_written_again(monkeypatch):
     kept(("halves", True, True))
+    monkeypatch.setattr(order.cache, "draft", lambda: pytest.fail("it is written"))
     assert kept(("products", True, True)) == {"halves": True}
 
 
@@ -179,3 +181,19 @@ def test_products_are_not_sought_where_the_first_rewriting_finds_nothing():
 
     assert order._with_products(first)(graph, [X]) is None  # it has no convolutions
     assert count(found[0], "clone") == 0 and count(graph, "clone") == 1
+
+
+@pytest.mark.parametrize("seconds, is_tried", [(1.0, True), (1.0625, False)])
+def test_a_rewriting_that_took_more_than_a_second_is_tried_by_the_next_call(monkeypatch, seconds,
+                                                                            is_tried):
+    now, asked = [8.0], []
+
+    def attempt(graph, inputs):
+        now[0] += seconds
+        return recorded(lambda x: x.sin(), *inputs)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(order, "ATTEMPTS", {"it": attempt})
+    monkeypatch.setattr(order, "pays", lambda *_: asked.append(1) or False)
+    found = order.improve(graph_of(), [X], measure=True)
+    assert (asked, found.meta["open"]) == ([1] * is_tried, not is_tried)
