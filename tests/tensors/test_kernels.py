@@ -204,3 +204,11 @@ def test_a_number_is_divided_and_not_multiplied_by_a_reciprocal():
         c = np.array([2.0, 2.0, -2.0, -2.0, 3.0])
         np.testing.assert_array_equal(function(torch.from_numpy(a), torch.from_numpy(c)).numpy(),
                                       numpys(a, c))
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64], ids=str)
+def test_integers_to_powers_of_a_tensor(kind):
+    a, b = torch.tensor([0, 0, 0, 2, -1, 1, 3], dtype=kind), torch.tensor([0, 2, -1, -1, -3, -2, 0])
+    wanted = [1, 0, torch.iinfo(torch.int64).min, 0, -1, 1, 1]
+    assert kernels.integer_power(a, b).tolist() == wanted
+    assert kernels.power(a.double(), b.abs().double()).tolist() == [1, 0, 0, 2, -1, 1, 1]

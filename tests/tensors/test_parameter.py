@@ -13,6 +13,7 @@ import lamella as ms
 from lamella import Parameter, ParameterTuple, Tensor, nn
 from lamella.common.initializer import Normal, initializer
 from lamella.tensors.param_info import ParamInfo
+from lamella.tensors.parameter import parameter_around
 
 TYPES = [ms.bool_, ms.int8, ms.int32, ms.int64, ms.uint8, ms.float16, ms.bfloat16, ms.float32,
          ms.float64, ms.complex64]
@@ -398,3 +399,41 @@ def test_first_values_that_two_threads_ask_for_are_made_once():
 
 def test_the_longest_name():
     assert len(Parameter(Tensor(1.0), name="a" * 1024).name) == 1024
+
+
+def test_a_parameter_around_a_tensor_has_the_usual_options():
+    p, usual = parameter_around(Tensor([1.0, 2.0])._raw, "p"), Parameter(Tensor([1.0]), name="p")
+    for name in ("name", "requires_grad", "layerwise_parallel", "parallel_optimizer", "key",
+                 "storage_format", "parallel_optimizer_comm_recompute", "cache_enable", "sliced"):
+        assert getattr(p, name) == getattr(usual, name)
+    assert ms.grad(lambda x: x * p, None, p)(Tensor([3.0, 4.0])).tolist() == [3.0, 4.0]
+
+
+def test_assigned_data_is_called_sliced():
+    p = two()
+    assert not p.set_data(Tensor([3.0, 4.0])).sliced
+    p.data = Tensor([5.0, 6.0])
+    assert p.sliced and p.tolist() == [5.0, 6.0] and not p.set_data(p.data).sliced
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, ms.vmap, lambda f: lambda x: ms.jvp(
+    lambda x: ms.grad(lambda t: t)(x) * 0 + f(x), x, x)[0]], ids=["plain", "vmap", "jvp"])
+def test_a_parameter_made_inside_of_a_gradient_is_a_value_like_any_other(transform):
+    gradient = ms.grad(lambda x: Parameter(x * 2, name="p") * x)
+    x = Tensor([1.0, 3.0])
+    assert transform(gradient)(x).tolist() == [4.0, 12.0]
+    assert ms.jvp(lambda x: Parameter(x * 2, name="p") * x, x, x)[1].tolist() == [4.0, 36.0]
+
+
+@pytest.mark.parametrize("by_weight", [False, True])
+def test_data_of_another_shape_inside_of_a_gradient(by_weight):
+    p = two()
+
+    def forward(x):
+        first = (p * x).sum()
+        p.set_data(Tensor([[10.0, 20.0, 30.0]]))
+        return first + p.sum() * x[0]
+
+    x = Tensor([3.0, 4.0])
+    found = ms.grad(forward)(x) if not by_weight else ms.grad(forward, 0, two(name="v"))(x)[0]
+    assert found.tolist() == [61.0, 0.0] and p.tolist() == [[10.0, 20.0, 30.0]]
