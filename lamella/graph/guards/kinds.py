@@ -309,8 +309,8 @@ def is_users(module: str | None) -> bool:
 @functools.lru_cache(1024)
 def compared_by_code(kind: type) -> bool:
     """Whether classes of a metaclass of the program's are equal, or hashed, by code of its own."""
-    return kind is not type and any("__eq__" in vars(cls) or "__hash__" in vars(cls)
-                                    for cls in kind.__mro__[:-2] if is_users(cls.__module__))
+    return any("__eq__" in vars(cls) or "__hash__" in vars(cls)
+               for cls in kind.__mro__ if is_users(cls.__module__))
 
 
 def is_users_code(code: types.CodeType) -> bool:
