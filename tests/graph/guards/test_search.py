@@ -24,7 +24,7 @@ from lamella.graph.guards.sources import Fixed
 
 here = sys.modules[__name__]
 LARGE = list(range(MOST_PARTS + 1))
-SCALE, UNUSED = 2.0, [1.0]
+SCALE, UNUSED, HELD = 2.0, [1.0], Tensor([8.0])
 
 
 class Plain:
@@ -186,8 +186,11 @@ def test_tensors_are_found_by_names_or_as_they_are(by_name):
     net, closed = Net(Tensor([1.0])), Tensor([5.0])
     held = [Tensor([6.0])]
 
+    class Holder:
+        kept = Tensor([9.0])
+
     def step(x, default=Tensor([7.0])):  # noqa: B008 - what is searched
-        return net(x), closed, held
+        return net(x), closed, held, HELD, Holder, UNUSED
 
     reach = reachable_from(step, by_name=by_name)
     found = {tensor.item(): source and source.describe() for tensor, source in reach.tensors.others}
@@ -196,11 +199,13 @@ def test_tensors_are_found_by_names_or_as_they_are(by_name):
         3.0: "the attribute 'listed' of Net[1]['a']",
         4.0: "the attribute 'listed' of Net[2][1][0]",
         5.0: "the variable 'closed'" if by_name else None,
-        6.0: "the variable 'held'[0]" if by_name else None, 7.0: None}
+        6.0: "the variable 'held'[0]" if by_name else None, 7.0: None,
+        8.0: "the global 'HELD'" if by_name else None, 9.0: None}
+    assert any(each.thing is UNUSED for each in reach.contents.containers)
     assert reach.tensors.parameters == [net.weight]
     unnamed = {tensor.item() for tensor in reach.tensors.unnamed.values()}
-    assert unnamed == ({7.0} if by_name else {5.0, 6.0, 7.0})
-    assert reach.tensors.all()[0] is net.weight and len(reach.tensors.all()) == 8
+    assert unnamed == ({7.0, 9.0} if by_name else {5.0, 6.0, 7.0, 8.0, 9.0})
+    assert reach.tensors.all()[0] is net.weight and len(reach.tensors.all()) == 10
 
 
 def test_tensors_in_containers_of_other_classes_are_found_as_they_are():
@@ -285,6 +290,7 @@ def test_what_a_call_of_a_cell_may_be_replaced_by():
     reach = reachable_from(plain)
     assert all("__call__" in names_of(reach, cls) for cls in (Net, nn.Cell))
     assert "construct" in names_of(reach, Net)
+    assert "construct" in names_of(reachable_from(nn.ReLU()), nn.ReLU)  # Lamella's, too
     reach = reachable_from(calls)
     assert "__call__" in names_of(reach, Calls)
     assert "__call__" not in (names_of(reach, nn.Cell) or ())

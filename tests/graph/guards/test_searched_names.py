@@ -123,6 +123,20 @@ def test_attributes_of_classes_and_methods_that_are_mentioned():
     assert names_of(reach, Meta) == {"of_meta"}
     assert names_of(reach, Derived) >= {"own"} | found  # which it may override
 
+    assert names_of(reach, object) is None  # none of the program's
+
+    def mentions_later(x):
+        return thing.unused
+
+    def first(x):
+        return thing.used(), second
+
+    def second(x):
+        return mentions_later
+
+    assert functions_of(reachable_from(thing, first)) == [
+        "__len__", "construct", "first", "mentions_later", "second", "unused", "used"]
+
     def made(x):
         return Derived(), Derived.__special__, thing.unused
 
