@@ -6,7 +6,7 @@ import torch
 import lamella as ms
 from lamella import ops
 from lamella.graph.xla.lowering import growing
-from lamella.graph.xla.lowering.boxes import PUT
+from lamella.graph.xla.lowering.boxes import PUT, TAKE
 from lamella.graph.xla.lowering.growing import with_equal_sizes
 from lamella.graph.xla.lowering.growing_rules import Length, through_view
 from tests.graph.random_growing import check
@@ -170,6 +170,31 @@ def test_a_piece_of_another_type_is_not_joined_to_what_was_there():
         assert [len(step["args"][0]) for step in made] == [3, 2, 5, 2, 2]
         assert [step["op"] for step in made] == [op, "cat.default", op, *["cat.default"] * 2]
         assert [step["to"] for step in made] == [step["to"] for step in steps]
+
+
+@pytest.mark.parametrize("steps", [
+    [{"op": "cat.default", "to": 6 + n, "args": [[{"n": 5 + n}], 0], "aval": [[4], F32]}
+     for n in range(5)],
+    [{"op": "stack.default", "to": 6 + n, "args": [[{"n": 0}, {"n": 1 + n}], 0],
+      "aval": [[2, 4], F32]} for n in range(5)]])
+def test_joins_of_one_value_and_stacks_of_two_are_no_growth(steps):
+    assert with_equal_sizes(steps, [[[4], F32]] * 6, [10]) is None
+
+
+def test_parts_that_grow_in_several_dimensions():
+    sizes = [(2, 2), (3, 2), (4, 3), (5, 3)]
+    steps = [{"op": TAKE, "to": 1 + n, "args": [{"n": 0}, [0, 1], [a, b]], "aval": [[a, b], F32]}
+             for n, (a, b) in enumerate(sizes)]
+    made, _ = with_equal_sizes(steps, [[[9, 9], F32]], [1])
+    assert [step["aval"] for step in made[:4]] == [[[5, 3], F32]] * 4
+
+
+def test_a_first_piece_that_is_read_again_stays():
+    steps, given = chain("stack.default", [[2]] * 7, 0), torch.arange(14.0).reshape(7, 2)
+    steps.append({"op": "neg.default", "to": 20, "args": [{"n": 0}], "aval": [[2], F32]})
+    found, (end,) = with_equal_sizes(steps, [[[2], F32]] * 7, [20])
+    assert len({step["to"] for step in found} | {*range(7)}) == len(found) + 7
+    assert torch.equal(evaluated.run(found, dict(enumerate(given)))[end], -given[0])
 
 
 @pytest.mark.parametrize("count, grows", [(3, False), (4, True)])

@@ -222,7 +222,7 @@ def _as_chains(steps: list[Step]) -> list[Step]:
     """The steps in which a list that grows, joined in each step, is a chain of ``cat``."""
     known: dict[tuple[Any, ...], int] = {}
     avals = {step["to"]: step.get("aval") for step in steps}
-    numbers, made = itertools.count(-1, -1), []
+    numbers, made = itertools.count(1 + max(avals, default=0)), []
     for step in steps:
         if step["op"] in ("cat.default", "stack.default"):
             parts, dim = step["args"]
@@ -240,22 +240,7 @@ def _as_chains(steps: list[Step]) -> list[Step]:
                 if avals[before][1] == kind:
                     step = {**step, "op": "cat.default", "args": [[{"n": before}, last], dim]}
         made.append(step)
-    return _renumbered(made)
-
-
-def _renumbered(steps: list[Step]) -> list[Step]:
-    """The steps with numbers above all others in place of negative ones."""
-    most = max([step["to"] for step in steps], default=0)
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {"n": most - value["n"]} if value.get("n", 0) < 0 else value
-        return [renamed(v) for v in value] if isinstance(value, list) else value
-
-    if all(step["to"] >= 0 for step in steps):
-        return steps
-    return [{**step, "to": step["to"] if step["to"] >= 0 else most - step["to"],
-             "args": renamed(step["args"])} for step in steps]
+    return made
 
 
 def _growing(steps: list[Step], avals: dict[int, Any]) -> dict[int, Lengths]:
