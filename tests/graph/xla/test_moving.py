@@ -152,6 +152,8 @@ def test_indices_out_of_range_are_errors():
     ([4, 5], [("narrow.default", [0, -3, 2], [2, 5]), ("unsqueeze.default", [1], [2, 1, 5]),
               ("select.int", [1, 0], [2, 5]), ("select.int", [1, 4], [2])], ((1, 4), (2, 1))),
     ([4, 1, 5], [("as_strided.default", [[2, 3], [5, 1], 7], [2, 3])], ((1, 0, 2), (2, 1, 3))),
+    ([4, 5], [("as_strided.default", [[2, 3], [5, 1], 0], [2, 3])], ((0, 0), (2, 3))),
+    ([4, 5], [("as_strided.default", [[2, 3], [5, 1], None], [2, 3])], ((0, 0), (2, 3))),
     ([4, 5], [("slice.Tensor", [0, 0, 4, 2], [2, 5])], None),
     ([4, 5], [("as_strided.default", [[2, 3], [5, 1], 8], [2, 3])], None),  # around the end
     ([4, 5], [("as_strided.default", [[4], [6], 0], [4])], None),  # the diagonal

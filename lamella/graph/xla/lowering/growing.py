@@ -221,7 +221,7 @@ def _longer(aval: Any, lengths: Lengths) -> Any:
 def _as_chains(steps: list[Step]) -> list[Step]:
     """The steps in which a list that grows, joined in each step, is a chain of ``cat``."""
     known: dict[tuple[Any, ...], int] = {}
-    avals = {step["to"]: step.get("aval") for step in steps}
+    avals: dict[int, Any] = {step["to"]: step["aval"] for step in steps}
     numbers, made = itertools.count(1 + max(avals, default=0)), []
     for step in steps:
         if step["op"] in ("cat.default", "stack.default"):
