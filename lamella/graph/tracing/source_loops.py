@@ -218,7 +218,7 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
         assigned = [count.name, *assigned]
     inside = {id(node) for node in ast.walk(loop)}
     if any(id(node) not in inside and not _changed(node).isdisjoint(assigned)
-           and (is_inner or getattr(node, "lineno", 0) > loop.end_lineno)
+           and (is_inner or getattr(node, "lineno", 0) > (loop.end_lineno or 0))
            for node in ast.walk(function)):
         return None  # without a step it would change what the program has under other names
     read = {name.id for node in ast.walk(function) for name in _used(node)
