@@ -239,7 +239,7 @@ class Recorder(DispatchMode):
         if func is _LIFT:  # a constant, which must not be mutated itself
             func = _LIFTED
         if func is _LIFTED:
-            args = (self._alike(args[0]), *args[1:])
+            args = (self._alike(args[0]),)
         given, named = self._described(args), self._described(kwargs) if kwargs else kwargs
         node = self.graph.create_node("call_function", func, given, named)
         node.meta["line"] = self._lines.here()
@@ -278,8 +278,8 @@ class Recorder(DispatchMode):
             return False
         self._known.clear()
         update = Update(func, known, args, kwargs)
-        if state.trace is not None and state.trace.run_dry and any(
-                True for _ in self._changed_by(*update[1:])):
+        if (state.trace is not None and state.trace.run_dry
+                and next(self._changed_by(*update[1:]), None) is not None):
             state.trace.stop_dry_run("changes a Tensor")
         if self.defers and may_wait(func):
             self._updates.add(update)

@@ -281,8 +281,23 @@ def test_errors_that_are_replaced_are_forgiven_with_those_they_came_from():
     assert len(recorder.failures) == 1
     recorder.forgive(second)
     assert len(recorder.failures) == 1
-    recorder.forgive(other)
+    try:
+        raise other
+    except ValueError:
+        recorder.forgive(other)
+    assert len(recorder.failures) == 1  # the program has caught it
+    recorder.forgive(other.with_traceback(None))
     assert not recorder.failures
+
+
+@pytest.mark.parametrize("text, is_noted", [
+    ("the input is not positive-definite", True), ("'sin' not implemented for 'UInt16'", False),
+    ("ZeroDivisionError", False), ("index 7 is out of bounds", True)])
+def test_errors_of_types_depend_on_no_values(text, is_noted):
+    recorder = Recorder([])
+    recorder._fail(recorder.graph.create_node("call_function", aten.sin.default),
+                   RuntimeError(text))
+    assert bool(recorder.failures) is is_noted and not list(recorder.graph.nodes)
 
 
 def test_a_kernel_that_fails_is_no_node_and_is_noted():
