@@ -7,8 +7,15 @@ import pytest
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
+from lamella.graph.tracing.symbolic import preparation
 
 from .taped import array, assert_alike
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _prepared():
+    preparation.begin()  # sizes vary here
+    assert preparation.finished.wait(120)
 
 
 class Derived(nn.Cell):
