@@ -212,3 +212,21 @@ def test_what_a_rule_returns(result, message):
     else:
         with pytest.raises(ValueError, match=message):
             ms.grad(f)(given)
+
+
+def test_numbers_for_parts_of_other_shapes_and_types():
+    f = ms.custom_vjp(lambda p, y: (p["a"].sum() + p["b"].sum().astype(ms.float32)) * y)
+    f.defvjp(lambda p, y: (f(p, y), None), lambda kept, g: ({"a": 2.0, "b": 3.0}, 5))
+    p = {"a": Tensor([1.0, 2.0]), "b": Tensor(np.ones((1, 3)))}
+    by_p, by_y = ms.grad(f, (0, 1))(p, Tensor(7.0))
+    assert by_p["a"].tolist() == [2.0, 2.0] and by_p["a"].dtype is ms.float32
+    assert by_p["b"].tolist() == [[3.0, 3.0, 3.0]]
+    assert by_p["b"].dtype is ms.float64 and float(by_y) == 5.0
+
+
+def test_what_the_rule_keeps_is_made_once_where_no_second_derivative_is_asked_for():
+    calls = []
+    f = ms.custom_vjp(lambda x: x ** 3)
+    f.defvjp(lambda x: (calls.append(1) or x ** 3, x), lambda x, g: (g * 3 * x ** 2,))
+    assert ms.grad(f)(Tensor([1.0, 2.0])).tolist() == [3.0, 12.0] and len(calls) == 1
+    assert ms.grad(ms.grad(f))(Tensor([1.0, 2.0])).tolist() == [6.0, 12.0] and len(calls) > 2

@@ -352,3 +352,9 @@ def test_data_yet_to_be_made():
     assert str(x) == "[[1. 1.]\n [1. 1.]]" and not x.has_init  # printing makes it
     assert repr(Tensor(shape=[None, 3], dtype=ms.float32)) == (
         "Tensor(shape=[-1, 3], dtype=Float32, value=\n)")
+
+
+@pytest.mark.parametrize("shape, cut", [((1000,), False), ((1001,), True), ((6, 6), False),
+                                        ((7, 2), True), ((2, 7), True), ((1, 6, 6), False)])
+def test_from_which_size_on_the_form_inside_containers_is_cut(shape, cut):
+    assert ("..." in repr(Tensor(np.zeros(shape, np.int32)))) is cut
