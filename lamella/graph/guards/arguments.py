@@ -154,8 +154,8 @@ def _is_record(kind: type) -> bool:
 @functools.lru_cache(1024)
 def _is_dataclass(kind: type) -> bool:
     return (dataclasses.is_dataclass(kind) and kind.__new__ is object.__new__
-            and kind.__flags__ & (1 << 9) != 0 and not is_ours_class(kind)
-            and not issubclass(kind, (Tensor, CellTree)) and not hasattr(kind, "__del__")
+            and not is_ours_class(kind) and not issubclass(kind, (Tensor, CellTree))
+            and not hasattr(kind, "__del__")
             and kind.__getattribute__ is object.__getattribute__
             and all(base is object or "__dict__" in vars(base) or "__slots__" in vars(base)
                     or dataclasses.is_dataclass(base) or base.__module__ in ("typing", "abc")

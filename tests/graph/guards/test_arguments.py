@@ -2,8 +2,9 @@
 
 import dataclasses
 import functools
+import time
 import types
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from dataclasses import dataclass
 
 import pytest
@@ -14,7 +15,9 @@ from lamella.graph.guards.arguments import (
     DEEPEST,
     MOST_LEAVES,
     apart,
+    beside,
     branches_of,
+    container_of,
     given_tensors,
     holds_values,
     is_ours_class,
@@ -436,6 +439,29 @@ def test_leaves_by_identity_stay():
     assert leaves_of([ByIdentity(inner), 2])[0] is inner
     cell = ms.nn.ReLU()
     assert with_leaves(cell, lambda leaf: (leaf,)) == (cell,)
+
+
+class Slots(list):
+    __slots__ = ("last", "unset")
+
+
+class Noted(tuple):
+    pass
+
+
+def test_containers_of_derived_classes_keep_class_and_attributes():
+    slots, noted, numbers = Slots([1]), Noted((2, 3)), Numbers([4])
+    slots.last, noted.name, numbers.name = 5, "n", [6]
+    found = with_leaves((slots, noted, numbers, Pair(7, 8)), lambda leaf: leaf + 1)
+    assert found == ([2], (3, 4), [5], (8, 9))
+    assert list(map(type, found)) == [Slots, Noted, Numbers, Pair]
+    assert (found[0].last, found[1].name) == (5, "n") and found[2].name is numbers.name
+    assert not hasattr(found[0], "unset") and found[0] is not slots
+    assert beside(slots) == [{"last": 5}] and beside(noted) == [vars(noted)]
+    assert beside(defaultdict(list)) == [list] and beside(Pair(1, 2)) == beside(OrderedDict()) == []
+    assert type(container_of(time.struct_time, range(9), {})) is tuple  # made of nine numbers only
+    assert list(roots_of((noted, defaultdict(int, a=1)))) == [
+        Noted, vars(noted), 2, 3, defaultdict, int, 1]
 
 
 def test_whose_class_is_ours():
