@@ -283,14 +283,12 @@ def container_of(kind: Any, parts: Iterable[Any], own: dict[str, Any]) -> Any:
 
     A plain one for classes written in C, of which not all can be made of any parts.
     """
-    base = list if issubclass(kind, list) else tuple
+    base: Any = list if issubclass(kind, list) else tuple
     if kind is base or kind.__new__ is not base.__new__ and not is_a(
             kind.__new__, types.FunctionType):
         return base(parts)
-    if base is tuple:
-        made: Any = tuple.__new__(kind, parts)
-    else:
-        made = list.__new__(kind)
+    made = base.__new__(kind, parts)
+    if base is list:  # which is filled by `__init__` otherwise
         list.extend(made, parts)
     for name, part in own.items():
         object.__setattr__(made, name, part)

@@ -71,6 +71,9 @@ def test_a_kernel_that_may_fail_has_a_flag():
     assert one._has_flag and one.key
     results = described(one)["nodes"][-1][1][0]
     assert len(results) == 2 and len(one.part.results) == 1
+    # a wrong place is replaced by one that is right, since code would read beyond the tensor
+    assert any(node[0].startswith(("aten.where", "aten.masked_fill", "aten.clamp"))
+               for node in described(one)["nodes"])
     for fn in (lambda x, i: x * 2,
                lambda x, i: x.index_select(0, i.argmax(0, keepdim=True) * 0 + 1)):
         other = made(fn, X, PLACES)
@@ -105,6 +108,26 @@ def test_what_is_requested_is_compiled_once(monkeypatch, folder):
     again = made(torch.sin, X)
     again.request()
     assert len(jobs) == 1 and again.finished
+
+
+def test_what_is_made_now_is_made_once(monkeypatch, folder):
+    made_in = []
+
+    def compile_in(draft):
+        made_in.append(draft)
+        (draft / "digest").write_text("")
+
+    monkeypatch.setattr(native.worker, "compile_in", compile_in)
+    for compiler, count in ((None, 0), ("g++", 1), ("g++", 1)):
+        monkeypatch.setattr(extension, "compiler", lambda compiler=compiler: compiler)
+        monkeypatch.setattr(native, "_warned", [True])
+        one = made(torch.sin, X)
+        one.make_now()
+        assert one.requested and one.finished and len(made_in) == count
+        assert (one.entry() is not None) == bool(count)
+    none = made(lambda x: torch.histc(x, 3), X)
+    none.make_now()
+    assert none.finished and len(made_in) == 1
 
 
 def test_a_request_ends_also_after_an_error(monkeypatch):

@@ -30,6 +30,14 @@ from lamella.graph.guards.sources import (
 Pair = namedtuple("Pair", "left right")
 
 
+class Row(tuple):
+    pass
+
+
+class Noted(Pair):
+    pass
+
+
 class Plain:
     rate = 0.5
 
@@ -132,7 +140,8 @@ def paths_inside(value):
     (1, [()]), ([1, 2], [(), (0,), (1,)]), ((1, [2]), [(), (0,), (1,), (1, 0)]),
     ({"a": 1, 2: 3, 2.5: 4, None: 5}, [(), ("a",), (2,)]), (Pair(1, 2), [(), (0,), (1,)]),
     (OrderedDict(a=1), [(), ("a",)]), (defaultdict(list, a=1), [(), ("a",)]),
-    (Counter("a"), [(), ("a",)]), ({1, 2}, [()]), (deque([1]), [()]), ("text", [()])])
+    (Counter("a"), [(), ("a",)]), ({1, 2}, [()]), (deque([1]), [()]), ("text", [()]),
+    (Row((1, 2)), [()])])
 def test_what_is_inside_of_a_value(value, paths):
     assert paths_inside(value) == paths
     for source, part in Fixed(value).inside(value):
@@ -176,6 +185,14 @@ def test_the_guarded_part_of_a_value(paths, guarded):
     assert found == guarded and repr(found) == repr(guarded)
     assert free.has(vars(thing), "a") and not free.has(vars(thing), "b") and free
     assert free.guarded(vars(thing), "b", TREE) is TREE and not free.has(thing, "a")
+
+
+def test_the_guarded_part_of_a_tuple_with_attributes():
+    value = Noted(1.5, 2)
+    value.note = "kept"
+    found = Unguarded([Fixed(value).at(0)]).guarded(value, None, value)
+    assert type(found) is Noted and found == (AnyOf(float), 2) and found.note == "kept"
+    assert value == (1.5, 2)
 
 
 def _at(source, path):
