@@ -111,6 +111,9 @@ def test_weights_beside_the_file(tmp_path, offset, length, fits):
     else:
         with pytest.raises(ValueError, match="the file 'inner/data' with its weights is cut off"):
             Weights(str(tmp_path)).tensor(given)
+    nothing = tensor(dims=[0], data_type=1, external_data=Message(
+        location="inner/data", offset=16, length=0))
+    assert Weights(str(tmp_path)).tensor(nothing).shape == (0,)
     for folder in (tmp_path / "inner", tmp_path / "none"):
         with pytest.raises(ValueError, match="should lie in the file 'inner/data' beside it"):
             Weights(str(folder)).tensor(given)
