@@ -102,7 +102,6 @@ class _Order:
         self.units = [_Unit(node, entry) for node in nodes if node.op == "call_function"
                       for entry in (range(lists[node]) if node in lists else (None,))]
         self.before = self._dependencies()
-        self.results = set(nodes_in(nodes[-1].args))
         self.rows = self._rows(nodes)
 
     def _rows(self, nodes: list[Node]) -> dict[Node, int]:
@@ -196,8 +195,7 @@ class _Order:
             node = unit.node
             if node in readers:
                 continue
-            only = node not in self.results and all(
-                user in self.late or readers.get(user, False) for user in node.users)
+            only = all(user in self.late or readers.get(user, False) for user in node.users)
             readers[node] = False
             if node in self.late or must_stay(node) or self.may_fail(node):
                 continue
