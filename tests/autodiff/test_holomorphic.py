@@ -63,3 +63,14 @@ def test_what_is_not_holomorphic_is_refused(transform):
         transform(function)(z)
     with pytest.raises(TypeError, match="'holomorphic' must be a bool"):
         transform(function, holomorphic=1)
+
+
+@pytest.mark.parametrize("jacobian", [ms.jacrev, ms.jacfwd])
+@pytest.mark.parametrize("dtype", [ms.complex64, ms.complex128])
+def test_results_that_are_constant_or_empty_or_not_differentiable(jacobian, dtype):
+    z = ms.Tensor([1.0 + 2j, 3.0 - 1j], dtype)
+    constant = jacobian(lambda z: z * 0, holomorphic=True)(z)
+    assert constant.shape == (2, 2) and not constant.asnumpy().any()
+    assert jacobian(lambda z: z[:0], holomorphic=True)(z).shape == (0, 2)
+    with pytest.raises(ValueError, match="must be complex differentiable"):
+        jacobian(lambda z: z.conj() * 1e-4, holomorphic=True)(z)

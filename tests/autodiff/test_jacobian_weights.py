@@ -106,3 +106,12 @@ def test_a_frozen_weight_as_an_argument_does_not_move():
     assert value.asnumpy().tolist() == [2.0, 30.0] and tangent.asnumpy().tolist() == [2.0, 30.0]
     w.requires_grad = True
     assert along(w).asnumpy().tolist() == [4.0, 60.0]
+
+
+@pytest.mark.parametrize("jacobian", [ms.jacfwd, ms.jacrev])
+def test_several_inputs_beside_weights(jacobian):
+    w, x, y = (kind([2.0, 3.0]) for kind in (lambda v: Parameter(Tensor(v), name="w"), Tensor,
+                                            Tensor))
+    (by_x, by_y), by_w = jacobian(lambda x, y: x * x * y * w, (0, 1), weights=w)(x, y)
+    assert by_x.tolist() == [[16.0, 0.0], [0.0, 54.0]]
+    assert by_y.tolist() == by_w.tolist() == [[8.0, 0.0], [0.0, 27.0]]
