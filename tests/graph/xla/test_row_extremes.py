@@ -16,8 +16,7 @@ VALUES = {
     torch.float32: FRACTIONS + [-x for x in FRACTIONS],
     torch.bfloat16: FRACTIONS + [-x for x in FRACTIONS],
     torch.int64: [0, 1, -1, 2, -2, 3, -3, 7, 63, 2**31, -(2**31) - 1, 2**53 + 1, -(2**62) - 1,
-                  2**62 + 3],
-    torch.uint8: [0, 1, 2, 3, 7, 8, 127, 128, 254, 255]}
+                  2**62 + 3]}
 CLOSE = {torch.float32: 2e-5, torch.bfloat16: 8e-3}
 UNDEFINED = ("fill", "copy", "empty_like")
 SKIPPED = ("gelu.default",)  # whose kernel differs between processors at infinity
@@ -49,7 +48,7 @@ def of_one(kind):
     x = torch.tensor(VALUES[kind], dtype=kind)
     for func in rows("Tensor"):
         yield from called(func, x)
-    for func in rows("Tensor", "number") if kind != torch.bfloat16 else ():
+    for func in rows("Tensor", "number"):
         yield from called(func, x, 0.3 if kind.is_floating_point else 3)
 
 
@@ -71,9 +70,8 @@ def of_three(kind):
 
 
 @pytest.mark.parametrize("calls, kind", [
-    (of_one, torch.float32), (of_one, torch.bfloat16), (of_one, torch.int64),
-    (of_two, torch.float32), (of_two, torch.int64), (of_two, torch.uint8),
-    (of_three, torch.float32), (of_three, torch.int64)])
+    (of_one, torch.float32), (of_one, torch.int64), (of_two, torch.float32), (of_two, torch.int64),
+    (of_three, torch.float32)])
 def test_values_at_the_limits(monkeypatch, calls, kind):
     for each, limit in CLOSE.items():
         monkeypatch.setitem(samples.TOLERANCE, each, limit)
