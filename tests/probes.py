@@ -81,8 +81,9 @@ class Probes:
                 self.counts[hit] += 1
                 if self.counts[hit] <= KEPT:
                     kept.append(self.numbers[hit])
-            with self.path.open("a", encoding="utf-8") as file:
-                print(report.nodeid, f"{report.duration:.3f}", *kept, sep="\t", file=file)
+            with self.path.open("a", encoding="utf-8") as file:  # a test may have replaced `print`
+                file.write("\t".join([report.nodeid, f"{report.duration:.3f}", *map(str, kept)]))
+                file.write("\n")
 
 
 def numbers_of_lines(folder: Path) -> dict[tuple[str, int], int]:

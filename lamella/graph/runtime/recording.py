@@ -181,7 +181,7 @@ class Recording:
             return self._give_up(varying.refused_draws)
         trace = run_traced(of.recorded_as(inputs), args, kwargs, guard.reach,
                            Real(of.fullgraph, of.recompilations.lines), before)
-        covered = of.scope.covers(trace)
+        covered = of.scope.covers(trace, lambda: of.scope.reach(of.fn, args, kwargs))
         varying.note_reads(trace.reads, trace.counted)
         of.limits.succeeded(args, kwargs)
         of.cache.line(kind).scalars = varying

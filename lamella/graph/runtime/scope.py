@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 from ..guards.kinds import is_users, is_users_code
@@ -34,18 +35,22 @@ class Scope:
         return reachable_from_call(fn, args, kwargs, self.ran, self.lost.values(),
                                    opened=self.opened, without=without, by_name=self.by_name)
 
-    def covers(self, trace: Trace) -> bool:
+    def covers(self, trace: Trace, again: Callable[[], Reachable]) -> bool:
         """Whether all that a run may have read was inspected; if not, the next search inspects it.
+
+        Args:
+            again: searches once more, with what is known then.
         """
         codes = trace.outside.codes
         read = was_read(trace.reach, codes)
         self.opened.update(read)  # the next recording looks into these containers
         unknown = not_found(trace.reach, codes)  # and for these functions
-        lost = {code: _like(code, codes[code]) for code in unknown if code.co_name in self.ran
-                and code not in self.lost and is_users(codes[code].get("__name__"))
-                and is_users_code(code)}
         ran = {code.co_name for code in unknown} - self.ran
-        self.ran |= ran
+        if ran:
+            self.ran |= ran
+            unknown = not_found(again(), unknown)
+        lost = {code: _like(code, codes[code]) for code in unknown if code not in self.lost
+                and is_users(codes[code].get("__name__")) and is_users_code(code)}
         self.lost.update(lost)
         return not (read or ran or lost)
 

@@ -50,7 +50,7 @@ def test_built_in_names_that_a_module_does_not_hide():
 
 
 def test_the_programs_own_print_is_followed(monkeypatch):
-    def own_print(*args):
+    def own_print(*args, **options):
         return SCALE
 
     def prints(x):
