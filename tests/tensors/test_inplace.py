@@ -180,3 +180,26 @@ def test_only_the_input_whose_part_is_written_to_is_copied():
     twice = START * [[2], [2], [1]]
     np.testing.assert_allclose(gradients[0].asnumpy(), twice)
     np.testing.assert_allclose(gradients[1].asnumpy(), twice)
+
+
+def test_part_of_the_input_itself_may_be_written_through():
+    def fn(x):
+        x[0][1] = 5.0
+        return (x * x).sum()
+
+    x = Tensor([[1.0, 2.0]])
+    value, gradient = ms.value_and_grad(fn)(x)
+    assert value.item() == 26.0 and gradient.tolist() == [[2.0, 0.0]]
+    assert x.tolist() == [[1.0, 2.0]]
+
+
+def test_part_of_an_inner_input_of_another_shape_is_refused():
+    def outer(x):
+        def inner(flat):
+            flat[0:2][1] = 5.0
+            return (flat * flat).sum()
+
+        return ms.grad(inner)(x.reshape(-1)).sum()
+
+    with pytest.raises(RuntimeError, match=r"Change the input itself \(x\[0, 1\] = value"):
+        ms.grad(outer)(Tensor([[1.0, 2.0]]))

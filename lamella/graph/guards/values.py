@@ -62,8 +62,7 @@ class Kind:
     Attributes:
         refused: what a run does that changes such a value; empty if a replay can repeat it.
         may_hold_itself: whether its parts may lead to it again.
-        by_content: whether another object equals it, if both hold the same; so the attributes of
-            classes that are derived from such a kind count, too.
+        by_content: whether another object with the same content and attributes is equal to it.
     """
 
     refused = ""
