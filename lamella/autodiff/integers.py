@@ -31,16 +31,12 @@ class Integers(torch.Tensor):
 
     @property
     def twin(self) -> torch.Tensor:
-        """The same numbers in float64.
-
-        Raises:
-            RuntimeError: if the integers were changed under another name, which the twin wasn't.
-        """
+        """The same numbers in float64. No gradient goes to those that were changed under another
+        name, such as that of a part."""
         if _writes(self) != self._known:
-            raise RuntimeError(
-                "Inside a gradient call, integers that the gradient is taken for can't be changed "
-                "through a part of them. Change the whole (x[0, 1] = value instead of x[0][1] = "
-                "value), or a copy of it (x.copy()).")
+            exact = plain(self).double()
+            self.twin = exact if exact.shape != self._twin.shape else torch.where(
+                exact == self._twin.detach(), self._twin, exact)
         return self._twin
 
     @twin.setter
