@@ -177,7 +177,9 @@ class Run:
         return alias
 
     def _aliased(self, tensor: Tensor) -> Tensor:
-        alias = self._alias(tensor)
+        return self._given(self._alias(tensor))
+
+    def _given(self, alias: torch.Tensor) -> Tensor:
         made = wrap(alias)
         self.level.given.append((made, alias))
         return made
@@ -295,11 +297,6 @@ class LiftedRun(Run):
         flat = {True: iter(outs), False: iter(others)}
         self.value = map_tensors(lambda t: wrap(next(flat[differentiable(t._raw)])), self.tree)
         self.tree = None
-
-    def _given(self, alias: torch.Tensor) -> Tensor:
-        made = wrap(alias)
-        self.level.given.append((made, alias))
-        return made
 
     def _lifted(self, *aliases: torch.Tensor) -> tuple[Sequence[torch.Tensor], Any]:
         fn, args, kwargs, positions = self.call

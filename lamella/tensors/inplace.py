@@ -53,11 +53,14 @@ def in_place(tensor: Any, change: Callable[[torch.Tensor], Any], seen: bool = Tr
 
     While a gradient is recorded the change goes to a copy, which the tensor holds from now on: the
     record may need the value as it was, and the alias that a gradient is taken for must keep it.
-    Views follow it there if the change is `seen` by them. A
-    part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it; if it is a
-    part of what the gradient call was given, that goes to a copy first. A Parameter
-    is assigned its new value: no gradient flows to what was written, as in MindSpore 2.10. Nor does
-    one to what is written into a part of a Parameter, which is changed where it lies.
+    Views follow it there if the change is `seen` by them.
+
+    A part of a tensor (``y = x[0]``) is changed where it lies, so that the whole sees it. If it is
+    a part of what the gradient call was given, that becomes a copy first.
+
+    A Parameter is assigned its new value: no gradient flows to what was written, as in MindSpore
+    2.10. Nor does one to what is written into a part of a Parameter, which is changed where it
+    lies.
     """
     level, raw = state.level, tensor._raw
     if level is not None:

@@ -64,7 +64,6 @@ class Aliases:
             return False
 
 
-
 def _part(container: Any, key: Any) -> Any:
     """A part; by no code of a program's class, and a defaultdict gets no new one."""
     if is_a(container, dict):

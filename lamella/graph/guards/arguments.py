@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +121,11 @@ def put_together(value: Any, parts: list[Any]) -> Any:
 
 def made_of(kind: type, held: dict[str, Any]) -> Any:
     """An object of a dataclass with these attributes."""
-    made = object.__new__(kind)
+    return with_attributes(object.__new__(kind), held)
+
+
+def with_attributes(made: Any, held: Mapping[str, Any]) -> Any:
+    """A new object, once it has attributes; no code of its class runs."""
     for name, part in held.items():
         object.__setattr__(made, name, part)
     return made
@@ -238,6 +242,12 @@ def branches_of(tree: Any) -> Iterable[Any]:
     return [part for _, part in parts] if issubclass(kind, dict) else parts
 
 
+def own_attributes(container: Any) -> dict[str, Any]:
+    """The attributes that a tuple, list or dict has beside its parts; those of Python's have none.
+    """
+    return {} if type(container) in BARE else attributes_in(container)
+
+
 def beside(container: Any) -> list[Any]:
     """What a tuple, list or dict holds beside its parts: attributes, and what makes values that a
     dict lacks."""
@@ -290,9 +300,7 @@ def container_of(kind: Any, parts: Iterable[Any], own: dict[str, Any]) -> Any:
     made = base.__new__(kind, parts)
     if base is list:  # which is filled by `__init__` otherwise
         list.extend(made, parts)
-    for name, part in own.items():
-        object.__setattr__(made, name, part)
-    return made
+    return with_attributes(made, own)
 
 
 def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any:
@@ -302,8 +310,7 @@ def with_leaves(tree: Any, replace: Callable[[Any], Any], depth: int = 0) -> Any
         return replace(tree)
     if is_a(tree, (tuple, list)):
         return container_of(kind, [with_leaves(branch, replace, depth)
-                                   for branch in branches_of(tree)],
-                            {} if kind in BARE else attributes_in(tree))
+                                   for branch in branches_of(tree)], own_attributes(tree))
     if is_a(tree, dict):
         held = {key: with_leaves(branch, replace, depth) for key, branch in parts_of(tree)}
         return held if kind is dict else dict_like(tree, held)

@@ -16,8 +16,8 @@ from ...autodiff.tree import dict_like
 from ...core.classes import attributes_of, is_a, slot_of
 from ...core.declared import caches_of
 from ...nn.cell_tree import REGISTRIES, CellTree
-from .arguments import BARE, branches_of, container_of
-from .kinds import DICTS, attributes_in, has_value, parts_of
+from .arguments import branches_of, container_of, own_attributes
+from .kinds import DICTS, has_value, parts_of
 
 if TYPE_CHECKING:
     from .reachable import Reachable
@@ -322,5 +322,4 @@ def _with(container: Any, parts: Mapping[Any, Any]) -> Any:
     if type(container) in DICTS:
         return dict_like(container, dict(parts))
     values = [parts.get(i, value) for i, value in enumerate(branches_of(container))]
-    own = {} if type(container) in BARE else attributes_in(container)
-    return container_of(type(container), values, own)
+    return container_of(type(container), values, own_attributes(container))

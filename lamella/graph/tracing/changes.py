@@ -18,7 +18,7 @@ from ...nn.cell_tree import CellTree
 from ...tensors.parameter import Parameter
 from ...tensors.random import is_as_before, kept, place_of_numpy
 from ...tensors.tensor import Tensor
-from ..guards.arguments import BARE, branches_of, holds_values, is_record
+from ..guards.arguments import branches_of, holds_values, is_record, own_attributes
 from ..guards.arithmetic import DECIMALS, signals_of_decimals
 from ..guards.fingerprint import kinds_of
 from ..guards.kinds import (
@@ -234,8 +234,7 @@ def check_givable(value: Any, knows: Callable[[Any], bool], what: str,
     if depth > _DEEPEST:
         raise CannotTrace(f"{what} objects that refer to each other", cause)
     if is_a(value, (tuple, list, dict)):
-        own = {} if type(value) in BARE else attributes_in(value)
-        for inner in (*branches_of(value), *own.values()):
+        for inner in (*branches_of(value), *own_attributes(value).values()):
             check_givable(inner, knows, what, cause, depth + 1)
     elif cause is Cause.ALWAYS and not knows(value) and holds_values(value):
         for inner in attributes_in(value).values():

@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from ...autodiff.tree import container_tensors
 from ...core.state import state
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap
@@ -62,7 +61,7 @@ def _selected(test: torch.Tensor, then: Any, otherwise: Any) -> Any:
             return then
         return LoopNumber(torch.where(test, held_by(then), held_by(otherwise)), kinds.pop())
     _check(type(then) is type(otherwise) and type(then) in (bool, str, type(None))
-           and then == otherwise and not list(container_tensors(then)))
+           and then == otherwise)
     return then
 
 

@@ -6,7 +6,7 @@ a dict of the program) are returned as the same objects, as the function itself 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -16,11 +16,12 @@ from ...core.classes import is_a
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor, wrap_view
 from ..guards.arguments import (
-    BARE,
     branches_of,
     container_of,
     holds_values,
     made_of,
+    own_attributes,
+    with_attributes,
 )
 from ..guards.kinds import ATOMS, PLAIN, attributes_in, parts_of
 from ..guards.reachable import Reachable
@@ -183,7 +184,7 @@ class Results:
         return self._plain(value)
 
     def _container(self, value: Any) -> Any:
-        own = {name: self.described(part) for name, part in _attributes_of(value)}
+        own = {name: self.described(part) for name, part in parts_of(own_attributes(value))}
         if not is_a(value, dict):
             return container_of(type(value), [self.described(part) for part in branches_of(value)],
                                 own)
@@ -278,25 +279,16 @@ class Rebuilding:
             return joined([self.value_of(piece) for piece in tree.pieces])
         if type(tree) is Read:
             return self._new[tree.number].item()
-        own = {name: self.value_of(part) for name, part in _attributes_of(tree)}
+        own = {name: self.value_of(part) for name, part in parts_of(own_attributes(tree))}
         if not is_a(tree, dict):
             parts = [self.value_of(part) for part in branches_of(tree)]
             return container_of(type(tree), parts, own)
         return _dict_of(tree, {key: self.value_of(part) for key, part in parts_of(tree)}, own)
 
 
-def _attributes_of(container: Any) -> Iterable[tuple[str, Any]]:
-    return () if type(container) in BARE else parts_of(attributes_in(container))
-
-
 def _dict_of(like: dict, parts: dict, own: dict[str, Any]) -> dict:
     """A dict of the same class, with other values and attributes."""
-    if type(like) is dict:
-        return parts
-    made = dict_like(like, parts)
-    for name, part in own.items():
-        object.__setattr__(made, name, part)
-    return made
+    return parts if type(like) is dict else with_attributes(dict_like(like, parts), own)
 
 
 def numbers_in(tree: Any) -> Iterator[int]:
@@ -305,5 +297,5 @@ def numbers_in(tree: Any) -> Iterator[int]:
         yield tree.number
         tree = tree.own
     if is_a(tree, (tuple, list, dict)):
-        for part in (*branches_of(tree), *(part for _, part in _attributes_of(tree))):
+        for part in (*branches_of(tree), *(part for _, part in parts_of(own_attributes(tree)))):
             yield from numbers_in(part)
