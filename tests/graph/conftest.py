@@ -21,6 +21,15 @@ def executor(request, monkeypatch):
     return request.param
 
 
+@pytest.fixture
+def cache_folder(tmp_path, monkeypatch):
+    """A folder of a test's own to keep compiled graphs in, which `LAMELLA_CACHE` names."""
+    found = tmp_path / "kept"
+    found.mkdir(mode=0o700)
+    monkeypatch.setenv("LAMELLA_CACHE", str(found))
+    return found
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A folder of a module's own to keep compiled graphs in."""

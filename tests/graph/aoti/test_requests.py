@@ -16,11 +16,8 @@ X, PLACES = torch.ones(3), torch.tensor([0, 2])
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    found = tmp_path / "kept"
-    found.mkdir(mode=0o700)
-    monkeypatch.setenv("LAMELLA_CACHE", str(found))
-    return found
+def folder(cache_folder):
+    return cache_folder
 
 
 def made(fn, *inputs):

@@ -23,11 +23,8 @@ if what in ("digest", "failed"):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    found = tmp_path / "kept"
-    found.mkdir(mode=0o700)
-    monkeypatch.setenv("LAMELLA_CACHE", str(found))
-    return found
+def folder(cache_folder):
+    return cache_folder
 
 
 class Code(MachineCode):

@@ -8,6 +8,7 @@ import pytest
 import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.runtime.compiled import Compiled
+from tests.graph.random_loops import compile_source
 
 CALLS = 10
 finds_loops = pytest.mark.skipif(sys.version_info < (3, 11),
@@ -22,6 +23,17 @@ def values(call, size=4):
 def flat(value):
     parts = value if isinstance(value, (tuple, list)) else [value]
     return [p.asnumpy() if isinstance(p, Tensor) else p for p in parts]
+
+
+def program_of(space, body, start="", end="", head="while x.max() > 0.1:", n=0):
+    """A program with a loop of these statements, which name what is in `space`."""
+    def lines(text, indent):
+        return "".join(f"{indent}{line}\n" for line in text.splitlines())
+
+    text = (f"def program(a):\n    x, n, h = a, {n}, 0.5\n" + lines(start, "    ")
+            + f"    {head}\n" + lines(body, "        ") + lines(end, "    ")
+            + "    return x, n, h\n")
+    return compile_source(text, f"loop_{abs(hash(text))}", space)
 
 
 def check(fn, recordings, derive=False, make=values):

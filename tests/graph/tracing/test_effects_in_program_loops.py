@@ -15,20 +15,14 @@ from lamella.autodiff.stop import no_grad
 from lamella.graph.runtime.compiled import Compiled
 from tests.graph.random_loops import compile_source
 
-from .program_loops import CALLS, check, finds_loops, flat, values
+from .program_loops import CALLS, check, finds_loops, flat, program_of, values
 
 SPACE = {"ops": ops, "collections": collections, "types": types, "Tensor": Tensor, "ms": ms}
 
 
 def loop_of(body, start="", end="", test="x.max() > 0.1"):
     """A program with a loop of these statements."""
-    def lines(text, indent):
-        return "".join(f"{indent}{line}\n" for line in text.splitlines())
-
-    text = ("def program(a):\n    x, n, h = a, 0, 0.5\n" + lines(start, "    ")
-            + f"    while {test}:\n" + lines(body, "        ") + lines(end, "    ")
-            + "    return x, n, h\n")
-    return compile_source(text, f"effects_{abs(hash(text))}", SPACE)
+    return program_of(SPACE, body, start, end, f"while {test}:")
 
 
 # -- what a step has made is changed in one of two ways --------------------------------------------

@@ -7,22 +7,15 @@ import lamella as ms
 from lamella import Tensor, ops
 from lamella.graph.ir.loop import loops_of
 from lamella.graph.runtime.compiled import Compiled
-from tests.graph.random_loops import compile_source
 
-from .program_loops import finds_loops, flat, values
+from .program_loops import finds_loops, flat, program_of, values
 
 pytestmark = [finds_loops, pytest.mark.filterwarnings("ignore::UserWarning")]
 SPACE = {"ops": ops, "ms": ms, "np": np}
 
 
 def program(start, body, end="", head="while x.max() > 0.4:"):
-    def lines(text, indent):
-        return "".join(f"{indent}{line}\n" for line in text.splitlines())
-
-    text = ("def program(a):\n    x, n, h = a, 1, 0.5\n" + lines(start, "    ")
-            + f"    {head}\n" + lines(body, "        ") + lines(end, "    ")
-            + "    return x, n, h\n")
-    return compile_source(text, f"limits_{abs(hash(text))}", SPACE)
+    return program_of(SPACE, body, start, end, head, n=1)
 
 
 def is_operation(fn, calls=5):
