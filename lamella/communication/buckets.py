@@ -49,7 +49,9 @@ class Reduction:
 
     Each gradient is copied to its bucket when it is computed, and its sum is a view of that bucket.
     Buckets are sent through a second communicator. That all processes have the same buckets is
-    checked while the backward pass begins.
+    compared while the backward pass begins, and awaited before the first bucket is sent. So which
+    exchanges a process has made by any line of the backward pass doesn't depend on how fast the
+    others are, and if an error ends the pass there, the next exchanges are alike again.
 
     Args:
         name: the function that the program called, for errors.
@@ -85,9 +87,8 @@ class Reduction:
         if number is None:
             return None
         copy = self._put(number, place, raw)
-        if self.compared is None or state.trace is not None or exchange.has_finished(self.compared):
-            while len(self.sums) < len(self.buckets) and not self.missing[len(self.sums)]:
-                self._send()
+        while len(self.sums) < len(self.buckets) and not self.missing[len(self.sums)]:
+            self._send()
         return copy
 
     def _put(self, number: int, place: int, raw: torch.Tensor) -> torch.Tensor | None:

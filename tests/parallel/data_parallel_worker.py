@@ -1,6 +1,7 @@
 """The program that each of two or four processes runs in test_data_parallel.py."""
 
 import json
+import time
 import warnings
 
 import numpy as np
@@ -90,8 +91,13 @@ def called_twice():
     return [gradient().asnumpy().tolist() for _ in range(2)]
 
 
-def after_an_error(rows):
-    """Gradients of a backward pass that runs again where an error has ended the first."""
+def after_an_error(rows, seconds=0.0):
+    """Gradients of a backward pass that runs again where an error has ended the first.
+
+    Args:
+        seconds: how much later than others this process begins the first pass, and how long it
+            takes after its first gradients.
+    """
     class Failing(nn.Cell):
         failed = False
 
@@ -104,12 +110,20 @@ def after_an_error(rows):
                 raise KeyError("once")
             return gradient
 
-    failing = Failing()
-    first, last = (nn.Dense(*sizes, weight_init="ones", bias_init="zeros")
-                   for sizes in ((4, 6), (6, 2)))
-    inner = nn.SequentialCell(first, failing, nn.Tanh(), last)
+    class Slow(nn.Cell):
+        def construct(self, x):
+            return ops.InsertGradientOf(self.wait)(x)
+
+        def wait(self, gradient):
+            time.sleep(seconds)
+            return gradient
+
+    first, middle, last = (nn.Dense(*sizes, weight_init="ones", bias_init="zeros")
+                           for sizes in ((4, 6), (6, 3), (3, 2)))
+    inner = nn.SequentialCell(first, Failing(), nn.Tanh(), middle, Slow(), last)
     net = DistributedDataParallel(inner, bucket_cap_mb=1e-5)
     out, pull = ms.vjp(net, batch(0, rows)[0], weights=net.trainable_params())
+    time.sleep(seconds)
     told = error_of(pull, ops.ones_like(out))
     return [told, *[gradient.asnumpy().tolist() for gradient in pull(ops.ones_like(out))[1]]]
 
@@ -117,7 +131,7 @@ def after_an_error(rows):
 def sent_meanwhile(rows):
     """How many buckets have been sent when the gradient reaches the network's first layer."""
     sent, seen = [], []
-    begin, finished = exchange.begin_sum, exchange.has_finished
+    begin = exchange.begin_sum
 
     def sending(*args):
         sent.append(args[1].numel())
@@ -127,12 +141,8 @@ def sent_meanwhile(rows):
         seen.append(len(sent))
         return gradient
 
-    def waited(out):  # for the comparison of the processes' plans, which else may take longer
-        if getattr(out, "pending", None) is not None:
-            out.pending.wait()
-        return finished(out)
+    exchange.begin_sum = sending
 
-    exchange.begin_sum, exchange.has_finished = sending, waited
     class Noting(nn.Cell):
         def construct(self, x):
             return ops.InsertGradientOf(noted)(x)
@@ -140,7 +150,7 @@ def sent_meanwhile(rows):
     net = DistributedDataParallel(nn.SequentialCell(
         nn.Dense(4, 6), Noting(), nn.Dense(6, 6), nn.Tanh(), nn.Dense(6, 2)), bucket_cap_mb=1e-5)
     ms.grad(lambda x: net(x).sum(), None, net.trainable_params())(batch(0, rows)[0])
-    exchange.begin_sum, exchange.has_finished = begin, finished
+    exchange.begin_sum = begin
     return [seen, len(sent)]
 
 
@@ -242,7 +252,7 @@ def main():
         found[name] = wrapped(rows, rank, **options)
     found["added up"] = added_up(rows)
     found["called twice"] = called_twice()
-    found["after an error"] = after_an_error(rows)
+    found["after an error"] = after_an_error(rows, seconds=0.3 * rank)
     found["sent meanwhile"] = sent_meanwhile(rows)
     if size == 2:
         of_two(rank, rows, found)
