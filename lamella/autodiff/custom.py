@@ -19,6 +19,7 @@ from ..core.structures import kind_of
 from ..core.tape import note_results, only_with_gradients
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
+from .integers import have_twins, results_of, twin_of
 from .level import current, entered, lifted, watched
 from .node import Rule, attach, pushing_only
 from .rules import checked_gradient, rule_name, signature_of, warn_of_closed_over
@@ -51,7 +52,7 @@ def call_with_bprop(cell: Any, args: tuple, kwargs: dict) -> Any:
     rules = [getattr(cell, name) for name in ("construct", "bprop", "jvp") if hasattr(cell, name)]
     warn_of_closed_over(call.rule, rules, None if extended else cell,
                         {id(p) for p in parameters})
-    if extended or call.by_jvp:
+    if extended or call.by_jvp or have_twins(raws):
         return _attached_bprop(call, raws)
     outs = iter(_Bprop.apply(call, *raws))
     return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
@@ -192,8 +193,8 @@ def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
     args, kwargs = in_structure((call.args, call.kwargs), [raw.detach() for raw in raws])
     with no_grad():
         call.out_tree = out = call.cell.construct(*args, **kwargs)
-    outs = [t._raw for t in tensors(out)]
-    floating = [differentiable(o) for o in outs]
+    outs = results_of(raws, [t._raw for t in tensors(out)])
+    floating = [differentiable(twin_of(o)) for o in outs]
     integers = [o for o, floats in zip(outs, floating, strict=True) if not floats]
     count = len(raws)
 
@@ -205,7 +206,7 @@ def _attached_bprop(call: _BpropCall, raws: list[torch.Tensor]) -> Any:
         inputs, others = inputs[:count], inputs[count:]
         zeros = [torch.zeros_like(other) for other in others]
         return [*_pulled(call, inputs, whole(found, others), whole(gradients, zeros),
-                         [differentiable(r) for r in inputs]),
+                         [differentiable(twin_of(r)) for r in inputs]),
                 *[None] * len(others)]
 
     def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
@@ -228,7 +229,7 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
     if any(t is not None for t in tangents[count:]):
         raise RuntimeError(f"The {name} takes tangents of the Cell's inputs only, but a Parameter "
                            f"of it has one; leave 'jvp' out to have it derived from 'bprop'.")
-    given = [torch.zeros_like(raw) if t is None else t
+    given = [torch.zeros_like(twin_of(raw)) if t is None else t
              for raw, t in zip(inputs[:count], tangents[:count], strict=True)]
     named, by_name = call.arguments(inputs[:count]), call.arguments(given)
     dinputs = [by_name[n] for n in call.names]
@@ -242,7 +243,7 @@ def _pushed(call: _BpropCall, inputs: Sequence[torch.Tensor], outs: Sequence[tor
         raise ValueError(f"The {name} must return tangents in the structure of the outputs, "
                          f"but it returned a {type(result).__name__}.")
     found = [checked_gradient(part, raw, name) for part, raw in zip(parts, outs, strict=True)]
-    return [torch.zeros_like(raw) if t is None else t
+    return [torch.zeros_like(twin_of(raw)) if t is None else t
             for t, raw, floats in zip(found, outs, floating, strict=True) if floats]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..tensors.tensor import wrap
+from .integers import results_of, twin_of
 from .level import batching, watched
 from .node import Rule, attach, pushing_only
 from .rules import checked_gradient, rule_name, warn_of_closed_over
@@ -113,15 +114,16 @@ class custom_vjp(_Custom):  # noqa: N801
             inside = _in_structure(others, [raw.detach() for raw in raws])
             out, kept = forward(*self._joined(fixed, inside))
         check_no_hidden("custom_vjp", "the result", out)
-        outs = [t._raw for t in tensors(out)]
-        floating = [differentiable(raw) for raw in outs]
+        outs = results_of(raws, [t._raw for t in tensors(out)])
+        floating = [differentiable(twin_of(raw)) for raw in outs]
 
         def pull(inputs: Any, found: Any, gradients: Any) -> list[Any]:
             flow = iter(gradients)
             dout = _in_structure(out, [next(flow) if floats else torch.zeros_like(raw)
                                        for raw, floats in zip(outs, floating, strict=True)])
             saved = kept
-            if batching() or torch.is_grad_enabled() and any(r.requires_grad for r in inputs):
+            if batching() or torch.is_grad_enabled() and any(
+                    twin_of(r).requires_grad for r in inputs):
                 saved = forward(*self._joined(fixed, _in_structure(others, inputs)))[1]
             return _by_leaf(backward(*fixed, saved, dout), others, inputs, label)
 
@@ -205,17 +207,18 @@ class custom_jvp(_Custom):  # noqa: N801
         with no_grad():
             out = self.fn(*self._joined(fixed, _in_structure(others, [r.detach() for r in raws])))
         check_no_hidden("custom_jvp", "the result", out)
-        outs = [t._raw for t in tensors(out)]
+        outs = results_of(raws, [t._raw for t in tensors(out)])
 
         def push(inputs: Any, found: Any, tangents: Any) -> list[torch.Tensor]:
-            given = [torch.zeros_like(raw) if t is None else t
+            given = [torch.zeros_like(twin_of(raw)) if t is None else t
                      for raw, t in zip(inputs, tangents, strict=True)]
             _, tangent = chosen(*fixed, _in_structure(others, inputs),
                                 _in_structure(others, given))
             parts = [checked_gradient(part, raw, label) for part, raw in zip(
                 _in_places(out, tangent, label), outs, strict=True)]
             return [torch.zeros_like(raw) if part is None else part
-                    for part, raw in zip(parts, outs, strict=True) if differentiable(raw)]
+                    for part, raw in zip(parts, map(twin_of, outs), strict=True)
+                    if differentiable(raw)]
 
         forward = Rule(label, _no_pull, push)
         rule = Rule(label, pushing_only(forward).pull, push)

@@ -11,6 +11,7 @@ from ..core.errors import describe
 from ..core.structures import kind_of, same_structure
 from ..core.tape import note_results, only_with_gradients
 from ..tensors.tensor import Tensor, wrap
+from .integers import have_twins, results_of, twin_of
 from .level import current, entered, lifted, watched
 from .node import Rule, attach
 from .rules import checked_gradient, rule_name, warn_of_closed_over
@@ -59,7 +60,7 @@ class _Function:
         raws = [t._raw for t in tensors(args)]
         if watched(raws) or call.level is not None:
             warn_of_closed_over(call.label, (cls.forward, cls.backward), None, ())
-        if lifted() and watched(raws):
+        if (lifted() or have_twins(raws)) and watched(raws):
             return _attached_function(call, raws)
         outs = iter(_UserFunction.apply(call, *raws))
         return map_tensors(lambda _: wrap(next(outs)), call.out_tree)
@@ -215,7 +216,9 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         call.out_tree = out = call.cls.forward(own, *args, **call.kwargs)
     outs = [t._raw for t in tensors(out)]
     fixed = {id(t._raw) for t in own.non_differentiable}
-    floating = [differentiable(o) and id(o) not in fixed for o in outs]
+    results = results_of(raws, outs)
+    floating = [differentiable(twin_of(result)) and id(o) not in fixed
+                for o, result in zip(outs, results, strict=True)]
     kept = {"to_save": own.to_save, **{k: v for k, v in own.__dict__.items()
                                        if k not in _OF_THE_CONTEXT}}
     held = [t._raw for t in tensors(kept)]
@@ -253,12 +256,13 @@ def _attached_function(call: _FunctionCall, raws: list[torch.Tensor]) -> Any:
         if found is None:
             raise RuntimeError(f"The {label} must return tangents in the structure of the outputs, "
                                f"but it returned {describe(result)}.")
-        parts = [checked_gradient(part, o, label) for part, o in zip(found, outs, strict=True)]
-        return [torch.zeros_like(o) if t is None else t
-                for t, o, s in zip(parts, outs, floating, strict=True) if s]
+        parts = [checked_gradient(part, o, label) for part, o in zip(found, results, strict=True)]
+        return [torch.zeros_like(twin_of(o)) if t is None else t
+                for t, o, s in zip(parts, results, floating, strict=True) if s]
 
     rule = Rule(call.label, pull, push if hasattr(call.cls, "jvp") else None)
-    tied = iter(attach(rule, floating_outs, [*raws, *extra]))
+    tied = iter(attach(rule, [r for r, s in zip(results, floating, strict=True) if s],
+                       [*raws, *extra]))
     flat = iter([next(tied) if s else o.detach() for o, s in zip(outs, floating, strict=True)])
     return map_tensors(lambda _: wrap(next(flat)), call.out_tree)
 

@@ -10,7 +10,7 @@ result has no twin.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -92,6 +92,20 @@ def twin_of(raw: torch.Tensor) -> torch.Tensor:
 def carried_by(carrier: torch.Tensor, raw: torch.Tensor) -> torch.Tensor:
     """What the program sees where the tape sees `carrier` instead of a raw tensor or its twin."""
     return with_twin(raw, carrier) if type(raw) is Integers else carrier
+
+
+def have_twins(raws: Sequence[torch.Tensor]) -> bool:
+    """Whether any of these raw tensors are integers with a twin."""
+    return any([type(raw) is Integers for raw in raws])
+
+
+def results_of(inputs: Sequence[torch.Tensor], outs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """What a function with a rule of the user's has computed from inputs: integers have a twin of
+    their own, to which the rule gives a derivative, if any of the inputs has one."""
+    if not have_twins(inputs):
+        return list(outs)
+    return [out if is_inexact(out.dtype) or out.dtype is torch.bool
+            else with_twin(out, plain(out).double()) for out in outs]
 
 
 def plain(raw: torch.Tensor) -> torch.Tensor:

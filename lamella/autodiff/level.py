@@ -16,6 +16,7 @@ import torch
 from ..core.state import state
 from ..core.wrappers import differs, of_all_examples
 from ..tensors.views import running
+from .integers import Integers
 
 
 class Level:
@@ -158,4 +159,5 @@ def watched(raws: Any) -> bool:
     """Whether any of these raw tensors may be differentiated through."""
     if lifted():
         return torch.is_grad_enabled() or torch._C._is_fwd_grad_enabled()
-    return torch.is_grad_enabled() and any(raw.requires_grad for raw in raws)
+    return torch.is_grad_enabled() and any(
+        raw.requires_grad or type(raw) is Integers for raw in raws)

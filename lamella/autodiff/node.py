@@ -17,6 +17,7 @@ from ..core.state import state
 from ..core.tape import TapeFunction
 from ..core.wrappers import functorch, physical
 from .engine import Raws, backpropagate, vjp
+from .integers import Integers, carried_by, have_twins, twin_of, with_twin
 from .level import Level, batching, current, entered, pushes
 from .tree import differentiable
 
@@ -64,8 +65,11 @@ def _alive(raw: torch.Tensor) -> torch.Tensor:
 def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
     """The values `outs`, depending on `inputs` by the rule and on nothing else.
 
-    Outputs of integers or booleans have no derivative; the rule sees the others only.
+    Outputs of integers without a twin, or booleans, have no derivative; the rule sees the others
+    only.
     """
+    if have_twins(inputs):
+        return _attached_to_integers(rule, outs, inputs)
     level = current()
     cut = [out.detach() for out in outs]
     floating = [out for out in cut if differentiable(out)]
@@ -76,6 +80,29 @@ def attach(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
             check_linear(rule, inputs, floating)
     tied = iter(_Node.apply(rule, len(floating), *floating, *inputs) if floating else ())
     return [next(tied) if differentiable(out) else out for out in cut]
+
+
+def _attached_to_integers(rule: Rule, outs: Raws, inputs: Raws) -> list[torch.Tensor]:
+    """As `attach`: the tape sees the twins of integers, and the rule integers with these twins."""
+    def integers(carriers: Raws, originals: Raws) -> list[torch.Tensor]:
+        return [with_twin(carrier.detach().to(original.dtype), carrier)
+                if type(original) is Integers else carrier
+                for carrier, original in zip(carriers, originals, strict=True)]
+
+    carriers = [twin_of(out) for out in outs]
+    seen = [out for out, carrier in zip(outs, carriers, strict=True) if differentiable(carrier)]
+    by_pull, by_push = rule._pull, rule.push
+
+    def pull(given: Raws, found: Raws, gradients: Raws) -> Sequence[Any]:
+        return by_pull(integers(given, inputs), integers(found, seen), gradients)
+
+    def push(given: Raws, found: Raws, tangents: Sequence[Any]) -> Raws:
+        assert by_push is not None
+        return by_push(integers(given, inputs), integers(found, seen), tangents)
+
+    tied = attach(Rule(rule.name, pull, push if by_push else None), carriers,
+                  [twin_of(raw) for raw in inputs])
+    return [carried_by(carrier, out) for carrier, out in zip(tied, outs, strict=True)]
 
 
 class _Node(TapeFunction):
@@ -119,7 +146,8 @@ def pushing_only(rule: Rule) -> Rule:
     assert push is not None
 
     def pull(inputs: Raws, outs: Raws, gradients: Raws) -> list[Any]:
-        floating = [i for i, raw in enumerate(inputs) if differentiable(raw)]
+        carriers = [twin_of(raw) for raw in inputs]
+        floating = [i for i, raw in enumerate(carriers) if differentiable(raw)]
 
         def forward(*tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
             every: list[Any] = [None] * len(inputs)
@@ -127,7 +155,7 @@ def pushing_only(rule: Rule) -> Rule:
                 every[index] = tangent
             return tuple(push(inputs, outs, every))
 
-        back = iter(_transpose(forward, [inputs[i] for i in floating], gradients))
+        back = iter(_transpose(forward, [carriers[i] for i in floating], gradients))
         return [next(back) if i in floating else None for i in range(len(inputs))]
 
     return Rule(rule.name, pull)

@@ -13,6 +13,7 @@ import torch
 
 from ..core.cuts import closed_over, depends
 from ..tensors.tensor import Tensor
+from .integers import twin_of
 from .level import current
 
 _Known = WeakKeyDictionary[FunctionType, tuple[tuple[Any, Any], inspect.Signature]]
@@ -73,7 +74,7 @@ def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor 
     """The raw gradient that a rule returned for a tensor like `like`.
 
     A plain number, or a Tensor of one element for a tensor of many, stands for every element. The
-    type is converted to the tensor's.
+    type is converted to the tensor's, or to float64 for integers.
 
     Raises:
         TypeError: if it is neither a Tensor, a number nor None.
@@ -81,6 +82,7 @@ def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor 
     """
     if value is None:
         return None
+    like = twin_of(like)
     if isinstance(value, (bool, int, float, complex, np.generic)):
         return torch.full_like(like, value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, np.ndarray):
@@ -88,7 +90,7 @@ def checked_gradient(value: Any, like: torch.Tensor, name: str) -> torch.Tensor 
     if not isinstance(value, Tensor):
         raise TypeError(f"The {name} must return a Tensor, a number or None as the gradient of "
                         f"each input, but it returned {type(value).__name__}.")
-    raw = value._raw
+    raw = twin_of(value._raw)
     if raw.is_complex() and not like.is_complex():
         raise TypeError(f"The {name} returned a gradient of type {value.dtype} for a real "
                         f"tensor.")

@@ -202,3 +202,77 @@ def test_hooks_leave_integers_that_are_no_inputs_alone():
 def test_a_number_for_the_gradient_of_an_integer():
     found = ms.grad(lambda i: ops.InsertGradientOf(lambda g: 7.0)(i) * 2)(I)
     assert found.dtype is ms.int32 and found.shape == () and int(found) == 7
+
+
+class ByBprop(nn.Cell):
+    def construct(self, i):
+        return i * i
+
+    def bprop(self, i, out, dout):
+        return (20 * i * dout,)
+
+
+class ByJvp(nn.Cell):
+    def construct(self, i):
+        return i * i
+
+    def jvp(self, i, out, tangent):
+        return 20 * i * tangent
+
+
+class ByFunction(nn.Cell):
+    class Square(ms._Function):
+        @staticmethod
+        def forward(ctx, i):
+            ctx.save_for_backward(i)
+            return i * i
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 20 * ctx.saved_tensors[0] * gradient
+
+    def construct(self, i):
+        return self.Square.apply(i)
+
+
+by_vjp = ms.custom_vjp(lambda i: i * i)
+by_vjp.defvjp(lambda i: (i * i, i), lambda i, gradient: (20 * i * gradient,))
+by_jvp = ms.custom_jvp(lambda i: i * i)
+by_jvp.defjvp(lambda primals, tangents: (primals[0] * primals[0], 20 * primals[0] * tangents[0]))
+OWN = {"bprop": ByBprop(), "jvp": ByJvp(), "_Function": ByFunction(), "custom_vjp": by_vjp,
+       "custom_jvp": by_jvp}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("rule", OWN)
+def test_rules_of_the_users_for_integers(rule, way):
+    found = WAYS[way](lambda i: OWN[rule](i * 1) * 3, I)
+    assert found.dtype is ms.int32 and found.asnumpy().tolist() == [60, 120, 180]
+
+
+@pytest.mark.parametrize("rule", OWN)
+def test_rules_of_the_users_for_integers_are_differentiated_again(rule):
+    second = ms.grad(ms.grad(OWN[rule]))
+    assert second(I).asnumpy().tolist() == [20, 20, 20]
+    assert ms.jit(lambda i: second(i))(I).asnumpy().tolist() == [20, 20, 20]
+    # a fraction of an integer's gradient isn't lost on the way
+    halves = ms.grad(lambda i: OWN[rule](i) * 0.025)(I)
+    assert halves.asnumpy().tolist() == [0, 1, 1]
+
+
+def test_rules_of_the_users_for_integers_and_floats():
+    class Product(nn.Cell):
+        """By MindSpore 2.10 these are its gradients, not those of its formula."""
+
+        def construct(self, i, x):
+            return 2 * i + x, i
+
+        def bprop(self, i, x, out, dout):
+            return 2 * dout[0] + 100 * dout[1], 2 * x
+
+    net, two = Product(), Tensor(2, ms.int32)
+    for wrap in (lambda f: f, ms.jit):
+        by_i, by_x = wrap(ms.grad(lambda i, x: net(i, x)[0], (0, 1)))(two, Tensor(3.0))
+        assert (int(by_i), float(by_x)) == (2, 6.0)
+        by_i, by_two = wrap(ms.grad(net, (0, 1)))(two, two)
+        assert (int(by_i), int(by_two)) == (102, 4)
