@@ -71,6 +71,16 @@ def test_weight_of_one_dimension_as_tensor():
         nn.Conv1d(2, 3, 4, weight_init=net.weight)
 
 
+@pytest.mark.parametrize("height, width", [(0, 1), (1, 0), (1, 1), (0, 0)])
+def test_output_padding_of_images_is_of_zeros(height, width):
+    first, last = (nn.Conv2dTranspose(2, 3, 3, 2, "pad", 1, output_padding=more)
+                   for more in (0, (height, width)))
+    last.weight.set_data(first.weight)
+    x = ms.ops.randn(1, 2, 4, 5)
+    want = np.pad(first(x).asnumpy(), ((0, 0), (0, 0), (0, height), (0, width)))
+    np.testing.assert_array_equal(last(x).asnumpy(), want)
+
+
 def test_pad_modes_in_any_letters():
     assert nn.Conv2d(1, 1, 3, pad_mode="VALID").pad_mode == "valid"
 

@@ -71,6 +71,16 @@ def by_comparisons(a):
     return x, n, h
 
 
+def by_truth(a):
+    x, n, h = a, 3, 0.5
+    while x.max() > 0.1:
+        n = n - 1 if n else 3
+        h = h - 0.25 if h else 1.0
+        x = x * (0.9 if n else 0.8)
+        x = x * (0.95 if not h else 0.97)
+    return x, n, h
+
+
 def by_numbers_of_tensors(a):
     x, n, h, last = a, 0, 1.0, 0
     while x.max() > 0.1:
@@ -86,7 +96,7 @@ def by_numbers_of_tensors(a):
 @pytest.mark.parametrize("fn, recordings", [
     (by_a_flag, 3), (by_a_second_test, 3), (with_an_equal_text, 3),
     (by_operators, 4), (by_sums, 4), (by_comparisons, 4),
-    (by_numbers_of_tensors, 4)], ids=lambda fn: getattr(fn, "__name__", None))
+    (by_truth, 4), (by_numbers_of_tensors, 4)], ids=lambda fn: getattr(fn, "__name__", None))
 def test_loops_that_are_operations(fn, recordings):
     check(fn, recordings)
 
