@@ -19,6 +19,7 @@ from ..tensors.tensor import Tensor
 from . import background, held
 from .checkpoint_format import FROM_PYTORCH, read_ckpt, write_ckpt
 from .checkpoint_net import load_param_into_net
+from .renaming import one_for_each
 from .safetensors_format import read_safetensors, write_safetensors
 
 __all__ = ["async_ckpt_thread_status", "load_checkpoint", "load_checkpoint_async",
@@ -210,7 +211,7 @@ def load_checkpoint(ckpt_file_name: Any, net: Cell | None = None, strict_load: b
         dec_key, dec_mode: encryption is not supported; `dec_key` must be None.
         specify_prefix: only names that begin so, or with one of these, are read.
         choice_func: called with each name unless a prefix is given; says whether the value is
-            read, or, with a str, under what name.
+            read, or, with a str, under what name, which must be one for each.
         crc_check: whether the file's checksum, if it has one, is compared.
         remove_redundancy: as for `load_param_into_net`.
         format: ``"ckpt"`` or ``"safetensors"``.
@@ -219,7 +220,8 @@ def load_checkpoint(ckpt_file_name: Any, net: Cell | None = None, strict_load: b
         dict of Parameters, or str for a text, by name.
 
     Raises:
-        ValueError: if the file is missing, broken, of another format, or has none of the names.
+        ValueError: if the file is missing, broken, of another format, or has none of the names;
+            if `choice_func` gives one name to two values.
         TypeError: if an argument has the wrong type.
         NotImplementedError: if `dec_key` is given.
 
@@ -241,7 +243,7 @@ def load_checkpoint(ckpt_file_name: Any, net: Cell | None = None, strict_load: b
     background.wait()
     try:
         read: Any = read_ckpt if format == "ckpt" else read_safetensors
-        values = read(source, keep, crc_check)
+        values = read(source, one_for_each("load_checkpoint", keep), crc_check)
     except OSError as error:
         raise ValueError(f"For 'load_checkpoint', the file '{source}' can't be read: "
                          f"{error.strerror}.") from error

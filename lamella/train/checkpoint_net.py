@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -31,7 +31,8 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
         parameter_dict: Parameters by name, as `load_checkpoint` returns; texts are passed over.
         strict_load: if False, a value of another floating-point type, or another signed integer
             type, is converted; and parameters left over are looked for under a common prefix, such
-            as ``"network."``. If True, types must be the same and names too.
+            as ``"network."``, among the names that no parameter has. If True, types must be the
+            same and names too.
         remove_redundancy: accepted for MindSpore's sake; one process holds everything.
 
     Returns:
@@ -63,7 +64,8 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
     own = [parameter for _, parameter in net.parameters_and_names()]
     sources = {p.name: p.name for p in own if p.name in parameter_dict}
     if not strict_load:
-        sources |= _behind_prefixes([p.name for p in own if p.name not in sources], parameter_dict)
+        sources |= _behind_prefixes([p.name for p in own if p.name not in sources],
+                                    [name for name in parameter_dict if name not in sources])
     loads = [(p, parameter_dict[sources[p.name]]) for p in own if p.name in sources]
     loads = [(p, value) for p, value in loads if isinstance(value, Parameter)]
     ready = [(p, _fitted(p, value, strict_load)) for p, value in loads]
@@ -78,8 +80,10 @@ def load_param_into_net(net: Cell, parameter_dict: Mapping[str, Any], strict_loa
     return missing, [name for name in parameter_dict if name not in used]
 
 
-def _behind_prefixes(missing: Iterable[str], given: Mapping[str, Any]) -> dict[str, str]:
+def _behind_prefixes(missing: Iterable[str], given: Collection[str]) -> dict[str, str]:
     """For names that are in `given` only with a prefix, the names with it.
+
+    No parameter has a name in `given`: a value that belongs to one is never another's.
 
     A prefix that is found for one name is tried for all before another is looked for.
     """
@@ -140,7 +144,8 @@ def _give(parameter: Parameter, raw: torch.Tensor) -> None:
 def _load_dismatch_prefix_params(net: Cell, parameter_dict: Mapping[str, Any],
                                  param_not_load: list[str], strict_load: bool) -> None:
     """Load parameters, named in `param_not_load`, whose names in `parameter_dict` have a prefix."""
-    found = _behind_prefixes(param_not_load, parameter_dict)
+    own = net.parameters_dict()
+    found = _behind_prefixes(param_not_load, [name for name in parameter_dict if name not in own])
     for _, parameter in net.parameters_and_names():
         if parameter.name in found:
             _update_param(parameter, parameter_dict[found[parameter.name]], strict_load)

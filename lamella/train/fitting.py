@@ -8,7 +8,9 @@ import weakref
 from typing import Any
 
 from ..compat.arguments import plain_signature
+from ..core import checks as check
 from ..core.errors import describe
+from ..core.require import of_type
 from ..core.tracebacks import user_stacklevel
 from ..nn.cell import Cell
 from ..nn.optim import Optimizer
@@ -43,6 +45,25 @@ def check_columns(network: Cell, count: int) -> None:
             f"For 'Model', the dataset has {count} columns, but {type(network).__name__} takes "
             f"{plain_signature(network.construct)}: {mismatch}. If the last "
             f"column is the label, give the Model a 'loss_fn', such as nn.MSELoss().") from None
+
+
+def check_frequency(valid_frequency: Any) -> None:
+    """Check after which epochs `Model.fit` evaluates.
+
+    Raises:
+        TypeError: if it is neither an int nor a list.
+        ValueError: if it is an int below 1.
+    """
+    of_type(valid_frequency, (int, list), "valid_frequency", "Model.fit")
+    if not isinstance(valid_frequency, list):
+        check.check_positive_int(valid_frequency, "valid_frequency", "Model.fit")
+
+
+def is_due(epoch: int, valid_frequency: int | list[int]) -> bool:
+    """Whether `Model.fit` evaluates after an epoch."""
+    if isinstance(valid_frequency, int):
+        return epoch % valid_frequency == 0
+    return epoch in valid_frequency
 
 
 def warn_of_no_optimizer(network: Cell, where: str) -> None:

@@ -12,7 +12,7 @@ from ..amp.build import build_train_network
 from ..communication.settings import get_auto_parallel_context
 from ..core import checks as check
 from ..core import context
-from ..core.require import of_type, one_of
+from ..core.require import one_of
 from ..graph import Compiled, JitConfig
 from ..nn.cell import Cell
 from ..nn.wrap import WithEvalCell, WithLossCell
@@ -22,7 +22,7 @@ from .callback.base import CallbackManager, InternalCallbackParam
 from .callback.own import as_list, check_methods, is_own
 from .callback.progress import with_progress
 from .feeding import Endless, check_dataset, check_run, release, row_of
-from .fitting import check_columns, check_parts, warn_of_no_optimizer
+from .fitting import check_columns, check_frequency, check_parts, is_due, warn_of_no_optimizer
 from .metrics import Loss, get_metric_fn, get_metrics
 
 __all__ = ["Model"]
@@ -234,7 +234,7 @@ class Model:
         self._check_run("Model.fit", epoch, train_dataset, dataset_sink_mode, sink_size,
                         initial_epoch)
         check.check_bool(valid_dataset_sink_mode, "valid_dataset_sink_mode", "Model.fit")
-        of_type(valid_frequency, (int, list), "valid_frequency", "Model.fit")
+        check_frequency(valid_frequency)
         if valid_dataset is not None and not self._metric_fns:
             raise ValueError("For 'Model.fit', with a 'valid_dataset' the Model must be made with "
                              "'metrics'.")
@@ -303,7 +303,7 @@ class Model:
                     self._keeper.save_if_due(params, getattr(rows, "rows", rows))
                 if run.get_stop_requested():
                     break
-            if valid_dataset is not None and _is_due(epoch, valid_frequency):
+            if valid_dataset is not None and is_due(epoch, valid_frequency):
                 self._eval_in_fit(valid_dataset, callbacks, params)
             if not sunk:
                 params.train_dataset.reset()
@@ -493,7 +493,3 @@ class Model:
             raise RuntimeError(f"'{where}' only supports 'semi_auto_parallel' and 'auto_parallel' "
                                f"mode, but got {self._parallel_mode}.")
         return getattr(self._train_network, "parameter_layout_dict", {})
-
-
-def _is_due(epoch: int, frequency: int | list[int]) -> bool:
-    return epoch % frequency == 0 if isinstance(frequency, int) else epoch in frequency

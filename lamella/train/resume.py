@@ -13,6 +13,7 @@ import os
 import random
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from ..core.reading import reading
 from ..nn.cell import Cell
 from ..nn.checks import of_type
 from ..tensors import random as streams
+from ..tensors.parameter import Parameter
+from ..tensors.tensor import Tensor
 from .checkpoint import load_checkpoint, save_checkpoint
 from .checkpoint_net import load_param_into_net
 
 __all__ = ["latest_run", "load_run", "save_run"]
 
 _STATE = "lamella.run"
+_TENSOR = f"{_STATE}.tensor."  # before the numbers of Tensors in the state
 _NAME = re.compile(r"run-(\d+)\.ckpt")
 
 
@@ -40,7 +44,7 @@ def save_run(path: str, network: Cell, rows: Any = None, **more: Any) -> None:
         path: the file, which ends in ``.ckpt``.
         network: the Cell of a training step, with its optimizer.
         rows: the iterator over the data, which has a ``state_dict``.
-        **more: numbers, texts, arrays, and lists, tuples and dicts of them.
+        **more: numbers, texts, arrays, Tensors, and lists, tuples and dicts of them.
 
     Raises:
         TypeError: if `more` holds something else.
@@ -59,7 +63,9 @@ def save_run(path: str, network: Cell, rows: Any = None, **more: Any) -> None:
         >>> print((ms.ops.rand(2) == first).all())
         True
     """
-    save_checkpoint(network, path, append_dict={_STATE: run_state(rows, more)}, crc_check=True)
+    tensors: dict[str, Tensor] = {}
+    state = run_state(rows, more, tensors)
+    save_checkpoint(network, path, append_dict={_STATE: state, **tensors}, crc_check=True)
 
 
 def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
@@ -85,27 +91,29 @@ def load_run(path: str, network: Cell, rows: Any = None) -> dict[str, Any]:
     if not isinstance(text, str):
         raise ValueError(f"For 'load_run', '{path}' is a checkpoint, but 'save_run' did not "
                          f"write it.")
+    tensors = {name: found.pop(name) for name in list(found) if name.startswith(_TENSOR)}
     with reading("load_run", path):
-        state = state_in(text)
+        state = state_in(text, tensors)
     check_names("load_run", path, {p.name for _, p in network.parameters_and_names()}, set(found))
     load_param_into_net(network, found, strict_load=True)
     return put_back(state, rows)
 
 
-def run_state(rows: Any, more: dict[str, Any]) -> str:
-    """What a run has besides Parameters, as a text."""
+def run_state(rows: Any, more: dict[str, Any], tensors: dict[str, Tensor] | None = None) -> str:
+    """What a run has besides Parameters, as a text; its Tensors go to `tensors`, if that is given.
+    """
     state = {"more": more, "rows": None if rows is None else rows.state_dict(),
              "random": streams.snapshot(), "python": random.getstate()}
-    return json.dumps(_packed(state))
+    return json.dumps(_packed(state, tensors))
 
 
-def state_in(text: str) -> dict[str, Any]:
+def state_in(text: str, tensors: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
     """What a text of `run_state` holds.
 
     Raises:
         ValueError, TypeError, LookupError, AttributeError, RecursionError: if it is another text.
     """
-    state = _unpacked(json.loads(text))
+    state = _unpacked(json.loads(text), tensors)
     if not isinstance(state, dict) or not {"more", "rows", "python", "random"} <= set(state):
         raise ValueError("it has no state of a run")
     random.Random().setstate(state["python"])  # before anything is changed
@@ -151,8 +159,13 @@ def latest_run(directory: str, network: Cell, rows: Any = None) -> dict[str, Any
     return None
 
 
-def _packed(value: Any) -> Any:
-    """What JSON can hold, for numbers, texts, bytes, arrays, lists, tuples and dicts."""
+def _packed(value: Any, tensors: dict[str, Tensor] | None = None) -> Any:
+    """What JSON can hold, for numbers, texts, bytes, arrays, lists, tuples and dicts; of a Tensor,
+    the name that it has in `tensors` then."""
+    if isinstance(value, Tensor) and tensors is not None:
+        name = f"{_TENSOR}{len(tensors)}"
+        tensors[name] = value
+        return {"tensor": name}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.generic):
@@ -163,18 +176,19 @@ def _packed(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, list):
-        return [_packed(part) for part in value]
+        return [_packed(part, tensors) for part in value]
     if isinstance(value, tuple):
-        return {"tuple": [_packed(part) for part in value]}
+        return {"tuple": [_packed(part, tensors) for part in value]}
     if isinstance(value, Mapping):
-        return {"dict": [[_packed(key), _packed(part)] for key, part in value.items()]}
+        return {"dict": [[_packed(key, tensors), _packed(part, tensors)]
+                         for key, part in value.items()]}
     raise TypeError(f"For 'save_run', the state must be made of numbers, texts, arrays, lists, "
                     f"tuples and dicts, but got {type(value).__name__}: {str(value)[:80]}")
 
 
-def _unpacked(value: Any) -> Any:
+def _unpacked(value: Any, tensors: Mapping[str, Any] = MappingProxyType({})) -> Any:
     if isinstance(value, list):
-        return [_unpacked(part) for part in value]
+        return [_unpacked(part, tensors) for part in value]
     if not isinstance(value, dict):
         return value
     (kind, content), = value.items()
@@ -183,6 +197,14 @@ def _unpacked(value: Any) -> Any:
         return np.frombuffer(base64.b64decode(text), dtype).reshape(shape).copy()
     if kind == "bytes":
         return base64.b64decode(content)
+    if kind == "tensor":
+        return _value_of(tensors[content])
     if kind == "tuple":
-        return tuple(_unpacked(part) for part in content)
-    return {_unpacked(key): _unpacked(part) for key, part in content}
+        return tuple(_unpacked(part, tensors) for part in content)
+    return {_unpacked(key, tensors): _unpacked(part, tensors) for key, part in content}
+
+
+def _value_of(found: Any) -> Tensor:
+    if not isinstance(found, Parameter):
+        raise ValueError("a text is where a Tensor should be")
+    return found.value()

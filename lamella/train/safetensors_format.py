@@ -7,10 +7,11 @@ names and contents. Text, which the format has no place for, goes to the metadat
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -41,6 +42,7 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
 
     Raises:
         TypeError: if the format lacks a tensor's type.
+        ValueError: if a tensor is called ``__metadata__``, which the format needs.
 
     Examples:
         >>> import os, tempfile, torch
@@ -60,6 +62,9 @@ def write_safetensors(path: str, values: Mapping[str, torch.Tensor | str], crc: 
         if isinstance(value, str):
             metadata[_TEXT + name] = value
             continue
+        if name == "__metadata__":
+            raise ValueError("For 'save_checkpoint', safetensors files can't hold a tensor of the "
+                             "name '__metadata__'; use format='ckpt'.")
         if value.dtype is torch.complex128:
             raise TypeError(f"For 'save_checkpoint', safetensors files can't hold complex128, the "
                             f"type of '{name}'; use format='ckpt'.")
@@ -94,26 +99,33 @@ def read_safetensors(source: Any, keep: Callable[[str], str | None] = lambda nam
     Raises:
         CheckpointFileError: a ValueError, if the file is broken.
     """
+    if isinstance(source, io.BytesIO):
+        with _errors_of("BytesIO"):
+            found = load(source.getvalue())
+        return _kept(found, keep)
+    return _read_file(source, keep, crc)
+
+
+@contextlib.contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """Let errors about the content of a file name it."""
     try:
-        if isinstance(source, io.BytesIO):
-            return _kept(load(source.getvalue()), keep)
-        return _read_file(source, keep, crc)
+        yield
     except (SafetensorError, KeyError, RuntimeError, UnicodeDecodeError) as error:
-        name = "BytesIO" if isinstance(source, io.BytesIO) else source
         raise CheckpointFileError(name, str(error).rstrip(".")) from error
     except (TypeError, OverflowError) as error:
-        name = "BytesIO" if isinstance(source, io.BytesIO) else source
         raise CheckpointFileError(name, "it names a shape that no tensor can have") from error
 
 
 def _read_file(path: str, keep: Callable[[str], str | None],
                crc: bool) -> dict[str, torch.Tensor | str]:
     values: dict[str, torch.Tensor | str] = {}
-    with safe_open(path, framework="pt") as file:
-        metadata = file.metadata() or {}
+    with _errors_of(path), safe_open(path, framework="pt") as file:
+        names, metadata = sorted(file.keys()), file.metadata() or {}
+    renamed = {name: keep(name) for name in names}  # here, since its errors are the program's
+    with _errors_of(path), safe_open(path, framework="pt") as file:
         checksum = 0
-        for name in sorted(file.keys()):
-            new = keep(name)
+        for name, new in renamed.items():
             if new is None and not crc:
                 continue
             raw = file.get_tensor(name)
@@ -121,7 +133,7 @@ def _read_file(path: str, keep: Callable[[str], str | None],
                 checksum = _checksum(name, raw, checksum)
             if new is not None:
                 values[new] = raw.clone()  # apart from the file, which may change
-        expected = metadata.get("crc_num")
+    expected = metadata.get("crc_num")
     if crc and expected is None:
         log.warning(NO_CHECKSUM.format(path))
     if crc and expected is not None and expected != str(checksum):

@@ -8,8 +8,10 @@ generators and numbers in Python, of each process.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import shutil
 import warnings
 import zlib
@@ -32,6 +34,9 @@ from .resume import check_names, put_back, run_state, state_in
 __all__ = ["load_sharded", "save_sharded"]
 
 _CURRENT = "current"  # the file that names the folder with the newest complete checkpoint
+# what a checkpoint's folder holds, and a file of it that is still being written
+_OURS = re.compile(r"__\d+_\d+\.distcp|\.metadata(\.tmp)?|process_\d+\.json"
+                   r"|\.process_\d+\.json\..*\.tmp")
 
 
 def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> None:
@@ -72,7 +77,8 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     held = {name: _held(p, p._data) for name, p in _parameters("save_sharded", network).items()
             if not p._data.is_meta}
     state = run_state(rows, more)
-    number = _agreed(_begin(folder) if group.rank == 0 else 0, group)
+    old, number = _begin(folder) if group.rank == 0 else (0, 0)
+    number = _agreed(number, group)
     new = os.path.join(folder, str(number))
     with _as_errors("save_sharded", folder):
         save(held, storage_writer=FileSystemWriter(new), process_group=group.process_group,
@@ -86,7 +92,8 @@ def save_sharded(folder: str, network: Cell, rows: Any = None, **more: Any) -> N
     if group.rank == 0:
         with replacing(os.path.join(folder, _CURRENT)) as path, open(path, "w") as file:
             file.write(str(number))
-        shutil.rmtree(os.path.join(folder, str(number - 1)), ignore_errors=True)
+        if old:
+            shutil.rmtree(os.path.join(folder, str(old)), ignore_errors=True)
     exchange.barrier("save_sharded", group)
 
 
@@ -172,15 +179,24 @@ def _held(parameter: Parameter, raw: torch.Tensor) -> torch.Tensor:
     return parameter.placement.around(raw) if isinstance(parameter, PartParameter) else raw
 
 
-def _begin(folder: str) -> int:
-    """Make the folder for a new checkpoint, and remove what was left unfinished; its number."""
+def _begin(folder: str) -> tuple[int, int]:
+    """Make the folder for a new checkpoint, and remove those that were left unfinished.
+
+    Folders with other files are the user's, whatever their names.
+
+    Returns:
+        The number of the last checkpoint, 0 if there is none, and that of the new one.
+    """
     os.makedirs(folder, exist_ok=True)
     current = _current(folder)
-    for name in os.listdir(folder):
-        if name.isdigit() and int(name) != current:
-            shutil.rmtree(os.path.join(folder, name))
-    os.mkdir(os.path.join(folder, str(current + 1)))
-    return current + 1
+    for entry in os.scandir(folder):
+        if entry.name.isdecimal() and entry.is_dir() and int(entry.name) != current and all(
+                _OURS.fullmatch(name) for name in os.listdir(entry)):
+            shutil.rmtree(entry)
+    new = next(n for n in itertools.count(current + 1)
+               if not os.path.lexists(os.path.join(folder, str(n))))
+    os.mkdir(os.path.join(folder, str(new)))
+    return current, new
 
 
 def _current(folder: str) -> int:

@@ -15,6 +15,7 @@ from ..nn.cell import Cell
 from ..tensors.parameter import Parameter
 from ..tensors.tensor import wrap
 from .checkpoint_net import load_param_into_net
+from .renaming import one_for_each
 from .safetensors_format import read_safetensors
 
 __all__ = ["WeightsReport", "load_torch_weights"]
@@ -86,6 +87,7 @@ def load_torch_weights(net: Cell, source: Any,
         TypeError: if `net` is no Cell, or `source` none of these.
         FileNotFoundError: if there is no such file.
         ValueError: if a file can't be read, or isn't a ``state_dict``.
+        ValueError: if `rename` gives one name to two weights.
         RuntimeError: if a shape doesn't fit; with `strict` also if a weight is missing or unused.
 
     Examples:
@@ -102,7 +104,8 @@ def load_torch_weights(net: Cell, source: Any,
         1.beta             1.bias          renamed
     """
     of_type(net, Cell, "net", "load_torch_weights")
-    given = {_renamed(name, rename): (name, value) for name, value in _read(source).items()
+    named = one_for_each("load_torch_weights", lambda name: _renamed(name, rename))
+    given = {named(name): (name, value) for name, value in _read(source).items()
              if not name.endswith(_UNNEEDED)}
     report, values = WeightsReport(), {}
     for own, parameter in net.parameters_and_names():

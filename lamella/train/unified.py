@@ -24,6 +24,7 @@ from ..tensors.tensor import wrap
 from .atomic_file import replacing
 from .checkpoint import save_checkpoint
 from .checkpoint_net import load_param_into_net
+from .renaming import one_for_each
 from .resharding import cut_slice, files_by_rank, joined, place_of, stage_size
 from .safetensors_format import read_safetensors, write_safetensors
 from .strategy_files import layouts_of
@@ -71,9 +72,10 @@ def unified_safetensors(src_dir: str, src_strategy_file: str, dst_dir: str,
         for name, raw in read_safetensors(file).items():
             if name in layouts and isinstance(raw, torch.Tensor):
                 sizes[name] = raw.nbytes * math.prod(layouts[name].cell(rank % size)[0])
-    names = {name: _chosen(name, choice_func) for name in sorted(sizes)
-             if not name.startswith("accu_grads")}
-    parts = _parts({name: sizes[name] for name, new in names.items() if new})
+    named = one_for_each("unified_safetensors", lambda name: _chosen(name, choice_func) or None)
+    names = {name: new for name in sorted(sizes)
+             if not name.startswith("accu_grads") and (new := named(name))}
+    parts = _parts({name: sizes[name] for name in names})
     os.makedirs(dst_dir, exist_ok=True)
     for number in _share(len(parts), split_dst_file):
         wholes = _wholes(parts[number], files, layouts)

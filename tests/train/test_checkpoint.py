@@ -400,6 +400,9 @@ def test_conversions(tmp_path):
     expected = numbers(ms.load_checkpoint(str(source)))
     expected["SCALE"] = expected.pop("scale")
     assert numbers(loaded) == expected
+    with pytest.raises(ValueError, match="'scale' and 'frozen' would both have the name 'frozen'"):
+        ms.ckpt_to_safetensors(str(source), str(tmp_path / "none"), name_map={"scale": "frozen"})
+    assert not (tmp_path / "none").exists()
     ms.safetensors_to_ckpt(f"{out}/net.safetensors")
     assert numbers(ms.load_checkpoint(f"{out}/net.ckpt")) == expected
 

@@ -38,6 +38,17 @@ def test_names_that_are_read(tmp_path, form, options, wanted):
     assert all(parameter.name == name for name, parameter in found.items())
 
 
+@pytest.mark.parametrize("error", [KeyError, TypeError, RuntimeError, OverflowError])
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_errors_of_the_function_that_chooses_are_its_own(tmp_path, form, error):
+    def choose(name):
+        raise error("mine")
+
+    with pytest.raises(error, match="mine") as raised:
+        ms.load_checkpoint(saved(tmp_path, form), choice_func=choose, format=form)
+    assert raised.type is error
+
+
 @pytest.mark.parametrize("options, error, words", [
     ({"filter_prefix": ""}, ValueError, "'filter_prefix' must not be empty"),
     ({"filter_prefix": []}, ValueError, "'filter_prefix' must not be empty"),
@@ -45,6 +56,7 @@ def test_names_that_are_read(tmp_path, form, options, wanted):
     ({"specify_prefix": [1]}, TypeError, "'specify_prefix' must be a str"),
     ({"filter_prefix": {"a"}}, TypeError, "'filter_prefix' must be a str"),
     ({"choice_func": 1}, TypeError, "'choice_func' must be a function"),
+    ({"choice_func": lambda name: "z"}, ValueError, "'a.w' and 'a.b' would both .* name 'z'"),
     ({"choice_func": lambda name: None}, ValueError, "holds none of the names"),
     ({"specify_prefix": "z"}, ValueError, "holds none of the names"),
     ({"strict_load": 1}, TypeError, "strict_load"), ({"crc_check": None}, TypeError, "crc_check"),

@@ -113,3 +113,26 @@ def test_names_that_programs_import():
     assert missing == ["b"] and net.w.asnumpy().tolist() == ONE
     _update_param(net.b, parameter(TWO), False)
     assert net.b.asnumpy().tolist() == TWO
+
+
+class Around(nn.Cell):
+    """Has parameters 'w' and 'inner.w'."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = parameter([0.0, 0.0], "w")
+        self.inner = nn.CellList([Pair()])
+
+
+@pytest.mark.parametrize("load", ["load_param_into_net", "_load_dismatch_prefix_params"])
+def test_the_value_of_one_parameter_is_not_taken_for_another(load):
+    """MindSpore takes that of 'inner.0.w' for 'w', whose name it ends in."""
+    net, given = Around(), {"inner.0.w": parameter(ONE), "inner.0.b": parameter(TWO)}
+    if load == "load_param_into_net":
+        assert ms.load_param_into_net(net, given) == (["w"], [])
+        assert net.inner[0].w.asnumpy().tolist() == ONE
+    else:
+        missing = ["w"]
+        _load_dismatch_prefix_params(net, given, missing, False)
+        assert missing == ["w"]
+    assert net.w.asnumpy().tolist() == [0, 0]

@@ -255,6 +255,8 @@ def test_inputs_that_are_predicted(given, backend):
 @pytest.mark.parametrize("call, error, text", [
     (lambda m: m.fit(1, data(), data(), valid_frequency="2"), TypeError, "valid_frequency"),
     (lambda m: m.fit(1, data(), data(), valid_frequency=(1,)), TypeError, "valid_frequency"),
+    (lambda m: m.fit(1, data(), data(), valid_frequency=0), ValueError, "valid_frequency"),
+    (lambda m: m.fit(1, data(), data(), valid_frequency=-1), ValueError, "valid_frequency"),
     (lambda m: m.fit(1, data(), data(), valid_dataset_sink_mode=1), TypeError,
      "valid_dataset_sink_mode"),
     (lambda m: m.eval(data(), dataset_sink_mode=1), TypeError, "'dataset_sink_mode'.*Model.eval"

@@ -209,6 +209,10 @@ def test_state_of_any_shape_comes_back(tmp_path):
     assert found["a"] == more["a"] and found["c"][3] == {"deep": float("inf")}
     np.testing.assert_array_equal(found["b"][0], more["b"][0])
     assert found["b"][1] == b"bytes" and found["c"]["x"] == 2 and found["array"].shape == (0,)
+    save_run(path, net, kept=[ms.Tensor([1.5, 2.0], ms.bfloat16), {"a": ms.Tensor(3)}], step=1)
+    first, second = (found := load_run(path, net))["kept"]
+    assert (first.dtype, first.tolist()) == (ms.bfloat16, [1.5, 2.0]) and found["step"] == 1
+    assert (second["a"].dtype, int(second["a"])) == (ms.int64, 3)
     with pytest.raises(TypeError, match="must be made of numbers, texts, arrays"):
         save_run(path, net, model=object())
     with pytest.raises(RuntimeError, match="of another network"):

@@ -248,11 +248,33 @@ def test_the_number_of_the_newest(text, wanted, tmp_path):
 
 def test_what_was_left_unfinished_is_removed(tmp_path):
     new = tmp_path / "new"
-    assert sharded._begin(str(new)) == 1 and [each.name for each in new.iterdir()] == ["1"]
+    assert sharded._begin(str(new)) == (0, 1)
+    assert [each.name for each in new.iterdir()] == ["1"]
     (new / "current").write_text("3")
-    for name in ("2", "3", "4", "own"):
-        (new / name).mkdir()
-        (new / name / "part").touch()
-    assert sharded._begin(str(new)) == 4
+    for name in ("1", "2", "3", "4", "own"):
+        (new / name).mkdir(exist_ok=True)
+        for file in ("__0_0.distcp", ".metadata", ".metadata.tmp", "process_0.json",
+                     ".process_0.json.host.7-0.tmp"):
+            (new / name / file).touch()
+    assert sharded._begin(str(new)) == (3, 4)
     assert sorted(each.name for each in new.iterdir()) == ["3", "4", "current", "own"]
-    assert list((new / "4").iterdir()) == [] and (new / "3" / "part").exists()
+    assert list((new / "4").iterdir()) == [] and (new / "3" / ".metadata").exists()
+
+
+def test_folders_of_the_user_stay_whatever_their_names(tmp_path):
+    """A checkpoint's folder is known by what it holds."""
+    own = [tmp_path / name / file for name, file in (
+        ("0", "weights.npy"), ("1", "__0_0.distcp.bak"), ("3", "process_0.json"),
+        ("2024", ".metadata"))]
+    for path in own:
+        path.parent.mkdir()
+        path.touch()
+        (path.parent / "notes.txt").touch()
+    (tmp_path / "7").touch()
+    net = nn.Dense(2, 2)
+    for step, numbers in enumerate(["2", "4", "5"]):
+        save_sharded(str(tmp_path), net, step=step)
+        assert load_sharded(str(tmp_path), net) == {"step": step}
+        assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
+            ["0", "1", "3", "7", "2024", "current", numbers])
+    assert all(path.exists() and (path.parent / "notes.txt").exists() for path in own)

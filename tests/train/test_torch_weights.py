@@ -117,6 +117,8 @@ def test_missing_and_unused_are_reported():
     report = load_torch_weights(net, {"0.weight": torch.ones(2, 3), "1.scale": torch.ones(1)})
     assert (report.missing, report.unused) == (["0.bias"], ["1.scale"])
     assert "0.bias" in str(report) and "not used" in str(report)
+    with pytest.raises(ValueError, match="'a' and 'b' would both have the name '0.bias'"):
+        load_torch_weights(net, dict.fromkeys("ab", torch.ones(2)), lambda name: "0.bias")
     np.testing.assert_array_equal(net[0].bias.asnumpy(), before)
     with pytest.raises(RuntimeError, match="'strict' is True"):
         load_torch_weights(net, {"0.weight": torch.zeros(2, 3)}, strict=True)

@@ -286,3 +286,10 @@ def test_parameters_that_no_strategy_names_are_left_out(folder, tmp_path):
         unified_safetensors_dir=f"{tmp_path}/wholes", return_param_dict=True)
     assert sorted(given) == ["epoch", "x"]
     np.testing.assert_array_equal(given["x"].asnumpy(), WHOLES["a"][4:])
+
+
+def test_two_values_of_one_name_are_refused(folder, tmp_path):
+    with pytest.raises(ValueError, match="would both have the name 'same'"):
+        unified_safetensors(f"{folder}/slices", f"{folder}/strategy.ckpt", str(tmp_path / "out"),
+                            choice_func=lambda name: "same")
+    assert not (tmp_path / "out").exists()

@@ -336,6 +336,8 @@ class ConstantLR(LRScheduler):
             return [lr * self.factor for lr in self._last_lr]
         if self.last_epoch != self.total_iters:
             return self.get_last_lr()
+        if not self.factor:
+            return list(self.base_lrs)
         return [lr / self.factor for lr in self._last_lr]
 
     def _get_closed_form_lr(self) -> list[Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core import checks as check
+from ...core import log
 from ...core.require import of_type, one_of
 from ...core.tracebacks import user_stacklevel
 from ...nn.cell import Cell
@@ -31,7 +32,8 @@ class CheckpointConfig:
     Args:
         save_checkpoint_steps: save after this many steps; 0 or None for not by steps.
         save_checkpoint_seconds: save after this many seconds, unless steps are given.
-        keep_checkpoint_max: how many files to keep; the oldest are removed.
+        keep_checkpoint_max: how many files to keep; the oldest are removed, once the newest is
+            written.
         keep_checkpoint_per_n_minutes: keep one file of each so many minutes, unless
             `keep_checkpoint_max` is above 0.
         integrated_save: as for `save_checkpoint`.
@@ -204,6 +206,10 @@ class ModelCheckpoint(Callback):
         """The path of the last file; empty if there is none yet."""
         return self._latest_ckpt_file_name
 
+    def begin(self, run_context: RunContext) -> None:
+        """Count the steps of this run, and no longer those of one before."""
+        self._last_triggered_step = 0
+
     def step_end(self, run_context: RunContext) -> None:
         """Save if it is time."""
         params = parameters_of(run_context, self)
@@ -217,6 +223,8 @@ class ModelCheckpoint(Callback):
         """Save the last step, and wait for what is written in the background."""
         self._save_ckpt(parameters_of(run_context, self), force_to_save=True)
         background.wait()
+        if self._latest_ckpt_file_name:
+            self._remove_oldest(self._latest_ckpt_file_name)
 
     def _save_ckpt(self, params: Any, force_to_save: bool = False) -> None:
         if params.cur_step_num == self._last_triggered_step or not self._check_save_ckpt(
@@ -233,18 +241,21 @@ class ModelCheckpoint(Callback):
         self._write(config.saved_network or params.train_network, path, params.cur_epoch_num,
                     params.cur_step_num)
         self._latest_ckpt_file_name = path
-        manager.update_ckpoint_filelist(self._directory, str(self._prefix))
-        if config.keep_checkpoint_max:
-            # the new one may still be being written
-            room = config.keep_checkpoint_max - (path not in manager.ckpoint_filelist)
-            for old in sorted((f for f in manager.ckpoint_filelist if f != path),
-                              key=age)[:max(0, manager.ckpoint_num - room)]:
-                manager.remove_ckpoint_file(old)
-        elif config.keep_checkpoint_per_n_minutes:
+        self._remove_oldest(path)
+        if config.keep_checkpoint_per_n_minutes:
             now = time.time()
             if now - self._last_time_for_keep < config.keep_checkpoint_per_n_minutes * 60:
                 manager.keep_one_ckpoint_per_minutes(config.keep_checkpoint_per_n_minutes, now)
         self._last_time_for_keep = time.time()
+
+    def _remove_oldest(self, newest: str) -> None:
+        """Keep as many files as are to be kept; one that is still being written doesn't count."""
+        manager, most = self._manager, self._config.keep_checkpoint_max
+        manager.update_ckpoint_filelist(self._directory, str(self._prefix))
+        if most:
+            for old in sorted((f for f in manager.ckpoint_filelist if f != newest),
+                              key=age)[:max(0, manager.ckpoint_num - most)]:
+                manager.remove_ckpoint_file(old)
 
     def _write(self, network: Any, path: str, epoch: int, step: int) -> None:
         config, more = self._config, self._append_dict
@@ -256,13 +267,20 @@ class ModelCheckpoint(Callback):
                         crc_check=config.crc_check, format=config.format)
 
     def save_after_error(self, network: Any, epoch: int, step: int) -> None:
-        """Save ``PREFIX-EPOCH_STEP_breakpoint.ckpt``, if `exception_save` was asked for."""
+        """Save ``PREFIX-EPOCH_STEP_breakpoint.ckpt``, if `exception_save` was asked for.
+
+        An error is logged: that of the training is raised.
+        """
         if not self._config.exception_save:
             return
-        prefix = str(self._prefix) if self._prefix_func else free_prefix(
-            self._directory, str(self._exception_prefix), after_error=True)
-        path = os.path.join(self._directory, f"{prefix}-{epoch}_{step}_breakpoint.ckpt")
-        self._write(network, path, epoch, step)
+        try:
+            prefix = str(self._prefix) if self._prefix_func else free_prefix(
+                self._directory, str(self._exception_prefix), after_error=True)
+            name = f"{prefix}-{epoch}_{step}_breakpoint.{self._config.format}"
+            self._write(network, os.path.join(self._directory, name), epoch, step)
+            background.wait()
+        except Exception as error:
+            log.error(f"The network can't be saved after an error in its training: {error!r}")
 
     def _check_save_ckpt(self, params: Any, force_to_save: bool) -> bool:
         """Whether it is time to save."""

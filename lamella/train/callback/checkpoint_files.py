@@ -10,7 +10,8 @@ from ...core import log
 
 __all__ = ["CheckpointManager", "age", "free_prefix"]
 
-_BREAKPOINT = "_breakpoint.ckpt"
+_ENDINGS = (".ckpt", ".safetensors")
+_BREAKPOINT = tuple(f"_breakpoint{ending}" for ending in _ENDINGS)
 
 
 class CheckpointManager:
@@ -82,7 +83,7 @@ def free_prefix(directory: str, prefix: str, after_error: bool = False) -> str:
     number = 0
     for name in os.listdir(directory):
         failed = name.endswith(_BREAKPOINT)
-        ours = failed if after_error else not failed and name.endswith((".ckpt", ".safetensors"))
+        ours = failed if after_error else not failed and name.endswith(_ENDINGS)
         rest = name[len(prefix):]
         if not ours or not name.startswith(prefix) or rest[:1].isalpha():
             continue

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import checks as check
+from ...tensors.parameter import Parameter
 from ..checkpoint_net import load_param_into_net
 from .base import RunContext, parameters_of
 from .monitored import Monitored
@@ -78,6 +79,19 @@ class EarlyStopping(Monitored):
             if self.verbose:
                 print("Restoring model weights from the end of the best epoch.")
             load_param_into_net(network, self.best_weights_param_dict)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is known of the epochs before, with the best weights."""
+        best = self.best_weights_param_dict
+        return super().state_dict() | ({} if best is None else {
+            "best_weights": {name: p.value() for name, p in best.items()}})
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` has given."""
+        weights = state.get("best_weights")
+        super().load_state_dict({n: value for n, value in state.items() if n != "best_weights"})
+        self.best_weights_param_dict = None if weights is None else {
+            name: Parameter(value, name) for name, value in weights.items()}
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Say when training was stopped."""

@@ -41,11 +41,12 @@ class WeightAveraging(Callback):
         super().__init__()
         self.decay, self.warmup, self.apply_at_end = decay, warmup, apply_at_end
         self.average: Any = None
-        self._exchanged = False
+        self._exchanged = self._applied = False
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Start the average at the weights, unless an earlier training has made one."""
-        if self.average is None:
+        """Start the average at the weights, unless an earlier training has kept one beside them."""
+        if self.average is None or self._applied:
+            self._applied = False
             params = parameters_of(run_context, self)
             trained = getattr(params.optimizer, "parameters", params.network.trainable_params())
             self.average = ExponentialMovingAverage(trained, self.decay, self.warmup)
@@ -56,7 +57,7 @@ class WeightAveraging(Callback):
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Evaluate with the averages."""
-        if self.average is not None:
+        if self.average is not None and not self._applied:
             self._exchange()
 
     def on_eval_end(self, run_context: RunContext) -> None:
@@ -68,6 +69,20 @@ class WeightAveraging(Callback):
         """Leave the averages in the network, if that was asked for."""
         if self.apply_at_end:
             self.average.exchange()
+            self._applied = True
+
+    def state_dict(self) -> dict[str, Any]:
+        """The averages and how many steps they are of, for `RunCheckpoint`."""
+        return {} if self.average is None else {
+            "average": [p.value() for p in self.average.average],
+            "steps": self.average.steps.value()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from what `state_dict` has given."""
+        if state:
+            for parameter, value in zip(self.average.average, state["average"], strict=True):
+                parameter.set_data(value)
+            self.average.steps.set_data(state["steps"])
 
     def __exit__(self, *error: Any) -> None:
         """Give the network its own weights back where an evaluation was interrupted."""

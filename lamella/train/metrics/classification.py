@@ -61,8 +61,8 @@ class _ByClass(Metric):
                     true.swapaxes(1, 0).reshape(count, -1))
         if true.size and (true.max() >= count or true.min() < 0):
             raise ValueError(f"For '{type(self).__name__}.update', the true classes must be below "
-                             f"the number of predicted classes, {count}, "
-                             f"but got {true.max()}.")
+                             f"the number of predicted classes, {count}, but got "
+                             f"{true.min() if true.min() < 0 else true.max()}.")
         row = np.eye(count)
         return row[predicted.argmax(axis=1).reshape(-1)], row[true.reshape(-1).astype(int)]
 
@@ -271,6 +271,10 @@ class TopKCategoricalAccuracy(Metric):
         """Add a batch of scores (N, C) and classes (N,), or one-hot vectors."""
         scores, true = self._two(inputs)
         true = class_indices(scores, true).reshape(-1, 1)
+        if scores.ndim != 2 or len(scores) != len(true):
+            raise ValueError(f"For '{type(self).__name__}.update', there must be a class for each "
+                             f"row of scores (N, C), but got scores of shape {scores.shape} and "
+                             f"{len(true)} classes.")
         best = np.argsort(-scores, axis=1)[:, :self.k]
         self._correct_num += int((best == true).sum())
         self._samples_num += len(true)

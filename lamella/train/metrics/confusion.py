@@ -58,11 +58,16 @@ class ConfusionMatrix(Metric):
             predicted = predicted.argmax(axis=1)
         elif predicted.dtype.kind == "f":
             predicted = predicted >= self.threshold
+        if predicted.shape != true.shape:
+            raise ValueError(f"For 'ConfusionMatrix.update', there must be a true value for each "
+                             f"predicted one, but got shapes {predicted.shape} and {true.shape}.")
         count = self.num_classes
-        places = (true.reshape(-1) * count + predicted.reshape(-1)).astype(int)
-        if places.size and not (0 <= places.min() and places.max() < count ** 2):
-            raise ValueError(f"For 'ConfusionMatrix.update', classes must be below 'num_classes', "
-                             f"{count}, but got {max(true.max(), predicted.max())}.")
+        for classes in (true, predicted):
+            if classes.size and not (0 <= classes.min() and classes.max() < count):
+                raise ValueError(f"For 'ConfusionMatrix.update', classes must be below "
+                                 f"'num_classes', {count}, and not below 0, but got "
+                                 f"{classes.min()} to {classes.max()}.")
+        places = (true * count + predicted).astype(int).reshape(-1)
         self.confusion_matrix += np.bincount(places, minlength=count ** 2).reshape(count, count)
         self._is_update = True
 
@@ -118,6 +123,7 @@ class ConfusionMatrixMetric(Metric):
         """Forget all batches."""
         self._total_num = self._class_num = 0.0
         self._counts = np.zeros(4)
+        self._by_sample = self.calculation_method
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -135,8 +141,8 @@ class ConfusionMatrixMetric(Metric):
         # by sample and class: nothing is left to average over where there is one element each
         alone = predicted.ndim == 2 or predicted.ndim == 3 and predicted.shape[-1] == 1
         counts = _counts(predicted, true)
-        if not self.calculation_method or alone:
-            self.calculation_method = False
+        if not self._by_sample or alone and not self._class_num:  # the first batch decides
+            self._by_sample = False
             self._counts += counts.sum(axis=(0, 1))
             return
         values = _divided(*self._fraction(*np.moveaxis(counts, -1, 0)))
@@ -147,7 +153,7 @@ class ConfusionMatrixMetric(Metric):
 
     def eval(self) -> Any:
         """The number."""
-        if self.calculation_method:
+        if self._by_sample:
             if self._class_num == 0:
                 raise no_samples(self)
             return self._total_num / self._class_num

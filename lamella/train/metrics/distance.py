@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import checks as check
-from .metric import Metric, no_samples, rearrange_inputs
+from .metric import Metric, no_samples, rearrange_inputs, widened
 
 __all__ = ["MAE", "MSE", "CosineSimilarity", "Dice"]
 
@@ -146,7 +146,7 @@ class CosineSimilarity(Metric):
     @rearrange_inputs
     def update(self, inputs: Any) -> None:
         """Take a batch of rows (N, D)."""
-        rows = self._convert_data(inputs)
+        rows = widened(self._convert_data(inputs))
         if rows.ndim != 2:
             raise ValueError(f"For 'CosineSimilarity.update', the input must have 2 dimensions, "
                              f"but got shape {rows.shape}.")

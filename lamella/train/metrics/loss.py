@@ -89,7 +89,12 @@ class Perplexity(Metric):
         rows = probabilities.reshape(len(labels), -1)
         counted = np.ones(len(labels), bool) if self.ignore_label is None \
             else labels != self.ignore_label
-        chosen = rows[counted, labels[counted]]
+        labels = labels[counted]
+        if labels.size and not (0 <= labels.min() and labels.max() < rows.shape[1]):
+            raise ValueError(f"For 'Perplexity.update', the classes that count must be below the "
+                             f"number of probabilities in a row, {rows.shape[1]}, and not below 0, "
+                             f"but got {labels.min()} to {labels.max()}.")
+        chosen = rows[counted, labels]
         self._sum_metric -= float(np.log(np.maximum(1e-10, chosen)).sum())
         self._num_inst += chosen.size
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...core.errors import describe, explain_construction, op
 from ...tensors.tensor import Tensor
 
-__all__ = ["Metric", "class_indices", "no_samples", "rearrange_inputs"]
+__all__ = ["Metric", "class_indices", "no_samples", "rearrange_inputs", "widened"]
 
 
 def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,9 +87,10 @@ class Metric(metaclass=ABCMeta):
         return array
 
     def _two(self, inputs: tuple) -> tuple[np.ndarray, np.ndarray]:
-        """The two inputs, predicted and true values, as arrays."""
+        """The two inputs, predicted and true values, as arrays of a type to compute with."""
         self._count(inputs, 2, "predicted value, true value")
-        return self._convert_data(inputs[0]), self._convert_data(inputs[1])
+        predicted, true = self._convert_data(inputs[0]), self._convert_data(inputs[1])
+        return widened(predicted), widened(true)
 
     def _count(self, inputs: tuple, count: int, what: str) -> None:
         if len(inputs) != count:
@@ -145,6 +146,19 @@ def no_samples(metric: Metric) -> RuntimeError:
                         f"of samples is 0. Call 'update' before 'eval'.")
 
 
+def widened(data: np.ndarray) -> np.ndarray:
+    """The array in a type whose sums and products don't wrap around or lose their digits.
+
+    Examples:
+        >>> import numpy as np
+        >>> from lamella.train.metrics.metric import widened
+        >>> widened(np.array([3], np.uint8)).dtype, widened(np.array([3], np.float16)).dtype
+        (dtype('int64'), dtype('float32'))
+    """
+    least = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float32}.get(data.dtype.kind)
+    return data if least is None else data.astype(np.promote_types(data.dtype, least), copy=False)
+
+
 def is_one_hot(data: np.ndarray) -> bool:
     """Whether along axis 1 there is one 1 and else zeros."""
     return data.ndim > 1 and bool(np.isin(data, (0, 1)).all() and (data.sum(axis=1) == 1).all())
@@ -152,4 +166,4 @@ def is_one_hot(data: np.ndarray) -> bool:
 
 def class_indices(predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
     """The true classes as numbers, also where they are one-hot vectors."""
-    return true.argmax(axis=1) if predicted.ndim == true.ndim and is_one_hot(true) else true
+    return true.argmax(axis=1) if predicted.shape == true.shape and is_one_hot(true) else true

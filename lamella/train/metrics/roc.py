@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core import checks as check
-from .metric import Metric, no_samples, rearrange_inputs
+from .metric import Metric, no_samples, rearrange_inputs, widened
 
 __all__ = ["ROC", "auc"]
 
@@ -73,7 +73,7 @@ class ROC(Metric):
         if self.y_pred is None:
             raise no_samples(self)
         if self.class_num == 1:
-            return _curve(np.squeeze(self.y_pred), self.y == self.pos_label)
+            return _curve(self.y_pred.reshape(-1), self.y == self.pos_label)
         curves = [_curve(self.y_pred[:, c], self.y == c) for c in range(self.y_pred.shape[1])]
         return tuple(list(parts) for parts in zip(*curves, strict=True))  # type: ignore
 
@@ -116,7 +116,7 @@ def auc(x: np.ndarray, y: np.ndarray, reorder: bool = False) -> Any:
         if values.ndim != 1 and (values.ndim != 2 or values.shape[1] != 1):
             raise ValueError(f"For 'auc', '{name}' must have shape (N,) or (N, 1), "
                              f"but got {values.shape}.")
-    x, y = x.reshape(-1), y.reshape(-1)
+    x, y = widened(x.reshape(-1)), widened(y.reshape(-1))
     if len(x) != len(y) or len(x) < 2:
         raise ValueError(f"For 'auc', 'x' and 'y' must have the same length of 2 or more, "
                          f"but got {len(x)} and {len(y)}.")

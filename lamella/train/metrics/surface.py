@@ -83,7 +83,7 @@ class HausdorffDistance(_Surfaces):
 
     Args:
         distance_metric: ``"euclidean"``, ``"chessboard"`` or ``"taxicab"``.
-        percentile: the percentile of distances to take, 0 to 100; None for the largest.
+        percentile: the percentile of distances to take, 0 to 100; None or 0 for the largest.
         directed: whether only distances from the predicted surface count.
         crop: accepted as MindSpore does; the result is the same.
 

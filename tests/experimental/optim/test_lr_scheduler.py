@@ -55,6 +55,17 @@ def test_beyond_the_end(name, options):
     beside(name, 15, **options)
 
 
+def test_a_factor_of_0_ends():
+    """PyTorch divides by it."""
+    schedule = rates.ConstantLR(pair()[0], 0, 2)
+    found = []
+    for _ in range(4):
+        found.append([float(lr) for lr in schedule.get_last_lr()])
+        schedule.step()
+    whole = [float(lr) for lr in schedule.base_lrs]
+    assert found == [[0, 0], [0, 0], whole, whole] and min(whole) > 0
+
+
 @pytest.mark.parametrize("options", [
     {}, {"mode": "triangular2"}, {"mode": "exp_range", "gamma": 0.75}, {"step_size_down": 1},
     {"step_size_up": 1}, {"step_size_up": 3, "step_size_down": 5, "mode": "triangular2"}], ids=str)

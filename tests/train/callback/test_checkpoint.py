@@ -14,6 +14,7 @@ from lamella.train import (
     Model,
     ModelCheckpoint,
     RunContext,
+    background,
 )
 from lamella.train.callback import _InternalCallbackParam, checkpoint
 from lamella.train.callback.checkpoint_files import CheckpointManager
@@ -130,6 +131,66 @@ def test_a_run_that_fails_is_saved(tmp_path):
     assert os.listdir(tmp_path) == ["net-2_1_breakpoint.ckpt"]
     found = ms.load_checkpoint(str(tmp_path / "net-2_1_breakpoint.ckpt"))
     assert int(found["epoch_num"]) == 2 and "moment1.weight" in found
+
+
+def test_a_run_that_fails_is_saved_in_the_format_of_the_others(tmp_path):
+    def fail(run):
+        raise KeyboardInterrupt
+
+    for _ in range(2):  # the second file doesn't take the place of the first
+        callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(
+            100, exception_save=True, format="safetensors"))
+        with pytest.raises(KeyboardInterrupt):
+            model().train(1, data(), [callback, LambdaCallback(on_train_step_end=fail)])
+    names = ["net-1_1_breakpoint.safetensors", "net_1-1_1_breakpoint.safetensors"]
+    assert sorted(os.listdir(tmp_path)) == names
+    assert "weight" in ms.load_checkpoint(str(tmp_path / names[0]), format="safetensors")
+
+
+def test_the_error_of_a_training_is_raised_where_it_can_not_be_saved(tmp_path, caplog):
+    def fail(run):
+        raise KeyboardInterrupt
+
+    def broken(name):
+        callback = ModelCheckpoint(name, str(tmp_path / name), CheckpointConfig(
+            100, exception_save=True))
+        os.rmdir(tmp_path / name)
+        return callback
+
+    good = ModelCheckpoint("good", str(tmp_path), CheckpointConfig(100, exception_save=True))
+    with pytest.raises(KeyboardInterrupt):
+        model().train(1, data(), [broken("a"), good, LambdaCallback(on_train_step_end=fail)])
+    assert os.listdir(tmp_path) == ["good-1_1_breakpoint.ckpt"]
+
+
+def test_each_run_of_a_callback_is_saved(tmp_path):
+    made, rows = model(), data()
+    callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(save_checkpoint_steps=2))
+    for _ in range(2):
+        made.train(1, rows, callback)  # 3 steps
+        assert sorted(os.listdir(tmp_path)) == ["net-1_2.ckpt", "net-1_3.ckpt"]
+        found = ms.load_checkpoint(callback.latest_ckpt_file_name)
+        np.testing.assert_array_equal(found["weight"].asnumpy(), made._network.weight.asnumpy())
+        os.remove(tmp_path / "net-1_2.ckpt")
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_an_old_file_stays_until_the_new_one_is_written(most, tmp_path, monkeypatch):
+    """The background's writing is held up until after the step; then it fails for the last."""
+    there, held, write = [], [], background.start
+    monkeypatch.setattr(background, "start", lambda path, work: held.append((path, work)))
+    callback = ModelCheckpoint("net", str(tmp_path), CheckpointConfig(
+        1, keep_checkpoint_max=most, async_save=True))
+    about = _InternalCallbackParam(train_network=nn.Dense(1, 1), cur_epoch_num=1, batch_num=9)
+    for step in (1, 2, 3):
+        about.cur_step_num = step
+        callback.step_end(RunContext(about))
+        there.append(len(os.listdir(tmp_path)))
+        write(*held.pop())
+        background.wait()
+    assert there == [0, 1, most]
+    callback.end(RunContext(about))
+    assert sorted(os.listdir(tmp_path)) == [f"net-1_{n}.ckpt" for n in (1, 2, 3)][-most:]
 
 
 def test_backup_and_restore(tmp_path):

@@ -12,7 +12,8 @@ from lamella.train.callback.checkpoint_files import CheckpointManager, age, free
     (["net-1_1.safetensors"], "net_1"), (["net-1_1.txt"], "net"), (["network-1_1.ckpt"], "net"),
     (["net_1-1_1.ckpt"], "net_2"), (["net_7-1_1.ckpt", "net-1_1.ckpt", "net_2-9_9.ckpt"], "net_8"),
     (["net_0-1_1.ckpt"], "net_1"), (["net_x-1_1.ckpt"], "net"), (["net_12_1.ckpt"], "net"),
-    (["net-1_1_breakpoint.ckpt"], "net"), (["net_10-1_1.ckpt", "net_9-1_1.ckpt"], "net_11"),
+    (["net-1_1_breakpoint.ckpt"], "net"), (["net-1_1_breakpoint.safetensors"], "net"),
+    (["net_10-1_1.ckpt", "net_9-1_1.ckpt"], "net_11"),
     (["a/net-1_1.ckpt"], "net")])
 def test_a_prefix_that_no_run_before_has_used(names, wanted, tmp_path):
     for name in names:
@@ -23,6 +24,7 @@ def test_a_prefix_that_no_run_before_has_used(names, wanted, tmp_path):
 
 @pytest.mark.parametrize("names, wanted", [
     ([], "net"), (["net-1_1.ckpt"], "net"), (["net-1_1_breakpoint.ckpt"], "net_1"),
+    (["net-1_1_breakpoint.safetensors"], "net_1"), (["net-1_1.safetensors"], "net"),
     (["net_3-1_1_breakpoint.ckpt", "net_8-1_1.ckpt"], "net_4")])
 def test_files_of_runs_that_failed_are_counted_by_themselves(names, wanted, tmp_path):
     for name in names:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lamella import Tensor, dataset, nn
-from lamella.train import EarlyStopping, Model, RunContext
+from lamella.train import Callback, EarlyStopping, Model, RunCheckpoint, RunContext
 from lamella.train.callback import _InternalCallbackParam
 
 
@@ -44,3 +44,32 @@ def test_when_it_ends_and_which_weights_are_restored(mode, baseline, patience, v
         f"Epoch {last:05d}: early stopping"]
     stop.on_train_begin(run)
     assert (stop.wait, stop.stopped_epoch, stop.best_weights_param_dict) == (0, 0, None)
+
+
+def test_the_best_weights_of_an_interrupted_run_are_known(tmp_path):
+    """The best epoch was before the interruption."""
+    def run(values, folder):
+        net, at = nn.Dense(1, 1), iter(values)
+        rows = dataset.NumpySlicesDataset((np.ones((2, 1), np.float32),) * 2).batch(1)
+        stop = EarlyStopping("mae", patience=9, restore_best_weights=True)
+
+        class Scores(Callback):
+            def on_train_epoch_end(self, run_context):
+                params = run_context.original_args()
+                params.eval_results = {"mae": next(at)}
+                net.weight.set_data(Tensor(np.full((1, 1), params.cur_epoch_num, np.float32)))
+                if params.eval_results["mae"] is None:
+                    raise KeyboardInterrupt
+                if params.cur_epoch_num == 4:
+                    stop.patience = 0
+
+        model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.0))
+        try:
+            model.train(9, rows, [RunCheckpoint(str(folder), 1), Scores(), stop])
+        except KeyboardInterrupt:
+            return None
+        return float(net.weight[0, 0])
+
+    assert run([3.0, 1.0, None], tmp_path) is None  # in the third epoch, whose steps are saved
+    assert run([2.0, 2.0], tmp_path) == 2
+    assert run([3.0, 1.0, 2.0, 2.0], tmp_path / "whole") == 2

@@ -54,6 +54,12 @@ def test_what_is_not_one_hot_is_no_classes(true):
     assert train.Accuracy()(SCORES, np.eye(3)[TRUE]) == 0.5
 
 
+@pytest.mark.parametrize("metric", [train.Accuracy(), train.Recall()])
+def test_a_column_of_ones_is_not_one_hot(metric):
+    with pytest.raises(ValueError, match=r"but got \(4, 3\) and \(4, 1\)"):
+        metric.update(SCORES, np.ones((4, 1), int))
+
+
 def test_places_of_several_dimensions():
     """(N, C, L): each place counts; with several labels all of a place's must agree."""
     rng = np.random.default_rng(8)

@@ -94,7 +94,23 @@ def test_one_element_each_is_counted_together(shape, by_sample):
     predicted, true = rng.integers(0, 2, (2, *shape))
     metric = train.ConfusionMatrixMetric(True, "accuracy", True)
     assert metric(predicted, true) == pytest.approx((predicted == true).mean())
-    assert metric.calculation_method is by_sample
+    assert metric._by_sample is by_sample and metric.calculation_method is True
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_the_first_batch_decides_whether_samples_count(last):
+    """Until `clear`; all batches are in the result."""
+    rng = np.random.default_rng(5)
+    batches = [rng.integers(0, 2, (2, 4, 3, n)) for n in (last, 3 - last)]
+    metric = train.ConfusionMatrixMetric(True, "recall", True, "none")
+    for _ in range(2):
+        metric.clear()
+        for predicted, true in batches:
+            metric.update(predicted, true)
+        tp, _, _, fn = np.concatenate([counted(*b).reshape(4, -1) for b in batches], 1)
+        want = tp.sum() / (tp + fn).sum() if last == 1 else (
+            tp / np.maximum(tp + fn, 1))[tp + fn > 0].mean()
+        assert metric.eval() == pytest.approx(want)
 
 
 @pytest.mark.parametrize("classes, want", [(1, 0.0), (2, 1.0), (3, 2 / 3)])
