@@ -26,7 +26,8 @@ class MapParameter(Parameter):
     """A Parameter of rows by key. As a Tensor it is its rows, in the order in which they came.
 
     A row that `get` doesn't find is made. Gradients are by all rows that there are; inside of a
-    gradient no row can be made, so that ``get`` before it, or `put`, has to.
+    gradient no row can be made, so that ``get`` before it, or `put`, has to. A checkpoint has no
+    place for keys: save what `export_data` gives.
 
     Args:
         key_dtype: int32 or int64.
@@ -100,7 +101,9 @@ class MapParameter(Parameter):
                                f"inside of a gradient none can be made. Call 'get' or 'put' "
                                f"before.")
         self.set_data(wrap(torch.cat((self._raw, rows.to(self._raw.dtype)))), slice_shape=True)
-        self._places.update({key: len(self._places) + i for i, key in enumerate(keys)})
+        # a new dict: copies of this Parameter share the one that there was
+        self.__dict__["_places"] = {**self._places, **{
+            key: len(self._places) + i for i, key in enumerate(keys)}}
 
     def _defaults(self, many: int) -> torch.Tensor:
         made = initializer(self.default_value, (many, *self.value_shape), mstype.float32)

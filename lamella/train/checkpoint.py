@@ -126,6 +126,10 @@ def _values(save_obj: Any, choice: Callable[[str], Any] | None, whole: bool) -> 
         if owners.setdefault(name, value) is not value:
             raise ValueError(f"For 'save_checkpoint', two values have the name {name!r}, of which "
                              "only one could be saved. Give each Parameter a name of its own.")
+        if hasattr(value, "export_data"):
+            raise TypeError(f"For 'save_checkpoint', {name!r} is a table whose rows have keys, "
+                            f"which a checkpoint has no place for. Leave it out by 'choice_func', "
+                            f"and keep what its 'export_data' gives.")
         part = value if whole else held.held_part(value)
         if part is not None:
             values[name] = _plain(part)

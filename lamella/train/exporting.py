@@ -188,7 +188,7 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
     if len(names) != len(inputs):
         raise ValueError(f"For 'export', 'input_names' must name {len(inputs)} inputs, "
                          f"but got {names}.")
-    open_axes = [set((dynamic_axes or {}).get(name, ())) for name in names]
+    open_axes = _open_axes(dynamic_axes or {}, names, inputs, output_names or ())
     program, _ = recorded(net, inputs, open_axes, stateful=False)
     with _quiet(), replacing(path) as new:
         try:
@@ -199,6 +199,20 @@ def write_onnx(net: Any, inputs: Sequence[Any], file_name: str,
         except Exception as error:
             raise _not_in_onnx(error, net, program) from error
         made.save(new)
+
+
+def _open_axes(axes: dict[str, Any], names: Sequence[str], inputs: Sequence[Any],
+               output_names: Sequence[str]) -> list[set[int]]:
+    """The dimensions of each input that may vary; those of outputs follow from them."""
+    for name, given in axes.items():
+        if name not in (*names, *output_names):
+            raise ValueError(f"For 'export', 'dynamic_axes' must have names of inputs or outputs, "
+                             f"{', '.join((*names, *output_names))}, but got {name!r}.")
+        rank = getattr(inputs[names.index(name)], "ndim", 0) if name in names else None
+        if rank is not None and not all(-rank <= axis < rank for axis in given):
+            raise ValueError(f"For 'export', 'dynamic_axes' must be dimensions of the input "
+                             f"{name!r}, which has {rank}, but got {given}.")
+    return [set(axes.get(name, ())) for name in names]
 
 
 def _not_in_onnx(error: Exception, net: Cell, program: Any) -> RuntimeError:

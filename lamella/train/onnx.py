@@ -29,7 +29,8 @@ def export(net: Any, *inputs: Any, file_name: str, input_names: list[str] | None
 
     Raises:
         TypeError: if an argument is of the wrong type.
-        ValueError: for what is not supported.
+        ValueError: for what is not supported, and for names or dimensions in `dynamic_axes` that
+            there are not.
         RuntimeError: if the network can't be recorded.
 
     Examples:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -172,3 +175,25 @@ def test_gradients_by_rows_of_more_dimensions_are_summed_by_key():
     sums = primitives.MapTensorGetGrad()(found, keys(7, 3, 7), 0, Tensor(grad))
     assert sums.get_keys().tolist() == [3, 7]
     np.testing.assert_array_equal(sums.get(keys(3, 7)).asnumpy(), [grad[1], grad[0] + grad[2]])
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda m: m.clone(),
+                                    lambda m: pickle.loads(pickle.dumps(m))])
+def test_a_copy_has_rows_of_its_own(copied):
+    found = MapParameter(key_tensor=keys(7, 3), value_tensor=Tensor([[1.0], [2.0]]), name="m")
+    twin = copied(found)
+    twin.put(keys(9, 7), Tensor([[5.0], [6.0]]))
+    assert (twin.get_keys().tolist(), twin.tolist()) == ([7, 3, 9], [[6.0], [2.0], [5.0]])
+    assert found.get_keys().tolist() == [7, 3] and found.shape == (2, 1)
+    found.put(keys(4), Tensor([[8.0]]))
+    assert found.get(keys(4, 3)).tolist() == [[8.0], [2.0]]
+    assert twin.get_keys().tolist() == [7, 3, 9]
+
+
+def test_a_checkpoint_does_not_lose_keys(tmp_path):
+    found = MapParameter(key_tensor=keys(7), value_tensor=Tensor([[1.0]]), name="m")
+    with pytest.raises(TypeError, match="'m' is a table whose rows have keys"):
+        ms.save_checkpoint([found], str(tmp_path / "m"))
+    ms.save_checkpoint([found, ms.Parameter(1.0, name="w")], str(tmp_path / "w"),
+                       choice_func=lambda name: name != "m")
+    assert list(ms.load_checkpoint(str(tmp_path / "w.ckpt"))) == ["w"]

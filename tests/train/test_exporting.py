@@ -109,11 +109,23 @@ def test_onnx_runtime_gives_the_same(net, tmp_path):
             np.testing.assert_allclose(got, want.asnumpy(), rtol=1e-4, atol=1e-5)
     named = str(tmp_path / "named.onnx")
     ms.onnx.export(net, random(2, 2, 5, 5), random(2, 3), file_name=named, output_names=["p", "m"],
-                   input_names=["a", "b"], dynamic_axes={"a": {0: "n"}, "b": [0]})
+                   input_names=["a", "b"], dynamic_axes={"a": {-4: "n"}, "b": [0], "p": {0: "n"}})
     session = onnxruntime.InferenceSession(named)
     assert [o.name for o in session.get_outputs()] == ["p", "m"]
     found = session.run(["m"], {"a": random(4, 2, 5, 5).asnumpy(), "b": random(4, 3).asnumpy()})
     assert found[0].shape == (4,)
+
+
+@pytest.mark.parametrize("axes, words", [
+    ({"c": [0]}, "names of inputs or outputs, a, b, p, but got 'c'"), ({"x": {0: "n"}}, "got 'x'"),
+    ({"a": [4]}, "dimensions of the input 'a', which has 4, but got .4"),
+    ({"b": {-3: "n"}}, "of the input 'b', which has 2"),
+    ({"p": [9], "b": [0, 2]}, "the input 'b', which has 2, but got .0, 2")])
+def test_dimensions_that_there_are_not(net, axes, words, tmp_path):
+    with pytest.raises(ValueError, match=f"'dynamic_axes' must .*{words}"):
+        ms.onnx.export(net, random(2, 2, 5, 5), random(2, 3), file_name=str(tmp_path / "n"),
+                       input_names=["a", "b"], output_names=["p"], dynamic_axes=axes)
+    assert not list(tmp_path.iterdir())
 
 
 class Reader(nn.Cell):

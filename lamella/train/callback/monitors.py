@@ -67,6 +67,8 @@ class LossMonitor(Callback):
 class TimeMonitor(Callback):
     """Prints how long an epoch took, and a step of it on average.
 
+    The evaluations of `Model.fit` have times of their own, which are not in those of training.
+
     Args:
         data_size: steps to divide by where the run doesn't know how many an epoch has.
         data_time: whether to print how long the step waited for data on average.
@@ -91,9 +93,15 @@ class TimeMonitor(Callback):
         self.epoch_time = time.time()
         self.data_time_sum = 0.0
         self.data_time_start = 0.0
+        self._outer: list[tuple[float, float]] = []  # what epochs around this one have measured
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Forget the epochs of a training that was interrupted."""
+        self._outer.clear()
 
     def epoch_begin(self, run_context: RunContext) -> None:
         """Start the clock."""
+        self._outer.append((self.epoch_time, self.data_time_sum))
         self.epoch_time = self.data_time_start = time.time()
         self.data_time_sum = 0.0
 
@@ -107,7 +115,8 @@ class TimeMonitor(Callback):
 
     def epoch_end(self, run_context: RunContext) -> None:
         """Print the times."""
-        milliseconds = (time.time() - self.epoch_time) * 1000
+        seconds = time.time() - self.epoch_time
+        milliseconds = seconds * 1000
         params = parameters_of(run_context, self)
         steps: Any = params.get("batch_num", self.data_size)
         if not (isinstance(steps, int) and steps > 0):
@@ -118,3 +127,6 @@ class TimeMonitor(Callback):
         if self.data_time:
             line += f" (data time: {self.data_time_sum * 1000 / steps:5.3f} ms)"
         print(line, flush=True)
+        if self._outer:
+            begun, self.data_time_sum = self._outer.pop()
+            self.epoch_time = begun + seconds

@@ -96,6 +96,31 @@ def epoch(monitor, clock, waits, works, **known):
     monitor.epoch_end(context(**known))
 
 
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_an_evaluation_is_not_in_the_time_of_training(interrupted, clock, capsys):
+    """Whatever it takes to evaluate."""
+    monitor = train.TimeMonitor(data_time=True)
+    for before in range(interrupted, -1, -1):
+        monitor.on_train_begin(context())
+        monitor.on_train_epoch_begin(context())
+        for wait in (2, 0.5):
+            clock.now += wait
+            monitor.on_train_step_begin(context())
+            clock.now += 1
+            monitor.on_train_step_end(context())
+        if before:
+            continue
+        monitor.on_eval_epoch_begin(context())
+        clock.now += 100
+        monitor.on_eval_epoch_end(context(batch_num=4, mode="eval"))
+        clock.now += 0.5
+        monitor.on_train_epoch_end(context(batch_num=2, mode="train"))
+    assert capsys.readouterr().out.splitlines() == [
+        "Eval epoch time: 100000.000 ms, per step time: 25000.000 ms (data time: 0.000 ms)",
+        "Train epoch time: 5000.000 ms, per step time: 2500.000 ms (data time: 1250.000 ms)"]
+    assert monitor._outer == []
+
+
 def test_times_of_epochs(clock, capsys):
     monitor = train.TimeMonitor(data_time=True)
     epoch(monitor, clock, [2, 0.5], [1, 3.5], batch_num=2, mode="train")
