@@ -29,6 +29,9 @@ REFUSED = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonl
             ast.AsyncFor, ast.AsyncWith, ast.NamedExpr, ast.Match, *(
                 getattr(ast, name) for name in ("TryStar", "TypeAlias") if hasattr(ast, name)))
 MOST_WAYS = 8  # through the statements of a step
+_VIEWS = frozenset("""contiguous detach diagonal expand expand_as flatten narrow permute ravel
+    reshape reshape_as select squeeze swapaxes swapdims t to transpose unfold unsqueeze view view_as
+    """.split())  # methods whose result may share memory with their Tensor
 _SPIES = {"locals", "vars", "dir", "exec", "eval", "super", "globals"}
 
 
@@ -217,7 +220,9 @@ def _described(function: ast.FunctionDef, is_inner: bool, loop: Any, test: ast.e
             return None
         assigned = [count.name, *assigned]
     inside = {id(node) for node in ast.walk(loop)}
-    if any(id(node) not in inside and not _changed(node).isdisjoint(assigned)
+    shared = _sharing_memory((node for node in ast.walk(function) if id(node) not in inside),
+                             assigned)
+    if any(id(node) not in inside and not _changed(node).isdisjoint(shared)
            and (is_inner or getattr(node, "lineno", 0) > (loop.end_lineno or 0))
            for node in ast.walk(function)):
         return None  # without a step it would change what the program has under other names
@@ -375,6 +380,38 @@ def _changed(node: ast.AST) -> set[str]:
         return set()
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     return _names(node) if name.endswith("_") and not name.endswith("__") else set()
+
+
+def _sharing_memory(nodes: Iterable[ast.AST], names: Iterable[str]) -> set[str]:
+    """Names, and those that may share memory with them, as far as assignments tell: `y = x`,
+    `y = x[0]`, `y = x.view(3)`, `(x, y) = x, z`."""
+    pairs = [({*assigned_in([target])}, _names_of_memory(node.value)) for node in nodes
+             if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value
+             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    found, before = set(names), -1
+    while len(found) > before:
+        before = len(found)
+        for pair in pairs:
+            for given, taken in (pair, pair[::-1]):
+                if not found.isdisjoint(given):
+                    found |= taken
+    return found
+
+
+def _names_of_memory(value: ast.expr) -> set[str]:
+    """The names whose memory an expression may give."""
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.IfExp):
+        return _names_of_memory(value.body) | _names_of_memory(value.orelse)
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return {name for part in value.elts for name in _names_of_memory(part)}
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and (
+            value.func.attr in _VIEWS):
+        return _names_of_memory(value.func.value)
+    if isinstance(value, (ast.Subscript, ast.Attribute, ast.Starred)):
+        return _names_of_memory(value.value)
+    return set()
 
 
 def _used(node: ast.AST) -> Iterator[ast.Name]:

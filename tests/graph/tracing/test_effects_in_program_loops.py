@@ -159,6 +159,21 @@ def test_what_is_written_after_a_loop_without_a_step_is_written_into_its_first_v
 
 
 @finds_loops
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("start, end", [
+    ("y = x", "y.add_(1.0)"), ("y = x", "y[0] = 5.0"), ("y = x.view(-1)", "y.add_(1.0)"),
+    ("y = x[0]", "y[...] = 5.0"), ("y, z = x, 1", "y.add_(1.0)"), ("pass", "y = x; y.add_(1.0)")])
+def test_what_is_written_under_another_name_after_a_loop_without_a_step(start, end):
+    fn = loop_of("x = x * 0.7", f"x = a * 1\n{start}", f"{end}\nn, h = y * 1, 0",
+                 test="x.max() > 1")
+    compiled = Compiled(fn)
+    for call in (1, 3, 2, 4, 0, 0):
+        for found, wanted in zip(flat(compiled(values(call))), flat(fn(values(call))),
+                                 strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@finds_loops
 def test_what_is_written_before_a_loop_leaves_it_an_operation():
     check(loop_of("x = x * 0.7", "x = a * 1\nx[0] = 0.5\nx.add_(0.1)\nh = x[0].view(-1)[0] * 2"), 3)
 

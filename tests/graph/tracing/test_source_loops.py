@@ -347,6 +347,26 @@ def test_what_changes_a_loops_value_in_place(end, is_one):
 
 
 @finds_loops
+@pytest.mark.parametrize("begin", [
+    "p = n", "n = p", "p = n[0]", "p = n.view(3)", "n = p.x", "p, s = n, 2", "u = n; p = u",
+    "p: int = n", "p = n if s else 2", "p = [n]", "(p := n)", "p, *s = n"])
+@pytest.mark.parametrize("end", ["n.add_(1)", "n[0] = 1", "del n[0]"])
+def test_what_changes_a_loops_first_value_in_place(begin, end):
+    """Without a step it is the loop's last value, too."""
+    assert described(f"if n < 0: {begin}\n{SIMPLE}\n{end}")[0] is None
+    assert described(f"if n < 0: {begin}\nif n < 0: {end}\n{SIMPLE}")[0] is not None
+    assert described(f"{SIMPLE}\n{begin}\n{end}")[0] is None  # or what is made of the last
+
+
+@finds_loops
+@pytest.mark.parametrize("begin", [
+    "p = n + 1", "p = q(n)", "p = n.exp()", "p = -n", "s = n", "p = 2", "p: int",
+    "p = [n for n in s]"])
+def test_what_changes_another_tensor_than_a_loops(begin):
+    assert described(f"if n < 0: {begin}\n{SIMPLE}\nn.add_(1)")[0] is not None
+
+
+@finds_loops
 @pytest.mark.parametrize("lines, given", [
     ("while t:\n    for s[p] in q:\n        n = p\n    p = 1", "t q s p"),
     ("while t:\n    for q in s:\n        n = q\n    p = 1", "t s"),
