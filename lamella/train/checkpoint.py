@@ -51,7 +51,8 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
         async_save: True, ``"thread"`` or ``"process"`` copies the values now and writes them in a
             thread, which the program waits for at its end. An error there is raised by the next
             call of `save_checkpoint` or `load_checkpoint`.
-        append_dict: more to save: numbers, booleans, texts, Tensors and Parameters by name.
+        append_dict: more to save: numbers, booleans, texts, Tensors and Parameters by name; they
+            replace those of a dict `save_obj`, and must have other names than Parameters.
         enc_key, enc_mode: encryption is not supported; `enc_key` must be None.
         choice_func: called with each parameter's name; says whether it is saved, or, with a str,
             under what name.
@@ -62,7 +63,7 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
 
     Raises:
         TypeError: if an argument has the wrong type.
-        ValueError: for an unknown format or `async_save`, or two Parameters of one name.
+        ValueError: for an unknown format or `async_save`, or two values of one name.
         NotImplementedError: if `enc_key` is given.
 
     Examples:
@@ -84,7 +85,12 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str, integrated_save: bool = 
                          f"'process', but got {async_save!r}.")
     _check_key("save_checkpoint", "enc_key", enc_key)
     values = _values(save_obj, choice_func, integrated_save)
-    values.update(_appended(append_dict))
+    more = _appended(append_dict)
+    taken = [] if isinstance(save_obj, dict) else sorted(set(values) & set(more))
+    if taken:
+        raise ValueError(f"For 'save_checkpoint', 'append_dict' has {taken[0]!r}, which is the "
+                         f"name of a Parameter that would be left out.")
+    values.update(more)
     background.wait()
     if async_save:
         values = {name: value if isinstance(value, str) else value.detach().cpu().clone()

@@ -106,6 +106,16 @@ def test_append_dict(path):
             ms.save_checkpoint([], path, append_dict=bad)
 
 
+def test_appended_values_replace_no_parameter(path):
+    net = nn.Dense(2, 1)
+    with pytest.raises(ValueError, match="'append_dict' has 'weight', which is the name of a"):
+        ms.save_checkpoint(net, path, append_dict={"epoch": 1, "weight": 2})
+    ms.save_checkpoint(net, path, append_dict={"epoch": 1})
+    ms.save_checkpoint(ms.load_checkpoint(path), path, append_dict={"epoch": 2})
+    found = ms.load_checkpoint(path)
+    assert int(found["epoch"]) == 2 and found["weight"].shape == (1, 2)
+
+
 def test_text_survives_safetensors(tmp_path):
     path = str(tmp_path / "a.safetensors")
     ms.save_checkpoint({"s": "ö", "w": ms.Tensor(1)}, path, format="safetensors")

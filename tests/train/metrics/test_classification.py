@@ -30,6 +30,12 @@ def test_an_empty_batch_adds_nothing():
     assert precision.eval().tolist() == [0, 0.5, 1] and accuracy.eval() == 0.5
 
 
+@pytest.mark.parametrize("metric", [train.Precision(), train.Recall(), train.F1()])
+def test_a_class_that_is_nowhere_has_0(metric):
+    found = metric(SCORES[:2, [1, 0, 2]], [0, 0])[2]
+    assert found == 0 and not np.signbit(found)
+
+
 @pytest.mark.parametrize("kind, predicted, true, fit", [
     ("classification", (4,), (4,), False), ("classification", (4, 3), (4,), True),
     ("classification", (4, 3), (3,), False), ("classification", (4, 3, 2), (4, 2), True),
