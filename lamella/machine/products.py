@@ -171,8 +171,9 @@ mm, bmm, any_matmul = (in_float32(kernel, ROWS, integers=_summed)
                        for kernel in (torch.mm, torch.bmm, torch.matmul))
 inner = in_float32(torch.inner, ROWS)
 tensordot = in_float32(torch.tensordot, ROWS)
-addmm, baddbmm, addbmm = (in_float32(kernel, ROWS, factor=1)
-                          for kernel in (torch.addmm, torch.baddbmm, torch.addbmm))
+addmm, baddbmm = (in_float32(kernel, ROWS, factor=1)
+                  for kernel in (torch.addmm, torch.baddbmm))
+addbmm = in_float32(torch.addbmm, factor=1)  # PyTorch's own rounds the sum after each product
 bilinear, cdist = (in_float32(F.bilinear, ROWS, lowered=False),
                    in_float32(torch.cdist, lowered=False))
 _einsum = in_float32(lambda *operands, equation: torch.einsum(equation, *operands))

@@ -54,7 +54,7 @@ square = of_one(ops.square)
 def absolute(x: Any, dtype: Any = None) -> Tensor:
     """As `ops.abs`."""
     x = as_tensor(x, "absolute")
-    return typed(ops.abs(x) if x._raw.dtype.is_signed else x, dtype)
+    return typed(ops.abs(x) if x._raw.dtype.is_signed else wrap(x._raw.clone()), dtype)
 
 
 abs = fabs = absolute
@@ -233,8 +233,8 @@ def negative(a: Any, dtype: Any = None) -> Tensor:
 
 
 def positive(a: Any, dtype: Any = None) -> Tensor:
-    """As `ops.positive`."""
-    return typed(ops.positive(as_tensor(a, "positive", "a")), dtype)
+    """A copy of `a`."""
+    return typed(wrap(as_tensor(a, "positive", "a")._raw.clone()), dtype)
 
 
 @op

@@ -69,7 +69,7 @@ def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
 
     Args:
         y: samples of the function.
-        x: where they were taken, a vector; default: `dx` apart.
+        x: where they were taken, a vector, or of the rank of `y`; default: `dx` apart.
         dx: their distance.
         axis: the axis to integrate along.
 
@@ -80,9 +80,13 @@ def trapz(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     """
     y = floating(as_tensor(y, "trapz", "y"))
     axis = axis_in(axis, y.ndim, "trapz")
-    step = as_tensor(dx, "trapz", "dx") if x is None else diff(as_tensor(x, "trapz"))
+    given = None if x is None else as_tensor(x, "trapz")
+    one_for_all = given is None or given.ndim == 1
+    step = as_tensor(dx, "trapz", "dx") if given is None else diff(
+        given, axis=-1 if one_for_all else axis - y.ndim)
     step = cast(step, y.dtype)._raw
-    step = step.reshape(*step.shape, *[1] * (y.ndim - axis - 1)) if step.dim() else step
+    if one_for_all and step.dim():
+        step = step.reshape(*step.shape, *[1] * (y.ndim - axis - 1))
     raw = y._raw
     length = raw.shape[axis] - 1
     pairs = raw.narrow(axis, 0, length) + raw.narrow(axis, 1, length)

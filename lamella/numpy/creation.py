@@ -102,7 +102,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """
     lengths = as_shape(shape, "full")
     value = typed(as_tensor(fill_value, "full", "fill_value"), dtype, "full")
-    return wrap(ops.broadcast_to(value, lengths)._raw.contiguous())
+    return wrap(ops.broadcast_to(value, lengths)._raw.clone(
+        memory_format=torch.contiguous_format))
 
 
 def ones(shape: Any, dtype: Any = float32) -> Tensor:

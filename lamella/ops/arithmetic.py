@@ -166,7 +166,7 @@ def abs(input: Tensor) -> Tensor:
     raw = input._raw
     if raw.is_complex():
         return wrap(torch.abs(raw).to(raw.dtype))
-    return wrap(raw if raw.dtype is torch.bool else torch.abs(raw))
+    return wrap(raw.clone() if raw.dtype is torch.bool else torch.abs(raw))
 
 
 absolute = abs

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..core.docstrings import documented_like
+from ..core.dtype import promote_types
 from ..core.errors import op
 from ..core.state import numbers
 from ..tensors.tensor import Tensor, wrap
@@ -26,8 +27,13 @@ def _columns(name: str, boxes: Tensor) -> Any:
 
 def overlaps(first: Any, second: Any,
              pixel: float) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Areas of the intersections, of the first and of the second boxes, with `pixel` wide edges."""
-    (x0, y0, x1, y1), (u0, v0, u1, v1) = first, second
+    """Areas of the intersections, of the first and of the second boxes, with `pixel` wide edges.
+
+    Those of 16-bit numbers are float32: the area of 300 x 300 pixels is beyond float16.
+    """
+    (x0, y0, x1, y1), (u0, v0, u1, v1) = (
+        [side.float() if side.is_floating_point() and side.itemsize == 2 else side for side in box]
+        for box in (first, second))
     wide = (torch.minimum(x1, u1) - torch.maximum(x0, u0) + pixel).clamp_min(0)
     high = (torch.minimum(y1, v1) - torch.maximum(y0, v0) + pixel).clamp_min(0)
     return (wide * high, (x1 - x0 + pixel) * (y1 - y0 + pixel),
@@ -60,7 +66,9 @@ def iou(anchor_boxes: Tensor, gt_boxes: Tensor, mode: str = "iou") -> Tensor:
     first = [c.unsqueeze(0) for c in _columns("iou", anchor_boxes)]
     second = [c.unsqueeze(1) for c in _columns("iou", gt_boxes)]
     shared, area, other = overlaps(first, second, 1.0)
-    return wrap(shared / (area + other - shared if mode == "iou" else other))
+    found = shared / (area + other - shared if mode == "iou" else other)
+    kind = promote_types(anchor_boxes._raw.dtype, gt_boxes._raw.dtype)
+    return wrap(found.to(kind) if kind.is_floating_point else found)
 
 
 @op

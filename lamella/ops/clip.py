@@ -80,11 +80,14 @@ def _total_norm(raws: Sequence[torch.Tensor], order: float) -> torch.Tensor:
     if (order < 0 or order == math.inf) and not all(raw.numel() for raw in raws):
         raise ValueError(f"For the norm of order {order}, which is the least or the largest "
                          f"magnitude, each Tensor must have elements.")
+    wide = torch.float64 if any(raw.dtype is torch.float64 for raw in raws) else torch.float32
+    # the norm of a tensor of 16 bits may be beyond its type
+    kind = wide if any(raw.itemsize == 2 for raw in raws) else None
     if _one_by_one(raws):
-        norms = [torch.linalg.vector_norm(raw, order) for raw in raws]
+        norms = [torch.linalg.vector_norm(raw, order, dtype=kind) for raw in raws]
     else:
-        norms = torch._foreach_norm(raws, order)  # pyright: ignore[reportPrivateImportUsage]
-    wide = torch.float64 if any(n.dtype is torch.float64 for n in norms) else torch.float32
+        norms = torch._foreach_norm(  # pyright: ignore[reportPrivateImportUsage]
+            raws, order, dtype=kind)
     return torch.linalg.vector_norm(torch.stack([n.to(wide) for n in norms]), order)
 
 

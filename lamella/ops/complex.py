@@ -58,7 +58,8 @@ def conj(input: Tensor) -> Tensor:
         >>> print(ms.ops.conj(ms.Tensor([1 + 2j])))
         [1.-2.j]
     """
-    return wrap(torch.conj_physical(input._raw))
+    raw = input._raw
+    return wrap(torch.conj_physical(raw) if raw.is_complex() else raw.clone())
 
 
 @documented_like(real)

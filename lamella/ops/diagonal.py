@@ -210,8 +210,8 @@ def matrix_band_part(x: Tensor, lower: Any, upper: Any) -> Tensor:
         return wrap(_band_of_example(raw, lower, upper))
     below = as_int(lower, "matrix_band_part", "lower")
     above = as_int(upper, "matrix_band_part", "upper")
-    raw = raw if below < 0 else raw.triu(-below)
-    return wrap(raw if above < 0 else raw.tril(above))
+    kept = raw.clone() if below < 0 else raw.triu(-below)
+    return wrap(kept if above < 0 else kept.tril(above))
 
 
 def _band_of_example(raw: torch.Tensor, lower: Any, upper: Any) -> torch.Tensor:

@@ -53,7 +53,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True,
         return input
     raw = input._raw
     if seed is None:
-        return wrap(F.dropout(raw, p, True))
+        return wrap(F.dropout(raw, p, True) if p else raw.clone())
     return wrap(raw * (keep_mask(raw, p, raw.shape, generator(seed)) / (1 - p)))
 
 

@@ -125,8 +125,8 @@ def one_hot(indices: Tensor, depth: Any, on_value: Any = 1, off_value: Any = 0,
         out = torch.full((*raw.shape[:axis], depth, *raw.shape[axis:]), off_value, dtype=dtype)
         with contextlib.suppress(RuntimeError):  # of an index that isn't in [0, depth)
             return wrap(out.scatter_(axis, raw.long().unsqueeze(axis), on_value))
-    classes = torch.arange(depth, dtype=raw.dtype, device=raw.device)
-    hits = raw.unsqueeze(axis) == classes.view(-1, *(1,) * (raw.dim() - axis))
+    classes = torch.arange(depth, device=raw.device)  # in int64: others may not hold `depth`
+    hits = raw.long().unsqueeze(axis) == classes.view(-1, *(1,) * (raw.dim() - axis))
     on, off = (_value(v, raw) for v in (on_value, off_value))
     return wrap(torch.where(hits, on, off))
 

@@ -309,7 +309,8 @@ def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     if groups < 1 or c % groups:
         raise ValueError(f"For 'channel_shuffle', 'groups' must divide the {c} channels, "
                          f"but got {groups}.")
-    return wrap(raw.view(n, groups, c // groups, *rest).transpose(1, 2).reshape(raw.shape))
+    dealt = raw.view(n, groups, c // groups, *rest).transpose(1, 2)
+    return wrap(dealt.clone(memory_format=torch.contiguous_format).view(raw.shape))
 
 
 @op

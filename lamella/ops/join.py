@@ -219,7 +219,8 @@ def cartesian_prod(*inputs: Tensor) -> Tensor:
          [2 4]]
     """
     raws = [torch.atleast_1d(raw_of(i, "cartesian_prod", "inputs")) for i in inputs]
-    return wrap(torch.cartesian_prod(*raws) if len(raws) > 1 else raws[0].unsqueeze(1))
+    return wrap(torch.cartesian_prod(*raws) if len(raws) > 1
+                else raws[0].unsqueeze(1).clone())
 
 
 @op

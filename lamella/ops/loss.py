@@ -62,6 +62,11 @@ def _in_one_type(raw: torch.Tensor, weight: Tensor | None
     return raw.to(kind), None if weights is None else weights.to(kind)
 
 
+def _counted(raw: Any) -> Any:
+    """A tensor in a type that holds sums over a batch: float16 ends at 65504 examples."""
+    return raw.float() if raw is not None and raw.dtype is torch.float16 else raw
+
+
 @op
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                   ignore_index: int = -100, reduction: str = "mean",
@@ -106,9 +111,12 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
     weights = None if weight is None else weight._raw
     if weights is not None and weights.dtype is not raw.dtype and raw.is_floating_point():
         raw, weights = _in_one_type(raw, weight)
-    return wrap(F.cross_entropy(raw, classes, weights,
-                                ignore_index=-100 if classes.is_floating_point() else ignore_index,
-                                reduction=reduction, label_smoothing=label_smoothing))
+    kind = raw.dtype
+    raw, classes, weights = (_counted(given) for given in (raw, classes, weights))
+    loss = F.cross_entropy(raw, classes, weights,
+                           ignore_index=-100 if classes.is_floating_point() else ignore_index,
+                           reduction=reduction, label_smoothing=label_smoothing)
+    return wrap(loss.to(kind) if kind is torch.float16 else loss)
 
 
 @documented_like(cross_entropy)
@@ -133,6 +141,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     """
     check_reduction("nll_loss", reduction)
     raw, weights = _in_one_type(inputs._raw, weight)
+    kind, raw, weights = raw.dtype, _counted(raw), _counted(weights)
     classes = _indices(target._raw)
     if raw.dim() == 1 and classes.dim() == 1:
         raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
@@ -147,7 +156,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     else:
         loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
-        return wrap(loss)
+        return wrap(loss.to(kind))
     axis = 1 if raw.dim() > 1 else 0
     scale = raw.new_ones(raw.shape[axis]) if weights is None else weights
     kept = classes != ignore_index
@@ -159,7 +168,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     elif reduction == "sum":
         smooth = smooth.sum()
     share = label_smoothing / raw.shape[axis]
-    return wrap((1.0 - label_smoothing) * loss + share * smooth)
+    return wrap(((1.0 - label_smoothing) * loss + share * smooth).to(kind))
 
 
 def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tensor,
@@ -248,6 +257,9 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
     if p.shape != y.shape:
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
+    if p.dtype is torch.float16 is y.dtype:  # whose least numbers are far above `_TINY`
+        wide = (None if t is None else wrap(t._raw.float()) for t in (logits, labels, weight))
+        return wrap(binary_cross_entropy(*wide, reduction)._raw.half())
     if weight is None and _is_fast(p, y):
         kernel = _TwoClasses.apply if p.requires_grad else _two_classes
         return wrap(kernel(p, y, _REDUCTIONS[reduction]))

@@ -89,6 +89,9 @@ def std(input: Tensor, axis: Any = None, ddof: int = 0, keepdims: bool = False) 
         >>> print(ms.ops.std(ms.Tensor([1.0, 2.0, 4.0]), ddof=1))
         1.5275252
     """
+    if input._raw.dtype is torch.float16:  # which may not hold the variance
+        wide = _var(wrap(input._raw.float()), axis, ddof, keepdims)
+        return wrap(torch.sqrt(wide).half())
     return wrap(torch.sqrt(_var(input, axis, ddof, keepdims)))
 
 

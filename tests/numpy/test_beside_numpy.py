@@ -98,6 +98,7 @@ CALLS = [
     "np.ediff1d(v, [9, 8], 7)", "np.ediff1d(v, to_begin=[[1, 2]])", "np.trapz(m, axis=0)",
     "np.trapz(v, dx=0.5)", "np.trapz(m, np.array([0., 1., 3.]), axis=0)", "np.trapz(i)",
     "np.trapz(m, np.array([0., 1., 3., 7., 7.5]))", "np.trapz(x, dx=2, axis=1)",
+    "np.trapz(m, m * m, axis=0)", "np.trapz(x, x * x, axis=1)", "np.trapz(x, x * x, axis=-3)",
     "np.gradient(m)", "np.gradient(v)", "np.gradient(m, 2.0)", "np.gradient(m, 2.0, 0.5)",
     "np.gradient(x, axis=1)", "np.gradient(x, 3, axis=(0, 2))", "np.gradient(m[:2], axis=0)",
     "np.gradient(i, axis=-1)", "np.unwrap(v * 4)", "np.unwrap(m * 9, axis=0)",

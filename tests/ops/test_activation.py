@@ -143,6 +143,14 @@ def test_softmax_of_several_axes_does_not_overflow():
     np.testing.assert_allclose(found.asnumpy(), [[1 / 3, 1 / 3], [1 / 3, 0]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("call", [ops.log_softmax, lambda x: ops.softmax(x).log(),
+                                  lambda x: ops.Softmax((0, 1))(x).log()])
+def test_more_elements_than_float16_can_count(call):
+    found = call(ops.zeros((1, 70000), ms.float16))
+    assert found.dtype is ms.float16
+    np.testing.assert_allclose(found.asnumpy(), np.full((1, 70000), -np.log(70000)), rtol=2e-3)
+
+
 @pytest.mark.parametrize("call", [ops.softmax, ops.softmin, ops.log_softmax])
 @pytest.mark.parametrize("axis", [True, 1.0, "0", None, ()])
 def test_axes_are_ints(call, axis):

@@ -51,6 +51,11 @@ def test_integers(case, factors, kind):
     assert found.dtype is (ms.int64 if case == "addbmm" else kind)
 
 
+def test_a_sum_of_products_beyond_float16_on_the_way():
+    a, b = Tensor([[[250]], [[250]], [[-250]]], ms.float16), Tensor([[[250]]] * 3, ms.float16)
+    assert ops.addbmm(Tensor([[0]], ms.float16), a, b).item() == np.float16(62500)
+
+
 def test_factors_that_are_no_integers():
     x, a, b = ops.ones((2, 2), ms.int32), ops.ones((2, 3), ms.int32), ops.ones((3, 2), ms.int32)
     for factors, want in (({"beta": 0.5}, 3.5), ({"alpha": 0.5}, 2.5), ({"beta": 1.0}, 4.0)):

@@ -38,6 +38,16 @@ def test_overlaps_are_counted_pixels(mode):
         ops.iou(Tensor(first), Tensor(second), "giou")
 
 
+def test_areas_beyond_float16():
+    kind = ms.float16
+    a, b = Tensor([[0, 0, 400, 399]], kind), Tensor([[0, 0, 400, 199]], kind)
+    for mode, want in (("iou", 0.5), ("iof", 1.0)):
+        found = ops.iou(a, b, mode)
+        assert found.dtype is kind and math.isclose(found.item(), want, rel_tol=1e-2)
+    boxes = Tensor([[0, 0, 400, 400, 0.9], [0, 0, 400, 300, 0.8]], kind)
+    assert ops.NMSWithMask(0.5)(boxes)[2].tolist() == [True, False]
+
+
 @pytest.mark.parametrize("call", [
     lambda b: ops.iou(b, ops.ones((1, 4))), lambda b: ops.iou(ops.ones((1, 4)), b),
     lambda b: ops.check_valid(b, ops.ones(3)),

@@ -206,6 +206,18 @@ def test_empty_tensors_add_nothing_to_norms_that_are_sums(order):
     assert float(NORMS._total_norm(raws, order)) == pytest.approx(float(wanted))
 
 
+@pytest.mark.parametrize("kind", [ms.float16, ms.bfloat16])
+@pytest.mark.parametrize("call", [lambda x: ops.clip_by_global_norm(x, 1.0),
+                                  lambda x: ops.clip_by_norm(x, 1.0)])
+def test_norms_beyond_float16(kind, call):
+    values = np.array([60000, -60000, 30000, 20000.0])
+    want = values / np.linalg.norm([*values, 3.0])
+    given = [Tensor(values, kind), Tensor([3.0])]
+    for found in (call(given)[0], ms.vmap(lambda x: call([x, given[1]])[0])(given[0][None])[0]):
+        assert found.dtype is kind
+        np.testing.assert_allclose(found.float().asnumpy(), want, rtol=1e-2)
+
+
 @pytest.mark.parametrize("order", [-1, float("inf"), -float("inf")])
 def test_empty_tensors_have_no_least_or_largest_magnitude(order):
     with pytest.raises(ValueError, match="each Tensor must have elements"):

@@ -92,6 +92,15 @@ def test_codes(axis, indices, on, off, kind):
         np.testing.assert_array_equal(found.asnumpy(), want)
 
 
+@pytest.mark.parametrize("kind", [ms.int8, ms.uint8, ms.int16, ms.int64])
+@pytest.mark.parametrize("on", [1, Tensor(1.0)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_more_classes_than_the_type_of_indices_can_count(kind, on, compiled):
+    call = lambda x: ops.one_hot(x, 300, on, on * 0)  # noqa: E731
+    found = (ms.jit(call) if compiled else call)(Tensor([5, 100], kind))
+    np.testing.assert_array_equal(found.asnumpy(), np.eye(300)[[5, 100]])
+
+
 def test_codes_of_one_index_and_of_no_class():
     assert ops.one_hot(Tensor(2), 3).tolist() == ops.one_hot(Tensor(2), 3, axis=0).tolist() == [
         0, 0, 1]

@@ -88,6 +88,11 @@ def test_determinants_and_inverses():
              rtol=1e-4)
     check_op(ops.matrix_exp, lambda a: np.stack([sl.expm(x) for x in a]), (SQUARE * 0.1,),
              rtol=1e-4)
+    for kind in (ms.float16, ms.bfloat16):
+        found = ops.matrix_exp(Tensor(SQUARE * 0.1, kind))
+        assert found.dtype is kind
+        np.testing.assert_allclose(found.float().asnumpy(), [sl.expm(x) for x in SQUARE * 0.1],
+                                   atol=0.02)
     logarithm = ops.MatrixLogarithm()(Tensor(SQUARE.astype(np.complex64)))
     want = np.stack([sl.logm(np.float64(x)) for x in SQUARE])
     np.testing.assert_allclose(logarithm.asnumpy(), want,

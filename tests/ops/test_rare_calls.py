@@ -389,3 +389,21 @@ def test_a_trace_of_several_matrices_in_another_type():
     for kind, wanted in ((None, ms.int64), (ms.int32, ms.int32), (ms.int16, ms.int16)):
         found = factorizations.TraceV2()(whole, 0, 1, 2, kind)
         assert found.dtype is wanted and found.tolist() == [300]
+
+
+@pytest.mark.parametrize("call, shape", [
+    (ops.abs, (2, 2)), (ops.conj, (2, 2)), (ops.cartesian_prod, (2,)),
+    (lambda x: ops.dropout(x, 0.0), (2, 2)),
+    (lambda x: ops.matrix_band_part(x, -1, -1), (2, 2)),
+    (lambda x: ops.matrix_band_part(x, -1, 0), (2, 2)),
+    (lambda x: ops.matrix_band_part(x, 1, -1), (2, 2)),
+    (lambda x: ops.channel_shuffle(x, 1), (1, 2, 2)),
+    (lambda x: ops.channel_shuffle(x, 2), (1, 2, 2)),
+    (lambda x: ops.channel_shuffle(x, 2), (1, 4, 2))])
+@pytest.mark.parametrize("kind", [ms.float32, ms.bool_])
+def test_a_write_to_a_result_leaves_what_it_was_made_of(call, shape, kind):
+    """Of operators that compute, whatever they are given; only views share memory."""
+    x = ops.ones(shape, kind)
+    found = call(x)
+    found[0] = 0
+    assert x.min() == 1 and found.min() == 0

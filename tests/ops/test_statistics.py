@@ -30,6 +30,12 @@ def test_variances(axis, ddof, kept):
         close(found[1], mean)
 
 
+@pytest.mark.parametrize("call", [ops.std, lambda x: ops.std_mean(x)[0], ms.numpy.std])
+def test_a_variance_beyond_float16(call):
+    found = call(Tensor([1000, 0, -1000], ms.float16))
+    assert found.dtype is ms.float16 and found.item() == np.float16(np.std([1000, 0, -1000]))
+
+
 @pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("axis", [None, 1, -1])
 @pytest.mark.parametrize("q", [0, 1, 0.375, [0.0, 0.25, 1.0], (0.5,)], ids=str)
