@@ -28,14 +28,19 @@ def install(name: str = "lamella", prefix: str | None = None) -> str:
 
     Raises:
         ImportError: without the packages ipykernel and jupyter_client (the extra ``notebook``).
-        ValueError: if the name isn't one of letters, digits, ``-``, ``_`` and ``.``.
+        ValueError: if the name isn't one of letters, digits, ``-``, ``_`` and ``.``, which begins
+            with a letter or a digit; or if there is another's kernel of this name.
         OSError: if the folder can't be written to.
     """
-    if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
         raise ValueError(f"For 'jupyter install', 'name' must be of letters, digits, '-', '_' and "
-                         f"'.', but got {name!r}.")
+                         f"'.', and begin with a letter or a digit, but got {name!r}.")
     _needed("ipykernel")
     manager = _manager()
+    kernels = pathlib.Path(prefix, "share", "jupyter", "kernels") if prefix \
+        else pathlib.Path(manager.user_kernel_dir)
+    if (there := kernels / name.lower()).exists():  # Jupyter would replace it, whatever it is
+        _check_own(name, there)
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # it is copied with its mode
         pathlib.Path(folder, "kernel.json").write_text(json.dumps(specification(name), indent=1),
@@ -64,11 +69,19 @@ def uninstall(name: str = "lamella") -> str:
     folder = manager.find_kernel_specs().get(name)
     if folder is None:
         raise ValueError(f"There is no kernel {name!r}.")
-    argv = json.loads(pathlib.Path(folder, "kernel.json").read_text(encoding="utf-8"))["argv"]
-    if "lamella" not in argv:
-        raise ValueError(f"The kernel {name!r} in {folder} isn't Lamella's.")
+    _check_own(name, folder)
     manager.remove_kernel_spec(name)
     return f"The kernel {name!r} in {folder} is removed."
+
+
+def _check_own(name: str, folder: Any) -> None:
+    """Raise ValueError unless `install` has made the kernel in a folder."""
+    try:
+        argv = json.loads(pathlib.Path(folder, "kernel.json").read_text(encoding="utf-8"))["argv"]
+    except (OSError, ValueError, LookupError, TypeError):
+        argv = []
+    if "lamella" not in argv:
+        raise ValueError(f"The kernel {name!r} in {folder} isn't Lamella's.")
 
 
 def _manager() -> Any:

@@ -92,8 +92,36 @@ def test_a_kernel_that_is_not_ours_stays(tmp_path, monkeypatch):
         jupyter.uninstall("other")
     with pytest.raises(ValueError, match="no kernel 'nope'"):
         jupyter.uninstall("nope")
+
+
+@pytest.mark.parametrize("name", ["a/b", "", ".", "..", "-x", ".x"])
+def test_names_that_are_no_kernels(name, tmp_path):
+    """Jupyter would remove the folder 'kernels/..' for one of them."""
+    own = tmp_path / "share" / "jupyter" / "kernels" / "own"
+    own.mkdir(parents=True)
     with pytest.raises(ValueError, match="'name' must be of letters"):
-        jupyter.install("a/b", str(tmp_path))
+        jupyter.install(name, str(tmp_path))
+    assert own.exists()
+
+
+@pytest.mark.parametrize("content, ours", [
+    ('{"argv": ["python"]}', False), ("no JSON", False), ("[]", False), (None, False),
+    ('{"argv": ["python", "-m", "lamella"]}', True)])
+@pytest.mark.parametrize("prefix", [True, False])
+def test_only_our_kernels_are_replaced(prefix, content, ours, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "share" / "jupyter"))
+    folder = tmp_path / "share" / "jupyter" / "kernels" / "mine"
+    folder.mkdir(parents=True)
+    if content is not None:
+        (folder / "kernel.json").write_text(content)
+    given = "Mine", str(tmp_path) if prefix else None  # Jupyter writes it in small letters
+    if ours:
+        jupyter.install(*given)
+        assert "run" in json.loads((folder / "kernel.json").read_text())["argv"]
+    else:
+        with pytest.raises(ValueError, match="isn't Lamella's"):
+            jupyter.install(*given)
+        assert [p.read_text() for p in folder.iterdir()] == ([] if content is None else [content])
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
