@@ -15,7 +15,7 @@ from .errors import DataError, in_pipeline, in_user_code
 from .node import Dataset, names
 from .order import Row, batched
 from .processes import Processes
-from .rows import as_value, merged, stacked
+from .rows import as_value, lent, merged, stacked
 from .state import Run
 
 
@@ -174,7 +174,8 @@ class BatchDataset(Dataset):
             taken = self._taken()
             given = taken if self.output_columns is None else self.output_columns
             try:
-                given_back: Any = self.per_batch_map(*(values[name] for name in taken), info)
+                given_back: Any = self.per_batch_map(
+                    *([lent(value) for value in values[name]] for name in taken), info)
                 out = given_back if isinstance(given_back, tuple) else (given_back,)
                 if len(out) != len(given):
                     kept = any(name in before and name not in taken for name in given)
@@ -218,7 +219,7 @@ def _column(given: Any) -> Any:
     if isinstance(given, dict):
         return given
     if isinstance(given, np.ndarray):
-        return as_value(given)
+        return lent(as_value(given))  # batches have memory of their own
     if not isinstance(given, (list, tuple)):
         raise TypeError(f"For 'batch', 'per_batch_map' must give a tuple of lists, but "
                         f"got {type(given).__name__}.")
@@ -325,7 +326,7 @@ class BucketBatchByLengthDataset(Dataset):
                   for n in child._listed("bucket_batch_by_length", self.column_names)]
         buckets: list[list[Row]] = [[] for _ in self.sizes]
         for row in child._rows(run):
-            length = self._length([row[p] for p in places])
+            length = self._length([lent(row[p]) for p in places])
             bucket = int(np.searchsorted(self.boundaries, length, "right"))
             buckets[bucket].append(row)
             if len(buckets[bucket]) == self.sizes[bucket]:

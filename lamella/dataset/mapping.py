@@ -15,7 +15,7 @@ from .errors import DataError, SkippedRow, failed, in_pipeline, in_user_code
 from .map_runs import MapRun
 from .node import Dataset, names
 from .order import MappedTable, ReadRow, Row, Table, read_from
-from .rows import as_row, as_value
+from .rows import as_row, as_value, lent
 from .state import Run
 from .transforms.operation import Streams, TensorOperation, flattened, is_pillow
 
@@ -131,7 +131,7 @@ class MapDataset(Dataset):
                 place: int = 0) -> Row:
         """The row that the operations make of a row, which is that of a place of a table's."""
         places, before, columns = self._plan()
-        values: Any = tuple([row[p] for p in places])
+        values: Any = tuple([lent(row[p]) if self._lends else row[p] for p in places])
         for operation in self.operations:
             try:
                 if isinstance(operation, TensorOperation):
@@ -166,6 +166,7 @@ class MapDataset(Dataset):
         if self.__dict__.get("_planned") is None:
             before, taken = self.children[0].columns, self._taken()
             self._given = taken if self.output_columns is None else self.output_columns
+            self._lends = self.in_python()
             self._planned = ([before.index(n) for n in taken], before, self.columns)
         return self._planned
 
@@ -251,7 +252,7 @@ class FilterDataset(Dataset):
         listed = self.input_columns or child.columns
         places = [child.columns.index(n) for n in child._listed("filter", listed)]
         return itertools.islice((row for row in child._rows(run) if self._keeps(
-            [row[p] for p in places])), skip, None)
+            [lent(row[p]) for p in places])), skip, None)
 
     def _keeps(self, values: list[np.ndarray]) -> bool:
         try:

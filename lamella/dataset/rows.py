@@ -50,6 +50,14 @@ def as_value(value: Any) -> Any:
     return value if isinstance(value, dict) else as_array(value)
 
 
+def lent(value: Any) -> Any:
+    """A value for a function of the program's, which may change it in place: a copy of an array.
+
+    What the row, its source and the program hold stays as it is.
+    """
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
 def as_row(raw: Any) -> Row:
     """A row of values from what a function gave: a tuple of values, or a single one."""
     if isinstance(raw, tuple):

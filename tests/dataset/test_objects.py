@@ -8,6 +8,7 @@ import pytest
 
 import lamella as ms
 import lamella.dataset as ds
+from lamella.dataset import transforms, vision
 
 
 def described(value):
@@ -135,3 +136,54 @@ def test_per_batch_map_gives_dicts():
     assert batched(lambda column, info: ((3, 4),)) == [("int64", (2,), [3, 4])]
     with pytest.raises(RuntimeError, match="expects: 2 rows returned from 'per_batch_map', got: 3"):
         batched(lambda column, info: ([1, 2, 3],))
+
+
+def increased(value):
+    """Changes an array in place, and gives it."""
+    value += 1
+    return value
+
+
+SOURCES = {
+    "a list": lambda arrays: ds.GeneratorDataset(list(arrays), ["a"], shuffle=False),
+    "views": lambda arrays: ds.NumpySlicesDataset(arrays, ["a"], shuffle=False),
+    "a map before": lambda arrays: ds.NumpySlicesDataset([0, 1], ["n"], shuffle=False).map(
+        lambda n: arrays[n], ["n"], ["a"])}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("changed, wanted", [
+    (lambda data: data.map(increased), [[1, 1], [1, 1]]),
+    (lambda data: data.map([transforms.RandomApply([increased], 1.0)]), [[1, 1], [1, 1]]),
+    (lambda data: data.map(lambda a: (a, a), ["a"], ["a", "b"]).map(increased, ["b"]),
+     [[0, 0], [0, 0]]),
+    (lambda data: data.map(vision.RandomErasing(1.0, (0.2, 0.3), (1, 1), 5, inplace=True)), None),
+    (lambda data: data.filter(lambda a: increased(a).sum() > 0), [[0, 0], [0, 0]]),
+    (lambda data: data.batch(2, per_batch_map=lambda column, _: ([*map(increased, column)],)),
+     [[[1, 1], [1, 1]]]),
+    (lambda data: data.bucket_batch_by_length(["a"], [9], [2, 2], lambda a: len(increased(a))),
+     [[[0, 0], [0, 0]]])], ids="map random_apply map_again erasing filter batch bucket".split())
+def test_functions_may_change_what_they_are_given(source, changed, wanted):
+    """They are given copies: neither other columns nor what the source holds changes."""
+    whole = np.zeros((2, 2) if wanted else (2, 3, 8, 8), np.float32)
+    arrays = whole if source == "views" else [np.array(part) for part in whole]
+    data = changed(SOURCES[source](arrays))
+    for _ in range(2):  # epochs begin alike
+        found = [row[0] for row in data.create_tuple_iterator(num_epochs=1, output_numpy=True)]
+        if wanted:
+            assert [value.tolist() for value in found] == wanted
+    assert np.array_equal(np.array(arrays), whole) and not np.any(arrays)
+
+
+def test_batches_do_not_share_memory_with_what_a_function_gave():
+    kept = np.zeros((2, 2))
+    data = ds.NumpySlicesDataset([1, 2, 3, 4], ["a"], shuffle=False).batch(
+        2, per_batch_map=lambda column, info: (kept, increased(kept)), output_columns=["a", "b"])
+    for numpy in (False, True):
+        kept[:] = 0
+        rows = [np.array([np.asarray(value)[0, 0] for value in row]).tolist()
+                for row in list(data.create_tuple_iterator(num_epochs=1, output_numpy=numpy))]
+        assert rows == [[1, 1], [2, 2]]
+        first, second = next(data.create_tuple_iterator(num_epochs=1, output_numpy=numpy))
+        first[0] = 9
+        assert np.asarray(second).max() < 9 and kept.max() < 9

@@ -53,3 +53,27 @@ def test_what_can_not_be_saved(tmp_path):
         data.save(path, file_type="csv")
     with pytest.raises(RuntimeError, match="the dataset has no rows"):
         data.skip(2).save(path)
+
+
+@pytest.mark.parametrize("values, words", [
+    ([np.int32(1), np.float32(2.5)], "types int32 and float32"),
+    ([np.zeros(1, np.int32), np.full(1, 2**40)], "types int32 and int64"),
+    ([np.zeros((3, 3)), np.zeros((3, 4))], r"shapes \(3, 3\) and \(3, 4\)"),
+    ([np.zeros((2, 3)), np.zeros(3)], r"shapes \(2, 3\) and \(3,\)"),
+    ([np.zeros(2), np.zeros(())], r"shapes \(2,\) and \(\)"),
+    (["a", 1], "types <U1 and int64"), (["a", b"b"], r"types <U1 and \|S1"),
+    ([np.array(["a", "bc"])], "can not support multi-dimensional string"),
+    ([np.array([b"a", b"bc"])], "can not support multi-dimensional string"),
+    ([{"k": 1}], "a value that is a dict"),
+    ([np.array([1, 2**63], np.uint64)], r"integers of 2\*\*63 or more")])
+def test_values_that_a_file_can_not_hold_as_they_are(tmp_path, values, words):
+    data = ds.GeneratorDataset([(value,) for value in values], ["x"], shuffle=False)
+    with pytest.raises(RuntimeError, match=words):
+        data.save(str(tmp_path / "a.mindrecord"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_largest_unsigned_integers_that_a_file_can_hold(tmp_path):
+    path, values = str(tmp_path / "a.mindrecord"), np.array([0, 2**63 - 1], np.uint64)
+    ds.GeneratorDataset([(values,), (values[:0],)], ["x"], shuffle=False).save(path)
+    assert [row["x"].tolist() for row in FileReader(path).get_next()] == [[0, 2**63 - 1], []]

@@ -173,6 +173,7 @@ class File:
                                f"{error}") from error
         self.rows = self._index(", ".join(_COLUMNS[i] for i in (1, 2, 3, 5, 6, 7)))
         self._opened: int | None = None
+        self._closing: Any = None
 
     def _index(self, columns: str) -> list[tuple[Any, ...]]:
         try:
@@ -208,7 +209,10 @@ class File:
         if self._opened is None:
             with _opening:  # by one of the threads that read
                 if self._opened is None:
-                    self._opened = os.open(self._plain, os.O_RDONLY)
+                    opened = os.open(self._plain, os.O_RDONLY)
+                    # no `__del__`: when Python ends, modules may be gone before
+                    self._closing = weakref.finalize(self, os.close, opened)
+                    self._opened = opened
         place = self.header_size + page * self.page_size + start
         if end - start > os.fstat(self._opened).st_size:
             raise ValueError(f"the bytes {place} to {place + end - start} are beyond its end")
@@ -218,17 +222,13 @@ class File:
         return data[8:]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_opened": None}
+        return {**self.__dict__, "_opened": None, "_closing": None}
 
     def close(self) -> None:
         """Close the file."""
-        if self._opened is not None:
-            os.close(self._opened)
-            self._opened = None
-
-    def __del__(self) -> None:
-        if getattr(self, "_opened", None) is not None:
-            self.close()
+        if self._closing is not None:
+            self._closing()
+            self._opened = self._closing = None
 
 
 def _plain_copies(owner: File, path: str) -> list[str]:

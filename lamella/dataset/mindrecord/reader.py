@@ -151,7 +151,11 @@ class MindPage:
                           separators=(",", ":"))
 
     def read_at_page_by_id(self, category_id: int, page: int, num_row: int) -> list[dict[str, Any]]:
-        """The rows of a page of a category, by its number."""
+        """The rows of a page of a category, by its number.
+
+        Raises:
+            RuntimeError: if there is no such category, or the page is behind its last.
+        """
         categories = self._categories()
         if isinstance(category_id, bool) or not isinstance(category_id, int) or category_id < 0:
             raise wrong_value("Category id should be int and greater than or equal to 0.")
@@ -162,13 +166,14 @@ class MindPage:
 
     def read_at_page_by_name(self, category_name: str, page: int,
                              num_row: int) -> list[dict[str, Any]]:
-        """The rows of a page of a category, by its name."""
+        """The rows of a page of a category, by its name; as `read_at_page_by_id`."""
         if not isinstance(category_name, str):
             raise wrong_value("Category name should be str.")
         for value, rows in self._categories():
             if str(value) == category_name:
                 return self._page(rows, page, num_row)
-        raise ParamValueError(f"[ParamValueError]: there is no category {category_name!r}.")
+        raise RuntimeError(f"category_name: {category_name} could not found. For "
+                           f"'read_at_page_by_name', there is no category {category_name!r}.")
 
     @staticmethod
     def _page(rows: list[tuple[format.File, int]], page: int,
@@ -177,6 +182,9 @@ class MindPage:
             if isinstance(value, bool) or not isinstance(value, int) or value < low:
                 raise wrong_value(f"{name} should be int and greater than"
                                   f"{' or equal to' if low == 0 else ''} 0.")
+        if page * num_row >= len(rows):
+            raise RuntimeError(f"Invalid data, page no: {page} or page size: {num_row} is invalid. "
+                               f"The category has {len(rows)} rows.")
         return [file.row(number) for file, number in rows[page * num_row:(page + 1) * num_row]]
 
 

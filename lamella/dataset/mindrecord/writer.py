@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,8 @@ class FileWriter:
                     value, (int, np.integer) if kind.startswith("int")
                     else (int, float, np.integer, np.floating)):
                 return f"{name!r} must be {kind}, but got {_about(value)}"
+            elif kind.startswith("int") and not -1 << 63 <= value < 1 << 63:
+                return f"{name!r} must be an int of 64 bits, but got {value}"
         return ""
 
     def set_header_size(self, header_size: int) -> str:
@@ -217,30 +220,34 @@ class FileWriter:
 
         Raises:
             RuntimeError: if one is there already and may not be replaced.
+            MRMOpenError: if a row is larger than a page; then files that are there stay.
         """
         if self._schema is None:
             raise RuntimeError(_NO_SCHEMA)
         encrypts = encryption.is_on()
-        for path in self._paths:
-            for part in (path, path + ".db"):
-                if os.path.exists(part):
-                    if not self._overwrite:
-                        raise RuntimeError(f"Invalid file, mindrecord files already exist. Please "
-                                           f"check file path: {part}. If you do not want to keep "
-                                           f"the files, set the 'overwrite' parameter to True and "
-                                           f"try again.")
-                    os.remove(part)
+        parts = [part for path in self._paths for part in (path, path + ".db")]
+        there = [part for part in parts if os.path.exists(part)]
+        if there and not self._overwrite:
+            raise RuntimeError(f"Invalid file, mindrecord files already exist. Please check file "
+                               f"path: {there[0]}. If you do not want to keep the files, set the "
+                               f"'overwrite' parameter to True and try again.")
         index = self._index
         if index is None:
             index = [f for f in self._schema if f not in self._about["blob_fields"]]
         names, count = [os.path.basename(p) for p in self._paths], len(self._paths)
         edges = [len(self._rows) * i // count for i in range(count + 1)]
-        for shard, path in enumerate(self._paths):
-            format.write(path, names, shard, self._about, index,
-                         self._rows[edges[shard]:edges[shard + 1]], self._sizes)
-            if encrypts:
-                encryption.encrypt_by_settings(path)
-                encryption.encrypt_by_settings(path + ".db")
+        # files that are there stay until all new ones are complete
+        with tempfile.TemporaryDirectory(
+                prefix=".mindrecord-", dir=os.path.dirname(self._paths[0]) or ".") as folder:
+            for shard, name in enumerate(names):
+                path = os.path.join(folder, name)
+                format.write(path, names, shard, self._about, index,
+                             self._rows[edges[shard]:edges[shard + 1]], self._sizes)
+                if encrypts:
+                    encryption.encrypt_by_settings(path)
+                    encryption.encrypt_by_settings(path + ".db")
+            for part in parts:
+                os.replace(os.path.join(folder, os.path.basename(part)), part)
         self._done = True
 
     def check_all_worker_status(self) -> None:

@@ -38,13 +38,21 @@ def test_categories_are_counted_over_all_files(pages):
 
 
 @pytest.mark.parametrize("page, size, wanted", [
-    (0, 2, [0, 2]), (1, 2, [4, 6]), (2, 2, [8]), (3, 2, []), (0, 5, [0, 2, 4, 6, 8]),
-    (1, 5, []), (0, 9, [0, 2, 4, 6, 8]), (4, 1, [8])])
+    (0, 2, [0, 2]), (1, 2, [4, 6]), (2, 2, [8]), (0, 5, [0, 2, 4, 6, 8]),
+    (0, 9, [0, 2, 4, 6, 8]), (4, 1, [8])])
 def test_pages_of_a_category(pages, page, size, wanted):
     for found in (pages.read_at_page_by_id(0, page, size),
                   pages.read_at_page_by_name("a", page, size)):
         assert [row["id"] for row in found] == wanted
         assert all(row["v"].tolist() == list(range(row["id"])) for row in found)
+
+
+@pytest.mark.parametrize("page, size", [(3, 2), (1, 5), (5, 1), (1, 9)])
+def test_pages_behind_the_last(pages, page, size):
+    for call in (lambda: pages.read_at_page_by_id(0, page, size),
+                 lambda: pages.read_at_page_by_name("a", page, size)):
+        with pytest.raises(RuntimeError, match=f"page no: {page} or page size: {size} is invalid"):
+            call()
 
 
 @pytest.mark.parametrize("number", [-1, True, 1.0, "a", None])
@@ -61,7 +69,7 @@ def test_what_is_not_there(pages, path):
     for call, error, words in (
             (lambda: pages.read_at_page_by_id(3, 0, 1), RuntimeError, r"range \[0, 3\]"),
             (lambda: pages.read_at_page_by_id(0, 0, 0), mr.ParamValueError, "greater than 0"),
-            (lambda: pages.read_at_page_by_name("d", 0, 1), mr.ParamValueError, "no category 'd'"),
+            (lambda: pages.read_at_page_by_name("d", 0, 1), RuntimeError, "no category 'd'"),
             (lambda: pages.read_at_page_by_name(0, 0, 1), mr.ParamValueError, "should be str"),
             (lambda: mr.MindPage(path).read_category_info(), mr.MRMDefineCategoryError, "be set"),
             (lambda: setattr(pages, "category_field", "id"), mr.MRMDefineCategoryError, "'id'"),

@@ -88,6 +88,40 @@ def test_a_row_has_room_on_a_page(tmp_path):
         writer.commit()
 
 
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("append", [False, True])
+def test_files_that_are_there_stay_if_new_ones_can_not_be_written(tmp_path, files, append):
+    schema, first = {"v": {"type": "bytes"}}, [{"v": b"a"}, {"v": b"b"}]
+    writer = writer_of(tmp_path / "a", schema, files)
+    writer.write_raw_data(first)
+    writer.commit()
+    path, there = str(tmp_path / ("a" if files == 1 else "a0")), sorted(os.listdir(tmp_path))
+    if append:
+        again = mr.FileWriter.open_for_append(path)
+    else:
+        again = mr.FileWriter(str(tmp_path / "a"), files, overwrite=True)
+        again.set_page_size(1 << 15)
+        again.add_schema(schema)
+    again.write_raw_data([{"v": b"c"}, {"v": bytes(1 << 15)}])
+    with pytest.raises(mr.MRMOpenError, match="has 32776 bytes, but a page 32768"):
+        again.commit()
+    assert sorted(os.listdir(tmp_path)) == there
+    assert list(mr.FileReader(path).get_next()) == first
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("value, fits", [
+    (2**63 - 1, True), (2**63, False), (-2**63, True), (-2**63 - 1, False),
+    (np.uint64(2**63 - 1), True), (np.uint64(2**63), False)])
+def test_integers_have_64_bits(tmp_path, kind, value, fits):
+    """As in MindSpore, a scalar of int32 isn't checked any closer when it is written."""
+    writer = writer_of(tmp_path / "a", {"n": {"type": kind}})
+    writer.write_raw_data([{"n": 1}, {"n": value}])
+    writer.commit()
+    assert [row["n"] for row in mr.FileReader(str(tmp_path / "a")).get_next()] == [
+        1, *[int(value)] * fits]
+
+
 SCHEMA = {"i": {"type": "int32"}, "f": {"type": "float32"}, "s": {"type": "string"},
           "b": {"type": "bytes"}, "v": {"type": "float64", "shape": [-1, 2]}}
 ROW = {"i": 1, "f": 0.5, "s": "x", "b": b"y", "v": np.zeros((3, 2))}
