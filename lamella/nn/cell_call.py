@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,9 +12,10 @@ from ..autodiff.level import watched
 from ..autodiff.run import Run
 from ..autodiff.saved import saved_tensors_hooks
 from ..autodiff.tree import map_tensors, tensors
+from ..core.declared import caches_of
 from ..core.state import state
 from ..tensors.tensor import Tensor, wrap
-from .cell_tree import CellTree
+from .cell_tree import REGISTRIES, CellTree
 
 
 class CellHooks(CellTree):
@@ -227,7 +229,7 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
     runs.pop(key, None)
     run = Run(weights, None, by_integers=False)
     run.run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions)
-    runs[key] = _Recorded(run, args, kwargs, positions, weights)
+    runs[key] = _Recorded(cell, run, args, kwargs, positions, weights)
     return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
 
 
@@ -243,20 +245,20 @@ def run_slot(cell: Any) -> tuple[dict[Any, Any], Any]:
 
 
 class _Recorded:
-    """A run recorded outside of a gradient call, with the inputs and weights it was recorded on."""
+    """A run recorded outside of a gradient call, with the inputs and the state of the Cell that it
+    was recorded on."""
 
-    def __init__(self, run: Run, args: tuple, kwargs: dict, positions: tuple, weights: tuple):
-        self.run, self.positions, self.weights = run, positions, weights
+    def __init__(self, cell: Any, run: Run, args: tuple, kwargs: dict, positions: tuple,
+                 weights: tuple):
+        self.cell, self.run, self.positions, self.weights = cell, run, positions, weights
         self.inputs = list(_stamps((args, kwargs)))
+        self.state = list(_state(cell))  # what the run itself has changed is done
         self.counts = {p: sum(1 for _ in tensors(args[p])) for p in positions}
-        self.values = [(w, w._data, w._data._version) for w in weights]
 
     def fits(self, args: tuple, kwargs: dict) -> bool:
-        """Whether these are the very inputs, and neither they nor the weights changed since."""
-        given = list(_stamps((args, kwargs)))
-        return len(given) == len(self.inputs) and all(
-            a[0] is b[0] and a[1:] == b[1:] for a, b in zip(given, self.inputs, strict=True)
-        ) and all(w._data is raw and raw._version == version for w, raw, version in self.values)
+        """Whether these are the very inputs, and neither they nor the Cell changed since."""
+        return _are_same(self.inputs, _stamps((args, kwargs))) and _are_same(
+            self.state, _state(self.cell))
 
     def run_for(self, positions: tuple, weights: tuple) -> Run | None:
         """The run with the aliases of just these positions and weights; None if it lacks one."""
@@ -275,16 +277,38 @@ class _Recorded:
         return run
 
 
-def _stamps(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Each leaf of the arguments, with the version of its data if it is a Tensor."""
+def _state(cell: Any) -> Iterator[tuple[tuple, Any]]:
+    """What a call depends on beside its inputs: the attributes, Parameters, buffers and hooks of
+    all Cells."""
+    for _, each in cell.cells_and_names():
+        caches = caches_of(type(each))
+        for name, value in each.__dict__.items():
+            if name in REGISTRIES or name == "_call_hooks":
+                yield from _stamps(value)
+            elif isinstance(value, Tensor):
+                yield from _stamps(value)
+            elif name not in caches:
+                yield (value,), name
+
+
+def _stamps(tree: Any) -> Iterator[tuple[tuple, Any]]:
+    """Each leaf of a structure: objects that must be the same, and what must be equal."""
     if isinstance(tree, Tensor):
-        yield tree, tree._raw._version
+        raw = tree._raw
+        yield (tree, raw), raw._version
     elif isinstance(tree, (tuple, list)):
         for branch in tree:
             yield from _stamps(branch)
     elif isinstance(tree, dict):
         for key in tree:
-            yield None, key
+            yield (), key
             yield from _stamps(tree[key])
     else:
-        yield None, tree
+        yield (tree,), None
+
+
+def _are_same(before: list[tuple[tuple, Any]], now: Iterator[tuple[tuple, Any]]) -> bool:
+    found = list(now)
+    return len(found) == len(before) and all(
+        len(a[0]) == len(b[0]) and all(map(operator.is_, a[0], b[0])) and a[1] == b[1]
+        for a, b in zip(before, found, strict=True))

@@ -74,7 +74,7 @@ class _Numbered(Cell):
     def append(self, cell: Cell) -> Any:
         """Add a Cell at the end; returns the container."""
         self._check(cell)
-        self._insert(str(len(self._cells)), cell)
+        self._insert(self._next_name(), cell)
         return self
 
     def __iadd__(self, cells: Iterable[Cell]) -> Any:
@@ -94,7 +94,7 @@ class _Numbered(Cell):
             self._check(cell)
         path = _path_to(self._cells)
         for cell in cells:
-            self._insert(str(len(self._cells)), cell, path)
+            self._insert(self._next_name(), cell, path)
         return self
 
     def insert(self, index: int, cell: Cell) -> None:
@@ -115,6 +115,16 @@ class _Numbered(Cell):
         for cell in self:
             cell.set_grad(flag)
         return self
+
+    def _next_name(self) -> str:
+        """The name of a Cell at the end: its number, or the next one that is free.
+
+        A part of a SequentialCell keeps the names, so its numbers don't begin with 0.
+        """
+        number = len(self._cells)
+        while str(number) in self._cells:
+            number += 1
+        return str(number)
 
     def _insert(self, name: str, cell: Cell, path: list[str] | None = None) -> None:
         if self._auto_prefix:

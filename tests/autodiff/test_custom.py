@@ -281,6 +281,46 @@ def test_recorded_run_is_reused_after_set_grad():
     assert ms.grad(net)(X).asnumpy().tolist() == [5.0, 5.0]
 
 
+class Double(nn.Cell):
+    def construct(self, x):
+        return x * 2
+
+
+def doubled(cell, inputs, output):
+    return output * 2
+
+
+@pytest.mark.parametrize("change, expected", [
+    (lambda net: None, 1.0),
+    (lambda net: net.set_train(False), 10.0),
+    (lambda net: net.frozen.set_data(Tensor(4.0)), 4.0),
+    (lambda net: net.frozen.assign_value(Tensor(5.0)), 5.0),
+    (lambda net: net.kept.copy_(Tensor(6.0)), 6.0),
+    (lambda net: setattr(net, "kept", Tensor(7.0)), 7.0),
+    (lambda net: setattr(net, "factor", 3.0), 3.0),
+    (lambda net: net.plain.copy_(Tensor(8.0)), 8.0),
+    (lambda net: net.inner.append(Double()), 2.0),
+    (lambda net: net.inner.register_forward_hook(doubled), 2.0),
+])
+def test_recorded_run_is_left_when_the_network_has_changed(change, expected):
+    class Net(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.frozen = Parameter(Tensor(1.0), requires_grad=False)
+            self.register_buffer("kept", Tensor(1.0))
+            self.plain, self.factor = Tensor(1.0), 1.0
+            self.inner = nn.SequentialCell()
+
+        def construct(self, x):
+            y = self.inner(x) * self.frozen * self.kept * self.plain * self.factor
+            return y if self.training else y * 10
+
+    net = Net().set_grad().set_train()
+    net(X)
+    change(net)
+    assert ms.grad(net)(X).asnumpy().tolist() == [expected] * 2
+
+
 needs = []
 
 

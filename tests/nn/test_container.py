@@ -188,3 +188,13 @@ def test_a_cell_is_inserted_where_a_list_would(index):
             cells.insert(index, Add(9.0))
     zero = Tensor(0.0)
     assert [cell(zero).item() for cell in cells] == numbers
+
+
+@pytest.mark.parametrize("part", [slice(1, None), slice(None, None, 2), slice(0, 0), slice(2, 3)])
+def test_what_is_added_to_a_part_takes_no_cells_place(part):
+    numbers = [1.0, 2.0, 4.0]
+    net = nn.SequentialCell([Add(number) for number in numbers])[part]
+    net.append(Add(8.0))
+    net.extend([Add(16.0), Add(32.0)])
+    assert values(net) == [*numbers[part], 8.0, 16.0, 32.0]
+    assert len(set(names(net))) == len(net)

@@ -18,7 +18,7 @@ import torch
 from ...communication.groups import ended
 from ...core.state import state
 from ...core.wrappers import physical
-from ...tensors.parameter import Parameter
+from ...tensors.tensor import Tensor
 from ..guards.program_print import is_pythons
 from ..guards.reachable import Reachable
 from ..ir.shapes import ShapeGuard
@@ -141,12 +141,12 @@ class Trace:
         """Add a guard, with the line of the program."""
         self.guards.append(ValueGuard(raw, expected, nearest_line()))
 
-    def data_before(self, parameter: Parameter) -> torch.Tensor | None:
-        """The data that a Parameter had before the run; None if the run has changed them."""
+    def data_before(self, tensor: Tensor) -> torch.Tensor | None:
+        """The data that a Tensor had before the run; None if the run has changed them."""
         for held in self.held:
-            if held.tensor is parameter:
+            if held.tensor is tensor:
                 raw = held.begun
-                same = parameter._data is raw and raw._version == held.version
+                same = data_of(tensor) is raw and raw._version == held.version
                 return held.data if same else None
         return None
 

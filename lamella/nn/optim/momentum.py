@@ -2,61 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-import torch
-from torch.utils._mode_utils import no_dispatch
-
 from ...core import dtype as mstype
-from ...core.state import state
 from ...ops.primitives.optimizer import ApplyMomentum
 from ...ops.primitives.update_rules import sgd
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..checks import non_negative_float, of_type
+from .held_numbers import HeldNumbers
 from .optimizer import Optimizer, opt_init_args_register
-
-
-class HeldNumber:
-    """The Python value of a scalar Parameter, read again only after the Parameter has changed.
-
-    The fused kernels want a number; reading it from the tensor in every step would wait for the
-    device. A run that is recorded as a graph gets a guard on the number.
-    """
-
-    __slots__ = ("_number", "_seen")  # nothing that a compiled step watches
-
-    def __init__(self, parameter: Parameter):
-        self._read(parameter._data)
-
-    def of(self, parameter: Parameter) -> float:
-        """The value of `parameter`."""
-        trace = state.trace
-        if trace is None:
-            return self._now(parameter)
-        before = trace.data_before(parameter)
-        if before is None:  # the run has changed it
-            return parameter.item()
-        if self._is_old(before):
-            self._read(before)
-        trace.outside.depend_once(("number", id(self)), functools.partial(self._now, parameter),
-                                  self._number)
-        return self._number
-
-    def _now(self, parameter: Parameter) -> float:
-        raw = parameter._data
-        if self._is_old(raw):
-            self._read(raw)
-        return self._number
-
-    def _is_old(self, raw: torch.Tensor) -> bool:
-        return raw is not self._seen[0] or raw._version != self._seen[1]
-
-    def _read(self, raw: torch.Tensor) -> None:
-        self._seen = raw, raw._version
-        with no_dispatch():  # not in a graph
-            self._number = raw.item()
 
 
 class Momentum(Optimizer):
@@ -92,7 +47,7 @@ class Momentum(Optimizer):
         non_negative_float(momentum, "momentum", "Momentum")
         of_type(use_nesterov, bool, "use_nesterov", "Momentum")
         self.momentum = Parameter(Tensor(momentum, mstype.float32), name="momentum")
-        self._momentum = HeldNumber(self.momentum)
+        self._momentum = HeldNumbers()
         self.params = self.parameters
         self.use_nesterov = use_nesterov
         self.moments = self.parameters.clone(prefix="moments", init="zeros")
@@ -100,5 +55,6 @@ class Momentum(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
-        return self.update_by(sgd, gradients, self.moments,
-                              momentum=self._momentum.of(self.momentum), nesterov=self.use_nesterov)
+        momentum, = self._momentum.of(self, "momentum")
+        return self.update_by(sgd, gradients, self.moments, momentum=momentum,
+                              nesterov=self.use_nesterov)

@@ -29,6 +29,7 @@ from ..checks import non_negative_float, of_type, one_of, positive_float
 from ..container import CellList
 from ..learning_rate_schedule import LearningRateSchedule
 from .grouping import Group, Grouping, centralized, written
+from .held_numbers import HeldNumbers
 from .settings import (
     _ConvertToCell,
     _IteratorLearningRate,
@@ -127,6 +128,7 @@ class Optimizer(Cell):
         self.optim_filter = (True,) * self.param_length
         self._fitting = FittingStates()
         self._grouping = Grouping()
+        self._decays = HeldNumbers()
         spreading().place(self)
 
     # -- parameters and groups -------------------------------------------------------------------
@@ -459,35 +461,31 @@ class Optimizer(Cell):
                     and kind.gradients_centralization is Optimizer.gradients_centralization)
 
     def _groups(self, explicit: bool) -> list[Group]:
-        cause = (self.decay_flags, self.weight_decay, self.exec_weight_decay, explicit,
-                 self.parameters, self.learning_rate)
+        decays = None
+        if self.exec_weight_decay and not explicit:
+            decays = self._decays.of(self, "weight_decay")
+        cause = (self.decay_flags, decays, self.weight_decay, self.loss_scale, self.parameters,
+                 self.learning_rate)
         kept = self._grouping
         if kept.cause is None or any(a is not b for a, b in zip(kept.cause, cause, strict=True)):
-            kept.cause, kept.groups = cause, self._new_groups(explicit)
+            kept.cause, kept.groups = cause, self._new_groups(decays)
         return kept.groups
 
-    def _new_groups(self, explicit: bool) -> list[Group]:
+    def _new_groups(self, decays: tuple[Any, ...] | None) -> list[Group]:
+        """The groups, by the numbers in `weight_decay`, or without a decay."""
         found: dict[Any, list[int]] = {}
         for i, parameter in enumerate(self.parameters):
             raw = parameter._data
             decay: Any = 0.0
-            if self.exec_weight_decay and self.decay_flags[i] and not explicit:
-                decay = self.weight_decay[i] if self.is_group else self.weight_decay
-                is_cell = isinstance(decay, Cell)
-                decay = id(decay) if is_cell else _kept_number(decay) / self.loss_scale
+            if decays is not None and self.decay_flags[i]:
+                number = decays[i if self.is_group else 0]
+                own = self.weight_decay[i] if self.is_group else self.weight_decay
+                decay = id(own) if number is None else number / self.loss_scale
             rate = id(self.group_lr[i]) if self.is_group_lr else 0
             found.setdefault((raw.dtype, raw.device, rate, decay), []).append(i)
         return [Group(None if len(found) == 1 else tuple(indices), indices[0],
                        key[3] if isinstance(key[3], float) else 0.0)
                 for key, indices in found.items()]
-
-
-def _kept_number(decay: Tensor) -> float:
-    """The number in a Tensor that groups keep, as long as the Tensor is the same.
-
-    So a graph needs no guard on it, which would wait for the device in each step.
-    """
-    return decay.item() if state.trace is None else state.trace.peek(decay._raw)
 
 
 def _scalar(rate: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from ...ops.primitives.update_rules import damped_sgd, kernels, sgd
 from ...tensors.parameter import Parameter
 from ...tensors.tensor import Tensor
 from ..checks import non_negative_float, of_type
-from .momentum import HeldNumber
+from .held_numbers import HeldNumbers
 from .optimizer import Optimizer, opt_init_args_register
 
 
@@ -57,7 +57,7 @@ class SGD(Optimizer):
         self.dampening = dampening
         self.nesterov = nesterov
         self.momentum = Parameter(Tensor(momentum, mstype.float32), name="momentum")
-        self._momentum = HeldNumber(self.momentum)
+        self._momentum = HeldNumbers()
         self.accum = self.parameters.clone(prefix="accum", init="zeros")
         self.stat = self.parameters.clone(prefix="stat", init="ones")
         self.opt = (SGDPrimitive(dampening, 0.0, nesterov),) * self.param_length
@@ -65,7 +65,7 @@ class SGD(Optimizer):
 
     def construct(self, gradients: Any) -> Any:
         """Update the parameters."""
-        momentum = self._momentum.of(self.momentum)
+        momentum, = self._momentum.of(self, "momentum")
         if momentum == 0.0:
             return self.update_by(_plain, gradients)
         if self.dampening:

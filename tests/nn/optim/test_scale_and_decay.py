@@ -54,3 +54,29 @@ def test_a_decay_by_ones_own_method_is_the_rules(name):
         np.testing.assert_allclose(stepped(name, decay=0.2, explicit=True), plain, rtol=1e-5,
                                    atol=1e-6)
     assert abs(plain - stepped(name)).max() > 1e-4
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("change", ["another Tensor", "in place"])
+def test_a_decay_that_is_set_between_steps_holds_from_the_next_one(compiled, grouped, change):
+    w = ms.Parameter(ms.Tensor([1.0]), name="w")
+    given = [{"params": [w], "weight_decay": 0.1}] if grouped else [w]
+    optimizer = nn.Momentum(given, 0.1, 0.0, weight_decay=0.1)
+
+    def step(gradient):
+        optimizer((gradient,))
+        return w.value()
+
+    step = ms.jit(step) if compiled else step
+    expected, found = 1.0, []
+    for number in range(5):
+        if number == 2 and change == "in place":
+            (optimizer.weight_decay[0] if grouped else optimizer.weight_decay).copy_(
+                ms.Tensor(0.5))
+        elif number == 2:
+            optimizer.weight_decay = (ms.Tensor(0.5),) if grouped else ms.Tensor(0.5)
+        expected *= 1 - 0.1 * (0.1 if number < 2 else 0.5)
+        found.append(step(ms.Tensor([0.0])).item() / expected)
+    np.testing.assert_allclose(found, np.ones(5), rtol=1e-6)
+    assert not compiled or step.report()["replays"] > 1
