@@ -13,6 +13,7 @@ from ..nn.cell import Cell
 from ..tensors.parameter import Parameter, parameter_around
 from .checkpoint import load_checkpoint
 from .checkpoint_net import load_param_into_net
+from .renaming import one_for_each
 from .resharding import cut_slice, merged, place_of, stage_size
 from .strategy_files import layouts_of
 from .unified import load_unified
@@ -75,6 +76,8 @@ def load_distributed_checkpoint(network: Cell | None,
               for file in checkpoint_filenames]
     target = layouts_of(predict_strategy)
     rank = settings._get_global_rank() if rank_id is None else rank_id
+    names = name_map or {}
+    named = one_for_each(function, lambda name: names.get(name, name))
     wholes: dict[str, Parameter] = {}
     for name, first in loaded[0].items():
         if not isinstance(first, Parameter):
@@ -85,8 +88,8 @@ def load_distributed_checkpoint(network: Cell | None,
             raw = merged(name, [values[name]._raw for values in loaded], layout)
         if target is not None and name in target:
             raw = cut_slice(name, raw, target[name], place_of(rank, target)[1])
-        name = (name_map or {}).get(name, name)
-        wholes[name] = parameter_around(raw, name)
+        new = str(named(name))
+        wholes[new] = parameter_around(raw, new)
     load_param_into_net(network, wholes, strict_load)
     return wholes if return_param_dict else None
 

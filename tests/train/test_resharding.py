@@ -106,6 +106,9 @@ def test_merging_slices_and_loading_them(tmp_path):
         ms.save_checkpoint([{"name": "weight", "data": Tensor(part)}], files[-1])
     load_distributed_checkpoint(net, files, train_strategy_filename=strategy)
     np.testing.assert_array_equal(net.weight.asnumpy(), whole)
+    ms.save_checkpoint({"a": Tensor(1.0), "b": Tensor(2.0)}, str(tmp_path / "two"))
+    with pytest.raises(ValueError, match="'a' and 'b' would both have the name 'b'"):
+        load_distributed_checkpoint(net, [str(tmp_path / "two.ckpt")], name_map={"a": "b"})
     half = nn.Dense(2, 6, has_bias=False)
     predict = write_strategy(tmp_path / "p.json", {"weight": ([2], [-1, 0], 0, 0)})
     load_distributed_checkpoint(half, files, predict, strategy, rank_id=1)

@@ -66,7 +66,7 @@ class ROC(Metric):
         else:
             raise ValueError(f"For 'ROC', the predicted value must have as many dimensions as the "
                              f"true value or one more, but got {scores.ndim} and {true.ndim}.")
-        self.y_pred, self.y = scores, true.reshape(-1)
+        self.y_pred, self.y = scores.copy(), true.reshape(-1).copy()  # a caller may fill them anew
 
     def eval(self) -> tuple[Any, Any, Any]:
         """False and true positive rates and thresholds; a list of each for several classes."""

@@ -109,7 +109,7 @@ class SummaryRecord:
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: Any) -> None:
-        """Keep a value for the next `record`; of two of one name the last counts.
+        """Keep a value, as it is now, for the next `record`; of two of one name the last counts.
 
         Args:
             plugin: ``"scalar"``, ``"image"`` (N, C, H, W), ``"histogram"``, ``"tensor"``, or
@@ -202,4 +202,4 @@ def _array(plugin: str, name: str, value: Tensor) -> np.ndarray:
         low, high = array.min(), array.max()
         if array.size and (low < 0 or high > 1):  # as MindSpore, stretched to what can be shown
             array = (array - low) / max(high - low, 1e-12)
-    return array
+    return np.array(array)  # as it is now: a Parameter's memory changes with each step

@@ -14,7 +14,7 @@ from lamella.train.callback.checkpoint_files import CheckpointManager, age, free
     (["net_0-1_1.ckpt"], "net_1"), (["net_x-1_1.ckpt"], "net"), (["net_12_1.ckpt"], "net"),
     (["net-1_1_breakpoint.ckpt"], "net"), (["net-1_1_breakpoint.safetensors"], "net"),
     (["net_10-1_1.ckpt", "net_9-1_1.ckpt"], "net_11"),
-    (["a/net-1_1.ckpt"], "net")])
+    (["a/net-1_1.ckpt"], "net"), (["netx1-1_1.ckpt"], "net"), (["abc-1_1.ckpt"], "net")])
 def test_a_prefix_that_no_run_before_has_used(names, wanted, tmp_path):
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -64,3 +64,14 @@ def test_the_file_that_was_written_first_goes(tmp_path, caplog):
     assert age(manager.ckpoint_filelist[0]) > 1e18
     manager.remove_oldest_ckpoint_file()
     assert manager.ckpoint_num == 0
+
+
+def test_of_the_files_of_some_minutes_the_first_is_kept(tmp_path):
+    """Those of less than two minutes before."""
+    for second in (870, 880, 881, 900, 990):
+        (tmp_path / f"net-1_{second}.ckpt").touch()
+        os.utime(tmp_path / f"net-1_{second}.ckpt", (second, second))
+    manager = CheckpointManager()
+    manager.update_ckpoint_filelist(str(tmp_path), "net")
+    manager.keep_one_ckpoint_per_minutes(2, 1000.0)
+    assert sorted(os.listdir(tmp_path)) == [f"net-1_{n}.ckpt" for n in (870, 880, 881)]

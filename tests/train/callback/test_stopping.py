@@ -15,7 +15,7 @@ def test_a_baseline_that_is_never_reached_ends_the_first_epoch(capsys):
     stop = EarlyStopping("mae", verbose=True, baseline=-1.0)
     model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), metrics={"mae"})
     model.fit(3, rows, rows, callbacks=stop)
-    assert stop.stopped_epoch == 1
+    assert stop.stopped_epoch == 1 and EarlyStopping().stopped_epoch == 0
     assert capsys.readouterr().out.endswith("Epoch 00001: early stopping\n")
 
 

@@ -79,3 +79,12 @@ def test_areas_by_trapezoids(x, y, reorder, want, column):
 def test_what_is_no_curve(x, y, error, words):
     with pytest.raises(error, match=words):
         train.auc(x, y)
+
+
+def test_arrays_may_be_filled_anew():
+    metric, scores, true = train.ROC(), np.array([0.1, 0.9, 0.4]), np.array([0, 1, 1])
+    metric.update(scores, true)
+    want = metric.eval()
+    scores[:], true[:] = scores[::-1].copy(), [1, 0, 0]
+    for found, known in zip(metric.eval(), want, strict=True):
+        np.testing.assert_array_equal(found, known)

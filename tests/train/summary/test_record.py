@@ -47,6 +47,20 @@ def test_values_of_each_kind(tmp_path):
     assert "Dense" in str(found.Tensors("network/text_summary")[0].tensor_proto)
 
 
+def test_values_are_those_of_the_call(tmp_path):
+    """A step changes the Parameter's memory before they are written."""
+    weight = ms.Parameter(Tensor([1.0]), name="w")
+    with SummaryRecord(str(tmp_path)) as record:
+        for plugin in ("scalar", "tensor", "histogram"):
+            record.add_value(plugin, plugin, weight)
+        nn.SGD([weight], 1.0)((Tensor([5.0]),))
+        record.record(1)
+    found = read(tmp_path)
+    assert scalars(found, "scalar") == [(1, 1.0)] and weight.tolist() == [-4.0]
+    assert make_ndarray(found.Tensors("tensor")[0].tensor_proto).tolist() == [1.0]
+    assert found.Histograms("histogram")[0].histogram_value.max == 1
+
+
 def test_images_out_of_range_are_stretched(tmp_path):
     image = np.linspace(-2, 8, 3 * 4 * 5, dtype=np.float32).reshape(1, 3, 4, 5)
     with SummaryRecord(str(tmp_path)) as record:
