@@ -6,6 +6,7 @@ import torch
 
 from ..core.adapters import adapted
 from ..core.docstrings import documented_like
+from ..core.dtype import is_inexact
 from ..core.errors import op
 from ..tensors import kernels
 from ..tensors.operators import python_syntax
@@ -216,6 +217,8 @@ def approximate_equal(x: Tensor, y: Tensor, tolerance: float = 1e-05) -> Tensor:
         [ True False]
     """
     a, b = both(x, y)
+    if not is_inexact(a.dtype):  # whose difference their type may not hold
+        a, b = a.double(), b.double()
     return wrap(torch.abs(a - b) < tolerance)
 
 

@@ -166,4 +166,4 @@ def intopk(x1: Tensor, x2: Tensor, k: int) -> Tensor:
                          f"but got {x1.shape} and {x2.shape}.")
     known = (targets >= 0) & (targets < scores.shape[1])  # no other class is among the best
     mine = scores.gather(1, torch.where(known, targets, 0).unsqueeze(1))
-    return wrap(known & ((scores > mine).sum(1) < k))
+    return wrap(known & ~mine.squeeze(1).isnan() & ((scores > mine).sum(1) < k))

@@ -53,6 +53,11 @@ def test_isclose(equal_nan):
         ops.isclose(Tensor(A[0]), Tensor(b), 1e-4, 0.0, equal_nan).asnumpy(),
         np.isclose(A[0], b, 1e-4, 0.0, equal_nan))
     assert ops.approximate_equal(Tensor([1.0]), Tensor([1.5]), 0.5).tolist() == [False]
+    for kind, low, high in ((ms.uint8, 1, 2), (ms.int8, -100, 100)):
+        for tolerance in (0.5, 2, 60, 300):
+            found = ops.approximate_equal(Tensor([low, high], kind), Tensor([high, low], kind),
+                                          tolerance)
+            assert found.tolist() == [high - low < tolerance] * 2
 
 
 @settings(max_examples=50)

@@ -122,6 +122,8 @@ def test_the_best_classes(k):
     found = ops.intopk(Tensor(scores, ms.float32), Tensor(targets, ms.int32), k)
     want = [0 <= t < 4 and (row > row[t]).sum() < k for row, t in zip(scores, targets, strict=True)]
     assert found.tolist() == want
+    nan = Tensor([[np.nan, 1.0, 2.0]], ms.float32)
+    assert ops.intopk(nan, Tensor([0]), k).tolist() == [False]
 
 
 @pytest.mark.parametrize("scores, targets", [((2, 3), (3,)), ((2, 3), (2, 1)), ((6,), (6,)),
