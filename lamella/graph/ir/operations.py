@@ -17,6 +17,7 @@ FAILS, CAUGHT = "fails", "caught"
 # kernels that change running statistics, most without their schema saying so; not their gradients
 _IMPURE = ("aten.native_batch_norm.", "aten._native_batch_norm_legit.default",
            "aten.cudnn_batch_norm.", "aten.miopen_batch_norm.", "aten._batch_norm_with_update.")
+_RUNNING, _TRAINING = ((3, "running_mean"), (4, "running_var")), (5, "training")  # their arguments
 # operations that read the metadata of their first argument alone
 _OF_A_FORM = ("ones_like", "zeros_like", "full_like", "new_zeros", "new_ones", "new_full")
 # operations that may return their input, or a view of it, without the schema saying so
@@ -33,7 +34,7 @@ class Effects(NamedTuple):
         written: the arguments that it mutates.
         is_random: whether it may draw random numbers; `draws` says whether a call does.
         dropout: the position and name of the share that it drops, without which it draws nothing.
-        is_impure: whether it mutates its fourth and fifth argument, though its schema doesn't say.
+        is_impure: whether it mutates running statistics in training; most schemas don't say so.
         is_check: whether it returns nothing, but may raise an error.
         may_fail: whether it may raise an error for some values of its tensors.
         may_be_view: whether its result may alias its input, though its schema doesn't say.
@@ -67,8 +68,22 @@ class Effects(NamedTuple):
         """Whether a call with these arguments draws random numbers."""
         if not self.is_random or self.dropout is None:
             return self.is_random
-        place, name = self.dropout
-        return (args[place] if place < len(args) else kwargs.get(name, 0.0)) != 0.0
+        return _given(self.dropout, args, kwargs, 0.0) != 0.0
+
+    def mutated(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Those arguments of a call that it mutates, also where its schema doesn't say so."""
+        places = self.written
+        if self.is_impure and _given(_TRAINING, args, kwargs, True):
+            places = _RUNNING
+        found = [_given(place, args, kwargs) for place in places]
+        return [value for value in found if value is not None]
+
+
+def _given(place: tuple[int, str], args: Sequence[Any], kwargs: Mapping[str, Any],
+           otherwise: Any = None) -> Any:
+    """The argument at a position, or with a name."""
+    number, name = place
+    return args[number] if number < len(args) else kwargs.get(name, otherwise)
 
 
 _effects: dict[int, tuple[Any, Effects]] = {}  # by identity: an operation's hash is slow
@@ -87,10 +102,8 @@ def effects_of(target: Any) -> Effects:
 def mutating(nodes: Iterable[Node]) -> Iterator[Node]:
     """Those nodes that mutate any of their arguments."""
     for node in nodes:
-        if node.op == "call_function":
-            known = effects_of(node.target)
-            if known.written or known.is_impure:
-                yield node
+        if node.op == "call_function" and effects_of(node.target).mutated(node.args, node.kwargs):
+            yield node
 
 
 def _effects_by_schema(target: Any) -> Effects:
@@ -143,7 +156,7 @@ def bases_of(nodes: Iterable[Node], given: Iterable[Node] = ()) -> dict[Node, se
             elif known.may_be_view:
                 bases = set().union(*(found[n] for n in node.all_input_nodes), {node})
             elif known.shared:
-                given = _given(node, known.shared)
+                given = nodes_in([_given(place, node.args, node.kwargs) for place in known.shared])
                 bases = found[given[0]] if len(given) == 1 else set().union(
                     *(found[n] for n in given))
         found[node] = bases or {node}
@@ -151,13 +164,11 @@ def bases_of(nodes: Iterable[Node], given: Iterable[Node] = ()) -> dict[Node, se
 
 
 def written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation mutates, by its schema."""
+    """The nodes whose memory an operation mutates."""
     if node.op != "call_function":
         return set()
-    written = effects_of(node.target).written
-    if not written:
-        return set()
-    return set().union(*(bases[n] for n in _given(node, written)))
+    mutated = effects_of(node.target).mutated(node.args, node.kwargs)
+    return set().union(*(bases[n] for n in nodes_in(mutated))) if mutated else set()
 
 
 def never_written(nodes: Sequence[Node]) -> set[Node]:
@@ -165,27 +176,6 @@ def never_written(nodes: Sequence[Node]) -> set[Node]:
     bases = bases_of(nodes)
     written = set().union(*(written_by(node, bases) for node in mutating(nodes)), ())
     return {node for node in nodes if bases[node].isdisjoint(written)}
-
-
-def all_written_by(node: Node, bases: dict[Node, set[Node]]) -> set[Node]:
-    """The nodes whose memory an operation mutates, also where its schema doesn't say so."""
-    if node.op != "call_function":
-        return set()
-    known = effects_of(node.target)
-    if not known.is_impure:
-        return written_by(node, bases) if known.written else set()
-    return written_by(node, bases).union(*(bases[n] for n in nodes_in(node.args[3:5])))
-
-
-def _given(node: Node, arguments: Iterable[tuple[int, str]]) -> list[Node]:
-    args, found = node.args, []
-    for place, name in arguments:
-        value = args[place] if place < len(args) else node.kwargs.get(name)
-        if isinstance(value, Node):
-            found.append(value)
-        elif value is not None:
-            found.extend(nodes_in(value))
-    return found
 
 
 def nodes_in(value: object) -> list[Node]:
@@ -268,7 +258,7 @@ def must_stay(node: Node) -> bool:
     if node.op != "call_function":
         return node.op in ("placeholder", "output")
     known = effects_of(node.target)
-    return (bool(known.written) or known.is_impure or known.is_check or known.is_exchange
+    return (bool(known.mutated(node.args, node.kwargs)) or known.is_check or known.is_exchange
             or FAILS in node.meta
             or known.is_random and known.draws(node.args, node.kwargs))
 

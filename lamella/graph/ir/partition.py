@@ -15,7 +15,7 @@ from torch.fx import GraphModule, Node
 from .lazy_module import KernelGraph, LazyModule
 from .loop import loop_of, operations_of
 from .metadata import meta_of
-from .operations import all_written_by, bases_of, effects_of, must_stay
+from .operations import bases_of, effects_of, must_stay, written_by
 
 
 class Backward(NamedTuple):
@@ -146,4 +146,4 @@ def changes_what_it_takes(graph: GraphModule) -> bool:
 
 def _written(nodes: list[Node], bases: dict[Node, set[Node]]) -> Iterator[Node]:
     for node in nodes:
-        yield from all_written_by(node, bases)
+        yield from written_by(node, bases)

@@ -23,7 +23,6 @@ from .loop import keeps_to, open_in
 from .metadata import meta_of
 from .operations import (
     CAUGHT,
-    all_written_by,
     bases_of,
     is_alone,
     is_exchange,
@@ -208,7 +207,7 @@ class Cut:
 
     def _undone(self) -> list[int]:
         """The places of the inputs that are put back if a late kernel fails."""
-        written = set().union(*(all_written_by(n, self.bases) for n in self.late), ())
+        written = set().union(*(written_by(n, self.bases) for n in self.late), ())
         places = [i for i, n in enumerate(self.inputs) if n in written]
         metas = [meta_of(self.inputs[i]) for i in places]
         few = sum(FEW_BYTES + 1 if meta is None else meta.bytes for meta in metas) <= FEW_BYTES

@@ -16,7 +16,7 @@ from torch.fx import GraphModule, Node
 
 from .lazy_module import KernelGraph, LazyModule
 from .metadata import meta_of
-from .operations import all_written_by, bases_of, nodes_in, sweep
+from .operations import bases_of, nodes_in, sweep, written_by
 
 aten = torch.ops.aten
 _SUM = aten.add.Tensor
@@ -51,7 +51,7 @@ def sources_of(nodes: Sequence[Node], starts: Sequence[Node]) -> dict[Node, int]
         for each in given:
             bits |= each
         found[node] = bits
-        for base in all_written_by(node, bases):
+        for base in written_by(node, bases):
             for other in inside[base]:
                 if found.setdefault(other, bits) != bits:
                     return None
@@ -97,9 +97,9 @@ def without_unused(graph: GraphModule, starts: Sequence[Node], given: Collection
         bits = found.get(node, 0)
         return not bits or bool(bits & wanted)
 
-    changes = any(all_written_by(node, bases) for node in nodes)
+    changes = any(written_by(node, bases) for node in nodes)
     for node in nodes[:-1]:
-        copies[node] = _copy(own, node, copies, is_there, bool(all_written_by(node, bases)),
+        copies[node] = _copy(own, node, copies, is_there, bool(written_by(node, bases)),
                              changes)
     outs: Any = nodes[-1].args[0]
     own.output([copies[node] for node in outs if is_there(node)])

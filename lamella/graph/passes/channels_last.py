@@ -22,7 +22,7 @@ from ...machine.memory import returning_freed_memory
 from ..ir.agreement import agree_but_for_kinks, in_another_order, next_to
 from ..ir.lazy_module import KernelGraph
 from ..ir.metadata import meta_of, meta_of_value
-from ..ir.operations import all_written_by, last_uses
+from ..ir.operations import last_uses, written_by
 from ..ir.stages import ending_of
 from ..ir.streams import generators_restored, streams_of
 from .memory import Memory
@@ -147,7 +147,7 @@ class _Rewriting:
         wanted = WANTING[node.target] if _planes(node) else None
         follows = wanted is not None or (
             node.target in _FOLLOWING or torch.Tag.pointwise in getattr(node.target, "tags", ()))
-        changed = all_written_by(node, self.memory.bases)
+        changed = written_by(node, self.memory.bases)
         # a convolution converts its weights itself, and a copy would live until its gradient
         mixed = wanted is None and follows and any(
             _is_last(self.values[n]) for n in node.all_input_nodes)
@@ -173,7 +173,7 @@ class _Rewriting:
 
     def _copy(self, node: Node) -> None:
         """Add a node that isn't run; it gets its arguments in their recorded layouts."""
-        changed = all_written_by(node, self.memory.bases)
+        changed = written_by(node, self.memory.bases)
         self.new[node] = self.graph.node_copy(node, lambda n: self._as_recorded(n)[0]
                                               if changed.isdisjoint(self.memory.bases[n])
                                               else self.new[n])

@@ -24,13 +24,13 @@ from ..ir.lazy_module import KernelGraph, LazyModule
 from ..ir.loop import loop_of
 from ..ir.metadata import meta_of
 from ..ir.operations import (
-    all_written_by,
     bases_of,
     effects_of,
     is_random,
     must_stay,
     never_written,
     nodes_in,
+    written_by,
 )
 from ..ir.stages import ending_of
 from .memory import Liveness, Memory, reshapes_in_place
@@ -125,7 +125,7 @@ class _Order:
             node, inputs = unit.node, self._inputs(unit)
             before = {maker for n in inputs for maker in makers.get(n, ())}
             used = set().union(*(self.bases[n] for n in inputs), ())
-            written = (all_written_by(node, self.bases) if unit.entry is None
+            written = (written_by(node, self.bases) if unit.entry is None
                        else self._written(node, unit.entry))
             for base in used | written:
                 before.update(wrote.get(base, ()))
@@ -147,8 +147,7 @@ class _Order:
 
     def _written(self, node: Node, entry: int) -> set[Node]:
         args, kwargs = _cut(node, self.lists[node], [entry])
-        given = [args[place] if place < len(args) else kwargs.get(name)
-                 for place, name in effects_of(node.target).written]
+        given = effects_of(node.target).mutated(args, kwargs)
         return set().union(*(self.bases[n] for n in nodes_in(given)))
 
     def found(self) -> list[tuple[Node, list[int] | None]]:

@@ -9,7 +9,7 @@ from typing import Any
 from torch.fx import Graph, Node
 
 from ..ir.metadata import meta_of
-from ..ir.operations import all_written_by, bases_of, effects_of, mutating, nodes_in
+from ..ir.operations import bases_of, effects_of, mutating, nodes_in, written_by
 
 MOST_MEMORY = 1.1  # at the peak of a rewritten graph, relative to the recorded one's
 
@@ -35,7 +35,7 @@ class Memory:
         self.given: set[Node] = set().union(*(self.bases[n] for n in self.results))
         self._writes: dict[Node, list[int]] = {}
         for node in mutating(nodes):
-            for base in all_written_by(node, self.bases):
+            for base in written_by(node, self.bases):
                 self._writes.setdefault(base, []).append(self.place[node])
 
     def _last_use(self, node: Node) -> int:

@@ -274,7 +274,7 @@ class Recorder(DispatchMode):
         """Prepare for the side effects of a kernel; returns whether it waits, as an update."""
         if known.draws(args, kwargs) and state.trace is not None:
             state.trace.stop_dry_run("draws random numbers")
-        if not (known.written or known.is_impure):
+        if not known.mutated(args, kwargs):
             return False
         self._known.clear()
         update = Update(func, known, args, kwargs)

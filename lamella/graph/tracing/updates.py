@@ -15,8 +15,6 @@ import torch
 
 from ..ir.operations import Effects, tensors_in
 
-_RUNNING = ((3, "running_mean"), (4, "running_var"))  # mutated without the schema saying so
-
 
 class Update(NamedTuple):
     """A kernel that waits, with its arguments."""
@@ -81,8 +79,7 @@ def run(updates: Iterable[Update], before: Callable[[Update], None]) -> None:
 
 def written_by(known: Effects, args: tuple, kwargs: dict) -> Iterator[torch.Tensor]:
     """The tensors that a kernel with these side effects mutates."""
-    for place, name in (*known.written, *_RUNNING) if known.is_impure else known.written:
-        yield from tensors_in(args[place] if place < len(args) else kwargs.get(name))
+    return tensors_in(known.mutated(args, kwargs))
 
 
 def _memory_of(raws: Iterable[torch.Tensor]) -> Iterator[int | None]:

@@ -8,12 +8,12 @@ import torch
 from lamella.graph.ir.operations import (
     FAILS,
     _effects_by_schema,
-    all_written_by,
     bases_of,
     effects_of,
     is_random,
     last_uses,
     must_stay,
+    mutating,
     never_written,
     nodes_in,
     sweep,
@@ -21,6 +21,7 @@ from lamella.graph.ir.operations import (
     tensors_in,
     written_by,
 )
+from lamella.graph.ir.stages import Part, ending_of, written_inputs
 from tests.graph.passes.checks import recorded
 
 aten = torch.ops.aten
@@ -74,18 +75,29 @@ def test_which_inputs_are_written(fn, written):
     found = {i for node in nodes for i, x in enumerate(inputs) if x in written_by(node, bases)}
     assert found == written
     assert {i for i, x in enumerate(inputs) if x not in never_written(nodes)} == written
-    assert {n for n in nodes if all_written_by(n, bases)} == {
-        n for n in nodes if written_by(n, bases)}
+    assert written_inputs(graph) == sorted(written)
+    assert set(mutating(nodes)) == {n for n in nodes if written_by(n, bases)}
 
 
-def test_running_statistics_are_written():
+@pytest.mark.parametrize("training", [True, False])
+def test_running_statistics_are_written_in_training(training):
     x, ones, mean, var = torch.rand(4, 3), torch.ones(3), torch.zeros(3), torch.ones(3)
     graph = recorded(lambda *given: aten.native_batch_norm(
-        given[0], given[1], given[1], given[2], given[3], True, 0.1, 1e-5)[0], x, ones, mean, var)
+        given[0], given[1], given[1], given[2], given[3], training, 0.1, 1e-5)[0], x, ones, mean,
+        var)
     nodes = list(graph.graph.nodes)
     (norm,), bases = called(graph, "native_batch_norm"), bases_of(nodes)
-    assert all_written_by(norm, bases) == set(nodes[2:4]) and not written_by(norm, bases)
-    assert must_stay(norm)
+    assert written_by(norm, bases) == (set(nodes[2:4]) if training else set())
+    assert written_inputs(graph) == ([2, 3] if training else [])
+    assert must_stay(norm) == Part.whole(graph).changes_inputs == (norm in ending_of(graph)) == (
+        training)
+
+
+def test_batch_statistics_change_nothing():
+    graph = recorded(lambda x: aten.native_batch_norm(
+        x, None, None, None, None, True, 0.1, 1e-5)[0], torch.rand(4, 3))
+    (norm,) = called(graph, "native_batch_norm")
+    assert not must_stay(norm) and not list(mutating(graph.graph.nodes))
 
 
 @pytest.mark.parametrize("fn, draws", [

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 import lamella as ms
 from lamella import Parameter, Tensor, jit, nn, ops
@@ -44,6 +45,21 @@ def test_parameters_assigned_inside_a_gradient():
         return gradient, lambda: [p.value() for p in net.get_parameters()] + [net.last]
 
     agree_with_state(make, [(X,), (W,), (X,)])
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_statistics_that_a_kernel_of_pytorch_changes_before_a_branch(train):
+    def make():
+        mean, var = Parameter(ops.zeros(3), name="mean"), Parameter(ops.ones(3), name="var")
+
+        def step(x):
+            y = Tensor.from_torch(torch.nn.functional.batch_norm(
+                ops.stack([x, x * x]).to_torch(), mean.to_torch(), var.to_torch(), training=train))
+            return y * 2 if x.sum() > 0 else y
+
+        return step, lambda: [mean.value(), var.value()]
+
+    agree_with_state(make, [(X,), (-X,), (X,), (2 * X,), (-3 * X,)])
 
 
 @pytest.mark.parametrize("train", [True, False])
