@@ -83,7 +83,8 @@ class RegexReplace(Each):
 
     Args:
         pattern: the regular expression.
-        replace: the replacement, in which ``$1`` is what the first group has matched, ``$0`` all.
+        replace: the replacement, in which ``$1`` is what the first group has matched, ``$0`` all,
+            and a character after a backslash itself.
         replace_all: whether to replace all matches; else the first.
 
     Raises:
@@ -94,11 +95,13 @@ class RegexReplace(Each):
     def __init__(self, pattern: str, replace: str, replace_all: bool = True):
         self.pattern, self.replace, self.replace_all = pattern, replace, replace_all
         self._pattern = needs("text", "regex").compile(pattern)
-        self._by = re.sub(r"\$(\d+)", self._group, replace)
+        self._by = re.sub(r"\\u([0-9a-fA-F]{4})|\\(.?)|\$(\d+)", self._part, replace, flags=re.S)
 
-    def _group(self, match: re.Match[str]) -> str:
-        """A group of the replacement as Python writes it: as many digits as there are groups."""
-        digits = match[1]
+    def _part(self, match: re.Match[str]) -> str:
+        """A part of the replacement as Python writes it; a group has as many digits as needed."""
+        if match[3] is None:
+            return (chr(int(match[1], 16)) if match[1] else match[2]).replace("\\", "\\\\")
+        digits = match[3]
         for end in range(len(digits), 0, -1):
             if int(digits[:end]) <= self._pattern.groups:
                 return f"\\g<{int(digits[:end])}>{digits[end:]}"
@@ -110,25 +113,32 @@ class RegexReplace(Each):
         return self._pattern.sub(self._by, text, 0 if self.replace_all else 1)
 
 
-_XML = [(re.compile(pattern, re.S), by) for pattern, by in (
-    (r"<[^>]*>", " "), (r"\[\[[Ii]mage:[^\[\]]*\]\]", " "), (r"\{\{[^\}]*\}\}", " "),
-    (r"\[\[([^\|\]]*\|)?([^\]]*)\]\]", r"\2"), (r"\[[^ ]* ([^\]]*)\]", r"\1"),
-    (r"&[^;]*;", " "))]
+_XML = [(re.compile(pattern), by) for pattern, by in (
+    (r"<.*>", ""), (r"<ref[^<]*</ref>", ""), (r"<[^>]*>", ""), (r"&[^;]*;", " "))]
 
 
 class FilterWikipediaXML(Each):
-    """The words of Wikipedia pages in XML, in lower case."""
+    """The words of Wikipedia pages in XML, in lower case, with digits as words.
+
+    From the first ``<`` of a line to its last ``>`` all is left out, and a page with a redirection
+    is empty. As in MindSpore, the words of links, images and templates stay.
+
+    Examples:
+        >>> from lamella.dataset import text
+        >>> print(text.FilterWikipediaXML()("Born in [[Rome]]&nbsp;<br/>, 1 km"))
+        born in rome one km
+    """
 
     def change(self, text: str) -> str:
         """The words."""
-        if not text or text.lstrip().startswith("#REDIRECT"):
+        if "#REDIRECT" in text or "#redirect" in text:
             return ""
-        text = text.lower()
         for pattern, by in _XML:
             text = pattern.sub(by, text)
+        text = re.sub("[A-Z]", lambda letter: letter[0].lower(), text)  # of ASCII only
         for number, word in enumerate("zero one two three four five six seven eight nine".split()):
             text = text.replace(str(number), f" {word} ")
-        return " ".join(re.sub("[^a-z ]", " ", text).split())
+        return " ".join(re.sub(r"[^a-z\n]+", " ", text).replace("\n ", "").split())
 
 
 class Lookup(TextTensorOperation):
@@ -191,6 +201,8 @@ class ToNumber(TextTensorOperation):
         out = []
         for word in self.texts(value):
             try:
+                if "_" in word or not word.isascii():  # which only Python takes
+                    raise ValueError
                 number: Any = float(word) if self._kind.kind == "f" else int(word)
             except ValueError:
                 raise RuntimeError(f'ToNumber: it is invalid to convert "{word}" to a number of '

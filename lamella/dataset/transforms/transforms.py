@@ -42,6 +42,15 @@ def not_random(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _cast(value: Any, kind: np.dtype[Any]) -> np.ndarray:
+    """A number, or an array of them, in another type; what is outside of its range wraps around."""
+    value = np.asarray(value)
+    with np.errstate(invalid="ignore"):
+        if value.dtype.kind == "f" and kind.kind == "u":
+            value = value.astype(np.int64)  # else the processor says what negative numbers become
+        return value.astype(kind)
+
+
 class Fill(TensorOperation):
     """Replace all elements by one value.
 
@@ -60,9 +69,7 @@ class Fill(TensorOperation):
                                f"input has type {value.dtype}.")
         if text:
             return np.full(value.shape, self.fill_value)
-        if value.dtype.kind in "iu" and not isinstance(self.fill_value, float):
-            return np.full(value.shape, self.fill_value, np.int64).astype(value.dtype)
-        return np.full(value.shape, self.fill_value, value.dtype)
+        return np.full(value.shape, _cast(self.fill_value, value.dtype))
 
     block = transform
 
@@ -92,10 +99,7 @@ class TypeCast(TensorOperation):
         """The converted array."""
         if (value.dtype.kind in "US") is not (self._kind.kind in "US"):
             raise RuntimeError(f"TypeCast: {value.dtype} can't be cast to {self._kind}.")
-        with np.errstate(invalid="ignore"):
-            if value.dtype.kind == "f" and self._kind.kind == "u":
-                return value.astype(np.int64).astype(self._kind)  # negative numbers wrap around
-            return value.astype(self._kind)
+        return _cast(value, self._kind)
 
     block = transform
 
@@ -150,7 +154,7 @@ class Mask(TensorOperation):
 
     Args:
         operator: a Relational.
-        constant: the constant.
+        constant: the constant; a number is cast to the type of the input.
         dtype: the type of the output.
     """
 
@@ -167,10 +171,12 @@ class Mask(TensorOperation):
 
     def transform(self, value: np.ndarray) -> np.ndarray:
         """The mask."""
-        if (value.dtype.kind in "US") is not isinstance(self.constant, (str, bytes)):
+        text = value.dtype.kind in "US"
+        if text is not isinstance(self.constant, (str, bytes)):
             raise RuntimeError(f"Mask: the type of the constant {self.constant!r} and of the "
                                f"input, {value.dtype}, do not match.")
-        return np.asarray(self._COMPARE[self.operator](value, self.constant)).astype(
+        constant = self.constant if text else _cast(self.constant, value.dtype)
+        return np.asarray(self._COMPARE[self.operator](value, constant)).astype(
             dtype_to_nptype(self.dtype))
 
 
@@ -178,7 +184,8 @@ class Slice(TensorOperation):
     """A part of each input.
 
     Args:
-        *slices: for each dimension an int, a list of ints, a slice, None or ... for all of it.
+        *slices: for each dimension an int, a list of ints, a slice, or None or ... for all of this
+            one dimension.
 
     Raises:
         TypeError: if one of `slices` is something else.
@@ -206,7 +213,7 @@ class Slice(TensorOperation):
                                f"{value.ndim} dimensions.")
         for axis, part in enumerate(self.slices):
             if part is Ellipsis:
-                break
+                continue
             if isinstance(part, slice) and value.ndim:
                 value = value[(slice(None),) * axis + (part,)]
             elif isinstance(part, slice):
@@ -260,8 +267,10 @@ class PadEnd(TensorOperation):
         kind = value.dtype
         if text and self.pad_value is not None:
             kind = np.result_type(value, np.asarray(self.pad_value))
-        empty: Any = np.zeros((), kind)[()]
-        out = np.full(shape, empty if self.pad_value is None else self.pad_value, kind)
+        if self.pad_value is None:
+            out = np.zeros(shape, kind)
+        else:
+            out = np.full(shape, self.pad_value if text else _cast(self.pad_value, kind), kind)
         place = tuple(slice(min(a, b)) for a, b in zip(value.shape, shape, strict=True))
         out[place] = value[place]
         return out

@@ -226,6 +226,8 @@ class Rescale(ImageOperation):
         self.shift = number("Rescale", "shift", shift)
 
     def _array(self, image: np.ndarray) -> np.ndarray:
+        if image.dtype == np.float16:  # NumPy would compute in it
+            image = image.astype(np.float32)
         out = image * float(np.float32(self.rescale)) + float(np.float32(self.shift))
         return np.asarray(out, np.float32)
 

@@ -166,12 +166,18 @@ def numbers_of(image: np.ndarray) -> np.ndarray:
 
 def brightened(image: np.ndarray, factor: float) -> np.ndarray:
     """Multiply all values by a factor; whole numbers are rounded, and stay in their range."""
-    if image.dtype.kind in "iu" and image.dtype != np.uint8:
-        limits = np.iinfo(image.dtype)
-        return np.clip(np.rint(image * factor), limits.min, limits.max).astype(image.dtype)
-    if image.dtype != np.uint8:
-        return image * np.asarray(factor, image.dtype)
-    return like(image, cv().convertScaleAbs(image, alpha=factor))
+    if image.dtype == np.uint8:
+        return like(image, cv().convertScaleAbs(image, alpha=factor))
+    product = image.astype(np.result_type(image.dtype, np.float32)) * np.float32(factor)
+    if image.dtype.kind in "iu":
+        return _saturated(np.rint(product), image.dtype)
+    return (np.rint(product) if image.dtype == bool else product).astype(image.dtype)
+
+
+def _saturated(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
+    """Whole numbers in a type of integers, those outside of its range as its nearest."""
+    limits = np.iinfo(kind)
+    return np.clip(values, limits.min, limits.max).astype(kind)
 
 
 def contrasted(image: np.ndarray, factor: float) -> np.ndarray:
@@ -260,9 +266,9 @@ def equalized(image: np.ndarray) -> np.ndarray:
 
 
 def inverted(image: np.ndarray) -> np.ndarray:
-    """255 minus each value; int8, which 255 is too much for, holds at most 127."""
-    if image.dtype == np.int8:
-        return np.minimum(255 - image.astype(np.int16), 127).astype(np.int8)
+    """255 minus each value, within the range of the type: 0 where uint16 has more than 255."""
+    if image.dtype.kind in "iu" and image.dtype != np.uint8:
+        return _saturated(255 - image.astype(np.int64), image.dtype)
     return (255 - image).astype(image.dtype)
 
 

@@ -139,6 +139,11 @@ def test_relations_of_masks(name, compare):
     given = np.array([1, 2, 3])
     assert len(T.Relational) == 6
     np.testing.assert_array_equal(T.Mask(T.Relational[name], 2)(given), compare(given, 2))
+    for constant, kind, cast in ((2.9, np.int32, 2), (-1, np.uint8, 255), (-1.5, np.uint8, 255),
+                                 (3, bool, True), (0.1, np.float32, np.float32(0.1))):
+        given = np.array([cast, 0, 1]).astype(kind)
+        np.testing.assert_array_equal(T.Mask(T.Relational[name], constant)(given),
+                                      compare(given, cast))
 
 
 def test_concatenate_takes_texts_of_any_length_and_numbers_of_one_type():
@@ -216,6 +221,9 @@ def test_texts_are_padded_by_texts_and_numbers_by_numbers():
     found = T.PadEnd([3], "longer")(np.array(["a", "b"]))
     assert found.tolist() == ["a", "b", "longer"]
     assert T.PadEnd([3])(np.array(["a", "b"])).tolist() == ["a", "b", ""]
+    for value, kind, wanted in ((-1, np.uint8, 255), (300, np.uint8, 44), (1.5, np.int32, 1)):
+        found = T.PadEnd([2], value)(np.array([7], kind))
+        assert found.dtype == kind and found.tolist() == [7, wanted]
     for value, given in (("x", np.arange(2)), (1, WORDS)):
         with pytest.raises(RuntimeError, match="can not pad numeric and string"):
             T.PadEnd([3], value)(given)
@@ -227,7 +235,8 @@ CUBE = np.arange(60).reshape(3, 4, 5)
 @pytest.mark.parametrize("parts, wanted", [
     ((1,), CUBE[1:2]), ((-3,), CUBE[:1]), ((None, [0, -1]), CUBE[:, [0, 3]]),
     ((slice(1, None), slice(None, None, 2), 4), CUBE[1:, ::2, 4:]), ((..., ), CUBE),
-    ((1, ..., ), CUBE[1:2]), ((None, None, [-5, 4, 0]), CUBE[:, :, [0, 4, 0]]),
+    ((1, ..., ), CUBE[1:2]), ((..., 1), CUBE[:, 1:2]), ((0, ..., 2), CUBE[:1, :, 2:3]),
+    ((None, None, [-5, 4, 0]), CUBE[:, :, [0, 4, 0]]),
     ((2, 3, 4), CUBE[2:, 3:, 4:]), (([], ), CUBE[:0])])
 def test_parts_of_several_dimensions(parts, wanted):
     np.testing.assert_array_equal(T.Slice(*parts)(CUBE), wanted)
@@ -286,6 +295,7 @@ def test_unique_numbers_in_order_of_occurrence(kind):
 @pytest.mark.parametrize("value, given, wanted", [
     (2.9, np.zeros(2, np.int16), [2, 2]), (2.5, np.zeros(2), [2.5, 2.5]),
     (-1, np.zeros(2, np.uint8), [255, 255]), (3, np.zeros((2, 1)), [[3.0], [3.0]]),
+    (-1.5, np.zeros(2, np.uint8), [255, 255]), (300, np.zeros(2, np.int8), [44, 44]),
     (1, np.zeros(2, bool), [True, True]), ("longer", WORDS, ["longer", "longer"])])
 def test_a_value_in_the_type_of_the_input(value, given, wanted):
     found = T.Fill(value)(given)

@@ -231,3 +231,9 @@ def test_rescaled_numbers_are_float32(kind):
     found = vision.Rescale(0.3, -1.5)(image)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, image * 0.3 - 1.5, rtol=1e-5, atol=1e-5)
+
+
+def test_half_precision_is_rescaled_in_float32():
+    image = np.array([[0.1, 60000, -3]], np.float16)
+    np.testing.assert_allclose(vision.Rescale(3.0, 0.01)(image), image.astype(float) * 3 + 0.01,
+                               rtol=1e-6)

@@ -101,10 +101,18 @@ def test_brightness_of_integers_stays_in_their_range(kind):
     limits = np.iinfo(kind)
     low, high = limits.min, limits.max
     values = np.array([[low, low // 2, 0, 1, 3, 5, high // 3, high]], kind)
-    for factor in (0.0, 0.5, 1.0, 1.5, 3.0):
+    for factor in (0.0, 0.5, 1.0, 1.5, 3.0, 2, 5):
         wanted = [min(max(round(int(v) * factor), low), high) for v in values[0]]
         found = kernels.brightened(values, factor)
         assert found.dtype == kind and found[0].tolist() == wanted
+    # the factor is one of float32, a little more than 0.3
+    assert kernels.brightened(np.array([[95]], kind), 0.3).tolist() == [[29]]
+
+
+@pytest.mark.parametrize("factor", [0, 0.3, 0.5, 0.6, 1.7])
+def test_brightness_of_booleans_is_rounded(factor):
+    found = kernels.brightened(np.array([[True, False]]), factor)
+    assert found.dtype == bool and found.tolist() == [[round(factor) > 0, False]]
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5, 3.0])
@@ -125,12 +133,15 @@ def test_the_hue_of_bytes_is_a_byte(factor):
     np.testing.assert_allclose(kernels.hued(red, factor)[0, 0], wanted, atol=2)
 
 
-def test_values_of_int8_are_inverted_up_to_their_largest():
+def test_inverted_values_stay_in_their_range():
     every = np.arange(-128, 128).astype(np.int8)[None]
     assert kernels.inverted(every)[0].tolist() == [min(255 - v, 127) for v in range(-128, 128)]
     for kind in (np.uint8, np.int16, np.float32):
         found = kernels.inverted(every.astype(kind) if kind is not np.uint8 else every.view(kind))
         assert found.dtype == kind
+    assert kernels.inverted(np.array([[0, 255, 256, 65535]], np.uint16))[0].tolist() == [
+        255, 0, 0, 0]
+    assert kernels.inverted(np.array([[-32768, 300]], np.int16))[0].tolist() == [32767, -45]
     assert kernels.inverted(np.array([[0, 1, 255]], np.uint8))[0].tolist() == [255, 254, 0]
     assert kernels.inverted(np.array([[-0.5, 300]]))[0].tolist() == [255.5, -45]
 
