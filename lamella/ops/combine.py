@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..core import context
 from ..core.docstrings import documented_like
 from ..core.dtype import is_inexact
 from ..core.errors import op
+from ..core.state import is_nested
 from ..tensors.kernels import trunc_quotient
 from ..tensors.promotion import promote
 from ..tensors.tensor import Tensor, tensor_methods, wrap
@@ -217,7 +219,17 @@ def logaddexp(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.logaddexp(ms.Tensor([1.0, 1000.0]), ms.Tensor([1.0, 1000.0])))
         [   1.6931472 1000.6932   ]
     """
-    return wrap(torch.logaddexp(*floats(input, other)))
+    return wrap(log_of_sum(*floats(input, other)))
+
+
+def log_of_sum(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """`torch.logaddexp`, whose second derivatives are NaN where two numbers lie far apart."""
+    if not is_nested() or first.is_complex():
+        return torch.logaddexp(first, second)
+    pair = torch.stack(torch.broadcast_tensors(first, second))
+    endless = (pair == torch.inf).any(0)  # with slopes of NaN
+    found = torch.logsumexp(pair.masked_fill(endless, 0), 0)
+    return torch.where(endless, torch.maximum(first, second), found)
 
 
 @documented_like(hypot)
@@ -230,7 +242,11 @@ def logaddexp2(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.logaddexp2(ms.Tensor([1.0, 1000.0]), ms.Tensor([1.0, 1000.0])))
         [   2. 1001.]
     """
-    return wrap(torch.logaddexp2(*floats(input, other)))
+    first, second = floats(input, other)
+    if not is_nested() or first.is_complex():
+        return wrap(torch.logaddexp2(first, second))
+    scale = math.log(2)
+    return wrap(log_of_sum(first * scale, second * scale) / scale)
 
 
 @op

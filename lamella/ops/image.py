@@ -43,6 +43,8 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
     raw, points, is_open = input._raw, grid._raw, number_is_open()
     if is_open:  # PyTorch's rules ask for it if one of them is the same for all examples
         raw, points = _of_each(raw, points), _of_each(points, raw)
+    elif by_example(raw) and by_example(points):  # they mix up sizes unless examples lie in front
+        raw, points = raw.permute(*range(raw.ndim)), points.permute(*range(points.ndim))
     found = F.grid_sample(raw, points, mode, padding_mode, bool(align_corners))
     return wrap(found * torch.ones_like(found) if is_open else found)  # so is the gradient
 

@@ -349,7 +349,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
         [[1 2]
          [3 6]]
     """
-    return wrap(torch.kron(input._raw, other._raw))
+    # PyTorch takes no transposed tensor where the ranks differ
+    return wrap(torch.kron(input._raw.contiguous(), other._raw.contiguous()))
 
 
 @op

@@ -44,12 +44,28 @@ class _Igamma(TapeFunction):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
-        a, x = ctx.saved_tensors
-        wide, at = a.double(), x.double()
-        in_a = _slope(lambda a: torch.special.gammainc(a, at), wide,
-                      1e-3 * wide.clamp(min=1e-3)).to(a.dtype)
-        in_x = torch.exp(torch.xlogy(a - 1, x) - x - torch.lgamma(a))
-        return (grad * in_a).sum_to_size(a.shape), (grad * in_x).sum_to_size(x.shape)
+        return _by_both(torch.special.gammainc, *ctx.saved_tensors, grad, grad)
+
+
+class _Igammac(_Igamma):
+    """`torch.special.gammaincc` likewise: 1 - `_Igamma` loses the digits of what is small."""
+
+    @staticmethod
+    def forward(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return torch.special.gammaincc(a, x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
+        return _by_both(torch.special.gammaincc, *ctx.saved_tensors, grad, -grad)
+
+
+def _by_both(kernel: Callable[..., torch.Tensor], a: torch.Tensor, x: torch.Tensor,
+             grad: torch.Tensor, of_lower: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The gradients by `a` and `x`; `of_lower` is that of the lower function."""
+    wide, at = a.double(), x.double()
+    in_a = _slope(lambda a: kernel(a, at), wide, 1e-3 * wide.clamp(min=1e-3)).to(a.dtype)
+    in_x = torch.exp(torch.xlogy(a - 1, x) - x - torch.lgamma(a))
+    return (grad * in_a).sum_to_size(a.shape), (of_lower * in_x).sum_to_size(x.shape)
 
 
 class _Zeta(TapeFunction):
@@ -274,9 +290,10 @@ def zeta(input: Tensor, other: Tensor | float) -> Tensor:
     return wrap(_Zeta.apply(*promote(*floats(input, other))))
 
 
-def _igamma(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    # PyTorch's kernel takes nan for infinity
-    return torch.where(a.isnan() | b.isnan(), torch.nan, _Igamma.apply(a, b))
+def _incomplete(kernel: type[_Igamma], input: Any, other: Any) -> Tensor:
+    a, b = floats(input, other)
+    # PyTorch's kernels take nan for infinity
+    return wrap(torch.where(a.isnan() | b.isnan(), torch.nan, kernel.apply(a, b)))
 
 
 @documented_like(zeta)
@@ -293,7 +310,7 @@ def igamma(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.igamma(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
         [0.86466473 0.8008517 ]
     """
-    return wrap(_igamma(*floats(input, other)))
+    return _incomplete(_Igamma, input, other)
 
 
 @documented_like(zeta)
@@ -306,7 +323,7 @@ def igammac(input: Tensor, other: Tensor | float) -> Tensor:
         >>> print(ms.ops.igammac(ms.Tensor([1.0, 2.0]), ms.Tensor([2.0, 3.0])))
         [0.13533527 0.1991483 ]
     """
-    return wrap(1 - _igamma(*floats(input, other)))
+    return _incomplete(_Igammac, input, other)
 
 
 def _tensor_erfinv_(self: Tensor) -> Tensor:

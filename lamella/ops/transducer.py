@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
+from ..autodiff import engine
+from ..autodiff.level import lifted
 from ..core.errors import op
 from ..tensors.tensor import Tensor, wrap
 from .arguments import require, require_values
+from .combine import log_of_sum
 
 __all__: list[str] = []
+
+
+def with_gradient(losses: Callable[[torch.Tensor], torch.Tensor], raw: torch.Tensor
+                  ) -> tuple[torch.Tensor, torch.Tensor]:
+    """The losses of `raw`, and the gradient of their sum, a constant: some Primitives give both."""
+    if lifted():
+        (found,), back, _ = engine.vjp(lambda scores: ((losses(scores),), ()), raw)
+        return found, back((torch.ones_like(found),), False, False)[0].detach()
+    recorded = raw.requires_grad and torch.is_grad_enabled()
+    with torch.enable_grad():
+        given = raw if recorded else raw.detach().requires_grad_()
+        found = losses(given)
+        gradient, = torch.autograd.grad(found.sum(), given, retain_graph=recorded)
+    return found if recorded else found.detach(), gradient.detach()
 
 
 def _log_likelihood(logs: torch.Tensor, blank: torch.Tensor, emit: torch.Tensor,
@@ -33,7 +52,7 @@ def _log_likelihood(logs: torch.Tensor, blank: torch.Tensor, emit: torch.Tensor,
             same = time.clamp(0, steps - 1)[1:]
             by_label = torch.where(inside[1:], alpha[:, :-1] + emit[:, same, each[:-1]], far)
             by_label = torch.nn.functional.pad(by_label, (1, 0), value=far)
-            alpha = torch.where(inside, torch.logaddexp(by_blank, by_label), alpha)
+            alpha = torch.where(inside, log_of_sum(by_blank, by_label), alpha)
         ends = (rows - 1 + columns) == diagonal
         here = alpha.gather(1, columns[:, None])[:, 0]
         last = blank[torch.arange(many), rows - 1, columns]
@@ -70,12 +89,12 @@ def rnnt_loss(acts: Tensor, labels: Tensor, input_lengths: Tensor, label_lengths
                    f"'label_lengths' in [0, {raw.shape[2]}).")
     require_values(((numbers >= 0) & (numbers < raw.shape[3])).all(),
                    f"For '{name}', 'labels' must be in [0, {raw.shape[3]}).")
-    with torch.enable_grad():
-        given = raw.float() if raw.requires_grad else raw.detach().float().requires_grad_()
-        logs = given.log_softmax(-1)
-        places = numbers[:, None, :, None].expand(-1, raw.shape[1], -1, 1)
+    places = numbers[:, None, :, None].expand(-1, raw.shape[1], -1, 1)
+
+    def losses(scores: torch.Tensor) -> torch.Tensor:
+        logs = scores.float().log_softmax(-1)
         emit = logs[:, :, :-1].gather(3, places)[..., 0]
-        losses = -_log_likelihood(logs, logs[..., blank], emit, rows, columns)
-        gradient, = torch.autograd.grad(losses.sum(), given, retain_graph=raw.requires_grad)
-    losses = losses if raw.requires_grad else losses.detach()
-    return wrap(losses.to(raw.dtype)), wrap(gradient.detach().to(raw.dtype))
+        return -_log_likelihood(logs, logs[..., blank], emit, rows, columns)
+
+    found, gradient = with_gradient(losses, raw)
+    return wrap(found.to(raw.dtype)), wrap(gradient)

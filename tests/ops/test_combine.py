@@ -114,6 +114,20 @@ def test_numbers_beside_half_precision_widen_it(number, left):
     assert ops.xlogy(x, x).dtype is ms.float16
 
 
+@pytest.mark.parametrize("function, base", [(ops.logaddexp, np.e), (ops.logaddexp2, 2.0)])
+def test_second_derivatives_of_sums_of_numbers_far_apart(function, base):
+    x = np.array([0.0, 0.0, 0.0, 0.0, -200.0, 0.0, 0.0], np.float32)
+    y = np.array([0.0, 3.0, -3.0, 200.0, 0.0, np.inf, -np.inf], np.float32)
+    part = 1 / (1 + base ** (y.astype(np.float64) - x))
+    one = Tensor(np.ones_like(x))
+    _, slope = ms.jvp(function, (Tensor(x), Tensor(y)), (one, one * 0))
+    np.testing.assert_allclose(slope.asnumpy(), part, rtol=1e-5, atol=1e-30)
+    first = ms.grad(lambda x, y: function(x, y).sum())
+    second = ms.grad(lambda x: first(x, Tensor(y)).sum())(Tensor(x))
+    np.testing.assert_allclose(second.asnumpy(), part * (1 - part) * np.log(base), rtol=1e-5,
+                               atol=1e-30)
+
+
 @pytest.mark.parametrize("name", ["hypot", "logaddexp", "logaddexp2", "nextafter"])
 def test_whole_numbers_are_computed_in_float32(name):
     reference = getattr(np, name)

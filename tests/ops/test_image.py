@@ -117,6 +117,21 @@ def test_grids_of_examples(size, corners):
         np.testing.assert_allclose(alone.asnumpy(), want, atol=1e-6)
 
 
+@pytest.mark.parametrize("axes", [(1, 0), (0, -1), (-1, 1), (None, 2), (3, None)])
+def test_values_at_points_of_examples(axes):
+    """PyTorch's rule mixes sizes up where the examples lie along different axes."""
+    images = RNG.standard_normal((3, 2, 2, 4, 5)).astype(np.float32)
+    grids = RNG.uniform(-1, 1, (3, 2, 4, 3, 2)).astype(np.float32)
+    given = [array[0] if axis is None else np.moveaxis(array, 0, axis)
+             for array, axis in zip((images, grids), axes, strict=True)]
+    found = ops.vmap(ops.grid_sample, in_axes=axes)(*map(Tensor, given))
+    for i in range(3):
+        one = [array[0 if axis is None else i]
+               for array, axis in zip((images, grids), axes, strict=True)]
+        np.testing.assert_allclose(found[i].asnumpy(), ops.grid_sample(*map(Tensor, one)).asnumpy(),
+                                   atol=1e-6)
+
+
 @pytest.mark.parametrize("corners", [None, False, True])
 @pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])

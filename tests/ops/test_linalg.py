@@ -32,6 +32,7 @@ def test_products():
     check_op(ops.inner, np.inner, (M, normal(5, 3)), (V, V))
     check_op(ops.outer, np.outer, (V, W))
     check_op(ops.kron, np.kron, (M, N))
+    check_op(lambda a, b: ops.kron(a.T, b), lambda a, b: np.kron(a.T, b), (M, V), (M, BATCH))
     check_op(ops.tensordot, np.tensordot, (BATCH, BATCH, [[0, 2], [0, 2]]), (M, N, 1))
     check_op(ops.cross, np.cross, (V, normal(3)), (BATCH, normal(2, 2, 3), 2))
     check_op(ops.vecdot, lambda a, b: (a * b).sum(-1), (M, normal(2, 3)))

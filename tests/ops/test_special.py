@@ -61,11 +61,28 @@ def test_gradients_of_gradients_of_zeta_by_the_second():
     np.testing.assert_allclose(second, 2.5 * 3.5 * sp.zeta(4.5, 0.7), rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_what_is_small_in_the_tail_of_igammac(kind):
+    """Near 1e-13 and below, of which 1 - igamma(a, x) keeps no digit; derivatives, too."""
+    a, x = np.array([1.0, 5.0, 0.5], kind), np.array([30.0, 60.0, 80.0], kind)
+    close = 1e-4 if kind is np.float32 else 1e-6
+    found = ops.igammac(Tensor(a), Tensor(x))
+    np.testing.assert_allclose(found.asnumpy(), sp.gammaincc(a, x), rtol=close)
+    wide_a, wide_x, step = a.astype(np.float64), x.astype(np.float64), 1e-5
+    in_a = sp.gammaincc(wide_a + step, wide_x) - sp.gammaincc(wide_a - step, wide_x)
+    in_x = sp.gammaincc(wide_a, wide_x + step) - sp.gammaincc(wide_a, wide_x - step)
+    by_a, by_x = GRAD(lambda a, x: ops.igammac(a, x).sum(), (0, 1))(Tensor(a), Tensor(x))
+    np.testing.assert_allclose(by_a.asnumpy(), in_a / (2 * step), rtol=close)
+    np.testing.assert_allclose(by_x.asnumpy(), in_x / (2 * step), rtol=close)
+
+
 def test_infinite_and_unknown_arguments_of_igamma():
     a = np.array([2.0, 2.0, np.nan, np.inf, np.nan], np.float32)
     x = np.array([np.inf, np.nan, 2.0, 2.0, np.nan], np.float32)
     np.testing.assert_array_equal(ops.igamma(Tensor(a), Tensor(x)).asnumpy(),
                                   [1, np.nan, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(ops.igammac(Tensor(a), Tensor(x)).asnumpy(),
+                                  [0, np.nan, np.nan, 1, np.nan])
 
 
 @pytest.mark.parametrize("p", [1, 2, 4])

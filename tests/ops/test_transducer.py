@@ -49,6 +49,29 @@ def test_all_alignments(blank):
     np.testing.assert_allclose(by_tape.asnumpy(), gradient, atol=1e-5)
 
 
+def test_derivatives_of_the_losses_in_forward_mode_of_second_order_and_of_examples():
+    acts, along = RNG.standard_normal((2, 2, 3, 3, 5)).astype(np.float32)
+    labels, steps, many = np.array([[1, 2], [4, 1]], np.int32), [3, 2], [2, 1]
+    rest = [Tensor(np.array(given, np.int32)) for given in (labels, steps, many)]
+
+    def loss(x):
+        return ops.RNNTLoss(0)(x, *rest)[0].sum()
+
+    given = torch.tensor(acts, dtype=torch.float64, requires_grad=True)
+    want = sum(_by_alignments(given[i], labels[i], steps[i], many[i], 0) for i in range(2))
+    slopes, = torch.autograd.grad(want, given, create_graph=True)
+    slope = (slopes * torch.tensor(along)).sum()
+    _, tangent = ms.jvp(loss, Tensor(acts), Tensor(along))
+    np.testing.assert_allclose(tangent.asnumpy(), slope.detach(), rtol=1e-4)
+    found = ms.grad(lambda x: (ms.grad(loss)(x) * Tensor(along)).sum())(Tensor(acts))
+    np.testing.assert_allclose(found.asnumpy(), torch.autograd.grad(slope, given)[0], atol=1e-5)
+    several = Tensor(np.stack([acts, along], 1))
+    each = ops.vmap(lambda x: ops.RNNTLoss(0)(x, *rest), in_axes=1)(several)
+    for i, x in enumerate((acts, along)):
+        for one, alone in zip(each, ops.RNNTLoss(0)(Tensor(x), *rest), strict=True):
+            np.testing.assert_allclose(one[i].asnumpy(), alone.asnumpy(), atol=1e-5)
+
+
 def test_wrong_lengths_and_labels():
     acts, one = ops.zeros((1, 2, 2, 3)), Tensor([1], ms.int32)
     for labels, steps, many, text in (([[3]], [2], [1], "'labels'"), ([[1]], [3], [1], "lengths"),

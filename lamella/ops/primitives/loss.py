@@ -14,8 +14,9 @@ from ...tensors.tensor import Tensor, wrap
 from .. import loss as fn
 from .. import margin_loss
 from ..arguments import indices_of, raw_of, require_values
+from ..combine import log_of_sum
 from ..primitive import primitive
-from ..transducer import rnnt_loss
+from ..transducer import rnnt_loss, with_gradient
 from .attributed import Attributed
 
 __all__ = [
@@ -373,10 +374,8 @@ class CTCLoss(Attributed):
             return torch.ops.aten._ctc_loss(torch.log_softmax(wide, -1), flat, lengths, counts,
                                             raw.shape[2] - 1, True)[0]
 
-        with torch.enable_grad():
-            alias = raw.detach().requires_grad_()
-            grad = torch.autograd.grad(losses(alias).sum(), alias)[0]
-        return wrap(losses(raw).to(raw.dtype)), wrap(grad)
+        found, gradient = with_gradient(losses, raw)
+        return wrap(found.to(raw.dtype)), wrap(gradient)
 
     def _labels(self, rows: torch.Tensor, values: torch.Tensor, count: int,
                 classes: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -413,7 +412,7 @@ def _loss_of_single_steps(chances: torch.Tensor, labels: torch.Tensor, lengths: 
     said = torch.cat([torch.zeros_like(never), never.expand(-1, most)], 1)  # so many labels
     for step, scores in enumerate(chances):
         one_more = torch.cat([never, said[:, :-1] + scores.gather(1, padded)], 1)
-        now = torch.logaddexp(said + scores[:, -1:], one_more)
+        now = log_of_sum(said + scores[:, -1:], one_more)
         said = torch.where((step < lengths)[:, None], now, said)
     found = said.gather(1, counts[:, None])[:, 0]
     return torch.where(found < -1e29, torch.inf, -found)

@@ -9,6 +9,7 @@ import torch.nn.functional as F  # noqa: N812  (its usual name)
 
 import lamella as ms
 from lamella import Tensor, ops
+from tests.contracts import check_gradient
 
 RNG = np.random.default_rng(19)
 
@@ -123,6 +124,7 @@ def test_ctc_where_each_label_takes_one_step():
     loss, grad = ctc(LABELS, LENGTHS, scores, ctc_merge_repeated=False)
     np.testing.assert_allclose(loss.asnumpy(), wanted.detach().numpy(), rtol=1e-4)
     np.testing.assert_allclose(grad.asnumpy(), alias.grad.numpy(), rtol=1e-3, atol=1e-5)
+    check_gradient(lambda x: ctc(LABELS, LENGTHS, x, ctc_merge_repeated=False)[0], (scores,), (0,))
 
 
 def test_ctc_where_a_label_may_take_several_steps():
