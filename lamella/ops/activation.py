@@ -455,7 +455,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, dim: in
         raise TypeError(f"For 'gumbel_softmax', 'hard' must be a bool, but got {hard!r}.")
     if tau <= 0:
         raise ValueError(f"For 'gumbel_softmax', 'tau' must be above 0, but got {tau}.")
-    return wrap(F.gumbel_softmax(logits._raw, tau, hard, dim=dim))
+    raw = logits._raw
+    # a draw that is 0 in float16 has an infinite logarithm
+    wide = raw.float() if raw.dtype is torch.float16 else raw
+    return wrap(F.gumbel_softmax(wide, tau, hard, dim=dim).to(raw.dtype))
 
 
 def _tensor_softmax(self: Tensor, axis: int, dtype: Any = None) -> Tensor:

@@ -201,6 +201,15 @@ def test_draws_of_classes(axis):
     np.testing.assert_array_equal(hard.round(12), soft == soft.max(axis, keepdims=True))
 
 
+def test_draws_of_float16_are_those_of_float32_rounded_once():
+    logits, found = np.linspace(-3, 3, 40).reshape(2, 20), []
+    for kind in (ms.float16, ms.float32):
+        ms.set_seed(5)
+        found.append(ops.gumbel_softmax(Tensor(np.float16(logits), kind), 0.7))
+    assert found[0].dtype is ms.float16
+    np.testing.assert_array_equal(found[0].asnumpy(), found[1].half().asnumpy())
+
+
 def test_drawn_classes_have_their_probabilities():
     ms.set_seed(7)
     logits = np.log(np.array([0.1, 0.6, 0.3]))
