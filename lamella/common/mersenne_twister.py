@@ -253,6 +253,7 @@ def weighted(generator: Mt19937, weights: np.ndarray, count: int) -> list[int]:
 
 def exponential(generator: Mt19937, weights: np.ndarray, count: int) -> list[int]:
     """`count` different numbers, by exponential keys divided by the weights, smallest first."""
-    keys = [-np.log1p(-generator.canonical()) / weight if weight else np.inf
-            for weight in weights.astype(np.float64)]
+    drawn = [-np.log1p(-generator.canonical()) for _ in weights]  # also where a weight is 0
+    keys = [key / weight if weight else np.inf
+            for key, weight in zip(drawn, weights.astype(np.float64), strict=True)]
     return np.argsort(keys, kind="stable")[:count].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +18,9 @@ from .rows import dtype_of
 from .samplers import (
     BuiltinSampler,
     DistributedSampler,
+    SequentialSampler,
 )
+from .source import MappableDataset
 from .state import Passes, Run, Turns
 
 
@@ -358,8 +361,9 @@ class ConcatDataset(Dataset):
         """Read the rows of all datasets in the order of a sampler.
 
         Args:
-            sampler: a DistributedSampler that doesn't shuffle; or another one, for datasets whose
-                rows have numbers.
+            sampler: a DistributedSampler that doesn't shuffle: sources whose rows have numbers are
+                read in order then, so that the shards of several processes have no row in common;
+                or another sampler, for datasets whose rows have numbers.
 
         Raises:
             TypeError: if it is no sampler, or one of the datasets has batches.
@@ -384,6 +388,8 @@ class ConcatDataset(Dataset):
             if hasattr(part, "batch_size"):
                 raise TypeError(f"The parameter {part} of concat must not be BatchDataset or "
                                 "PaddedBatchDataset!")
+        if isinstance(sampler, DistributedSampler):
+            self.children, self._joined = [_in_order(part) for part in self.children], None
         self.sampler, self._counted = sampler, None
 
     def _sampled(self, run: Run, skip: int) -> Iterator[Row]:
@@ -422,6 +428,15 @@ class ConcatDataset(Dataset):
         if isinstance(self.sampler, DistributedSampler):
             return len(range(self.sampler.shard_id, count, self.sampler.num_shards))
         return count if self.sampler is None else self.sampler.count(count)
+
+
+def _in_order(part: Dataset) -> Dataset:
+    """A source whose rows have numbers, without its sampler; any other dataset as it is."""
+    if not isinstance(part, MappableDataset) or not getattr(part, "indexed", True):
+        return part
+    part = copy.copy(part)
+    part.use_sampler(SequentialSampler())
+    return part
 
 
 class ZipDataset(Dataset):

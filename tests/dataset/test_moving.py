@@ -191,6 +191,20 @@ def test_a_part_of_joined_datasets(source, shards, shard):
         assert [int(row[0]) for row in data._rows(Run(data), skip)] == wanted[skip:]
 
 
+def test_parts_of_joined_datasets_that_are_shuffled_have_no_row_in_common():
+    """Sources are read in order: each process may have random numbers of its own."""
+    first, found = ds.NumpySlicesDataset([0, 1, 2], ["n"]), []
+    for shard in range(2):
+        data = first + ds.NumpySlicesDataset([3, 4, 5, 6], ["n"], num_shards=2, shard_id=0)
+        data.use_sampler(ds.DistributedSampler(2, shard, shuffle=False))
+        assert data.get_dataset_size() == 4 - shard and not data.is_shuffled()
+        rows = data.create_tuple_iterator(output_numpy=True)
+        for _ in range(2):
+            found.append([int(row[0]) for row in rows])
+    assert found == [[0, 2, 4, 6]] * 2 + [[1, 3, 5]] * 2
+    assert first.is_shuffled()  # it stays as it is
+
+
 @pytest.mark.parametrize("source", [numbers, drawn])
 def test_joined_datasets_in_the_order_of_a_sampler(source):
     data = source(3) + source(5)

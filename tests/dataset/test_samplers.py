@@ -172,3 +172,13 @@ def test_the_least_of_the_counts_of_samplers_on_one_another():
     plain = ds.SequentialSampler()
     plain.add_child(ds.RandomSampler(num_samples=2))
     assert plain.get_num_samples() == 2 and plain.is_shuffled() and not outer.is_shuffled()
+
+
+@pytest.mark.parametrize("seed, weights, wanted", [
+    (1, [1, 0, 2, 3], [2, 3, 0, 1]), (1, [0, 0, 1, 1], [2, 3, 0, 1]),
+    (1, [0.5, 0, 0.1, 0], [2, 0, 1, 3]), (1, [1, 1, 1, 1], [2, 1, 0, 3]),
+    (5, [1, 0, 2, 3], [0, 2, 3, 1]), (5, [1e-30, 1, 1e30, 2], [2, 1, 3, 0])])
+def test_weights_of_0_draw_too(seed, weights, wanted):
+    """The orders that 2.10 gives after the same seed."""
+    sampler = ds.WeightedRandomSampler(weights, None, False)
+    assert next(sampler.epochs(len(weights), seed)).tolist() == wanted
