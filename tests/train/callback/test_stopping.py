@@ -19,6 +19,19 @@ def test_a_baseline_that_is_never_reached_ends_the_first_epoch(capsys):
     assert capsys.readouterr().out.endswith("Epoch 00001: early stopping\n")
 
 
+@pytest.mark.parametrize("verbose, value, said", [
+    (True, 1.0, ["Epoch 00002: early stopping"]), (True, 2.0, []), (False, 1.0, [])])
+def test_what_a_run_says_at_its_end(verbose, value, said, capsys):
+    about = _InternalCallbackParam(train_network=nn.Dense(1, 1))
+    run, stop = RunContext(about), EarlyStopping("acc", verbose=verbose)
+    stop.on_train_begin(run)
+    for about.cur_epoch_num, about.eval_results in ((1, {"acc": 1.0}), (2, {"acc": value})):
+        stop.on_train_epoch_end(run)
+    stop.on_train_end(run)
+    assert run.get_stop_requested() is (value == 1.0)
+    assert capsys.readouterr().out.splitlines() == said
+
+
 @pytest.mark.parametrize("mode, baseline, patience, values, last, restored", [
     ("max", 1.6, 3, [1.0, 1.4, 1.6, 1.9], 3, 3), ("max", 1.6, 3, [1.0, 1.8, 1.6, 1.7, 1.5], 5, 2),
     ("min", 0.5, 2, [0.9, 0.4, 0.45, 0.6], 4, 2), ("min", 0.5, 2, [0.9, 0.7, 0.4], 2, 2),
