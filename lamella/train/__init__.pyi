@@ -25,6 +25,7 @@ from lamella.train import package as package
 from lamella.train import profiler as profiler
 from lamella.train import recorded_network as recorded_network
 from lamella.train import redundancy as redundancy
+from lamella.train import renaming as renaming
 from lamella.train import resharding as resharding
 from lamella.train import resume as resume
 from lamella.train import safetensors_format as safetensors_format
