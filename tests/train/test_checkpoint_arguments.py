@@ -38,6 +38,16 @@ def test_names_that_are_read(tmp_path, form, options, wanted):
     assert all(parameter.name == name for name, parameter in found.items())
 
 
+@pytest.mark.parametrize("has", [True, False])
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("form", ["ckpt", "safetensors"])
+def test_a_checksum_that_is_missing_is_warned_of(tmp_path, form, asks, has, capfd):
+    path = str(tmp_path / f"net.{form}")
+    ms.save_checkpoint([Parameter(1.0, name="w")], path, format=form, crc_check=has)
+    assert list(ms.load_checkpoint(path, crc_check=asks, format=form)) == ["w"]
+    assert ("has no checksum to compare" in capfd.readouterr().err) is (asks and not has)
+
+
 @pytest.mark.parametrize("error", [KeyError, TypeError, RuntimeError, OverflowError])
 @pytest.mark.parametrize("form", ["ckpt", "safetensors"])
 def test_errors_of_the_function_that_chooses_are_its_own(tmp_path, form, error):
