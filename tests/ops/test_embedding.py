@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812  (its usual name)
 
 import lamella as ms
 from lamella import Tensor, ops
@@ -58,6 +59,15 @@ def test_longer_rows_are_shortened_in_the_table(norm):
     np.testing.assert_array_equal(table.asnumpy()[1], TABLE[1])
 
 
+@pytest.mark.parametrize("limit", [5.0, 4.0])  # the length of the first row, and below
+def test_shortened_rows_are_those_of_pytorch(limit):
+    given = np.array([[3.0, 4.0], [1e-7, 0.0], [30.0, 40.0]])
+    table, theirs = Tensor(given), torch.tensor(given)
+    F.embedding(torch.tensor([0, 1, 2]), theirs, max_norm=limit)
+    ops.embedding(Tensor([0, 1, 2]), table, None, limit)
+    np.testing.assert_allclose(table.asnumpy(), theirs.numpy(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("row", [-1, 5])
 def test_rows_that_are_not_there(row):
     with pytest.raises(RuntimeError, match=rf"must be in \[0, 5\), but got \[{row}\]"):
@@ -82,7 +92,8 @@ def codes(indices, depth, on, off, axis):
 @pytest.mark.parametrize("on, off, kind", [
     (1, 0, ms.int64), (3, -2, ms.int64), (2.5, 0, ms.float32), (1, 0.5, ms.float32),
     (Tensor(7, ms.int8), Tensor(3, ms.int8), ms.int8),
-    (Tensor([2.0], ms.float64), Tensor([1.0], ms.float64), ms.float64)])
+    (Tensor([2.0], ms.float64), Tensor([1.0], ms.float64), ms.float64),
+    (Tensor(2.5), 1, ms.float32), (2, Tensor(0.5), ms.float32)])
 def test_codes(axis, indices, on, off, kind):
     for whole in (ms.int64, ms.int32, ms.int8):
         found = ops.one_hot(Tensor(indices, whole), 5, on, off, axis)
@@ -124,6 +135,7 @@ def test_the_best_classes(k):
     assert found.tolist() == want
     nan = Tensor([[np.nan, 1.0, 2.0]], ms.float32)
     assert ops.intopk(nan, Tensor([0]), k).tolist() == [False]
+    assert ops.intopk(Tensor([[1.0]]), Tensor([1]), k).tolist() == [False]  # a single class
 
 
 @pytest.mark.parametrize("scores, targets", [((2, 3), (3,)), ((2, 3), (2, 1)), ((6,), (6,)),
