@@ -30,7 +30,7 @@ from .text import check, text_of
 
 PROMPT = 10.0  # seconds of a compilation that don't yield to a step of small kernels
 MOST_ROOM = 2**16  # steps of a loop whose values are kept
-FORMAT = 17  # of the files on disk; after a change the older ones are not used
+FORMAT = 18  # of the files on disk; after a change the older ones are not used
 
 
 class Native(MachineCode):

@@ -164,3 +164,28 @@ def test_gradients_of_determinants(what, layout):
 
     shape = (3, 4, 4) if layout == "batch" else (4, 4)
     assert engine(run(fn, tensor(*shape))) == ["xla"]
+
+
+def _copied(mask):
+    made = ops.ones(4)
+    made[:] = mask
+    return made
+
+
+@pytest.mark.parametrize("kind", [ms.float32, ms.bfloat16, ms.float64])
+@pytest.mark.parametrize("product", [
+    lambda x, mask: x * mask.astype(x.dtype), lambda x, mask: x * mask,
+    lambda x, mask: x * (x > 0), lambda x, mask: (mask * x).sum(), lambda x, mask: x / (1 / mask),
+    lambda x, mask: x[:3] * ops.cat([mask, x])[:3],
+    lambda x, mask: x * _copied(mask), lambda x, mask: mask.astype(x.dtype) @ x,
+    lambda x, mask: ops.addcmul(x * 0 + 1, x, mask.astype(x.dtype), 2.0),
+    lambda x, mask: ops.where(mask, mask, False).astype(x.dtype) * x])
+def test_infinite_numbers_times_truth_values_are_nan(product, kind):
+    finite = ms.Tensor([1.0, -2.0, 0.5, 3.0]).astype(kind)
+    odd = ms.Tensor([np.inf, -np.inf, np.nan, 3.0]).astype(kind)
+    mask = ms.Tensor([False, False, False, True])
+    compiled = Compiled(product)
+    for x in (finite, finite, finite, odd):
+        np.testing.assert_array_equal(compiled(x, mask).float().asnumpy(),
+                                      product(x, mask).float().asnumpy())
+    assert engine(compiled) == ["xla"]

@@ -10,6 +10,7 @@ from .later import jax, jnp, lax
 from .table import (
     Aval,
     NotLowered,
+    cast,
     is_complex,
     is_inexact,
     of_type,
@@ -252,10 +253,10 @@ def _to_copy(aval: Aval, x: Any, *_: Any) -> Any:
     if is_inexact(str(x.dtype)) and not is_inexact(aval.dtype) and aval.dtype != "bool":
         if aval.dtype != "int64":  # PyTorch goes by way of int64 on a CPU, and wraps around
             raise NotLowered("a narrow integer of a fraction")
-    return x.astype(aval.dtype)
+    return cast(x, aval.dtype)
 
 
-row("copy")(lambda aval, x, y, *_: jnp.broadcast_to(y.astype(aval.dtype), aval.shape))
+row("copy")(lambda aval, x, y, *_: jnp.broadcast_to(cast(y, aval.dtype), aval.shape))
 row("fill.Scalar", "fill.Tensor")(
     lambda aval, x, value: jnp.broadcast_to(of_type(value, aval.dtype), aval.shape))
 row("zero")(lambda aval, x: jnp.zeros(aval.shape, aval.dtype))

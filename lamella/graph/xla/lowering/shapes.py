@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .later import jnp, lax
-from .table import Aval, NotLowered, row
+from .table import Aval, NotLowered, cast, row
 
 
 def _axis(dim: int, rank: int) -> int:
@@ -100,7 +100,7 @@ def _unfold_backward(aval: Aval, g: Any, sizes: list[int], dim: int, size: int, 
 
 @row("cat", "concat")
 def _cat(aval: Aval, parts: list[Any], dim: int) -> Any:
-    parts = [p.astype(aval.dtype) for p in parts if p.shape != (0,) or aval.shape == (0,)]
+    parts = [cast(p, aval.dtype) for p in parts if p.shape != (0,) or aval.shape == (0,)]
     return jnp.concatenate(parts, _axis(dim, len(aval.shape)))
 
 

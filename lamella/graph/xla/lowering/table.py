@@ -95,7 +95,7 @@ def is_value(x: Any) -> bool:
 def of_type(x: Any, kind: str) -> Any:
     """A tensor or number in a type; integers wrap around as in PyTorch."""
     if hasattr(x, "dtype"):
-        return x.astype(kind)
+        return cast(x, kind)
     if kind == "bool":
         return jnp.asarray(bool(x))
     if not is_inexact(kind) and type(x) is float:
@@ -103,6 +103,15 @@ def of_type(x: Any, kind: str) -> Any:
     if not is_inexact(kind):
         return jnp.asarray(x, "int64").astype(kind)
     return jnp.asarray(x, kind)
+
+
+def cast(x: Any, kind: str) -> Any:
+    """A tensor in another type.
+
+    XLA takes the product with a truth value that has become a fraction for a choice, so that
+    infinity or NaN times 0 would be 0. By way of int8 it stays a product.
+    """
+    return (x.astype("int8") if x.dtype == bool and is_inexact(kind) else x).astype(kind)
 
 
 def rounded(x: Any, kind: str) -> Any:
