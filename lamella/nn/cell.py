@@ -156,7 +156,7 @@ class Cell(CellState, CellHooks, CellCompile, CellMarks):
         """The run recorded by the last call after `set_grad`, if it was on these very inputs."""
         runs, key = run_slot(self)
         recorded = runs.get(key)
-        if recorded is None or not recorded.fits(args, kwargs):
+        if recorded is None or not recorded.fits(self, args, kwargs):
             return None
         run = recorded.run_for(positions, weights)
         if run is not None:

@@ -250,15 +250,15 @@ class _Recorded:
 
     def __init__(self, cell: Any, run: Run, args: tuple, kwargs: dict, positions: tuple,
                  weights: tuple):
-        self.cell, self.run, self.positions, self.weights = cell, run, positions, weights
+        self.run, self.positions, self.weights = run, positions, weights
         self.inputs = list(_stamps((args, kwargs)))
         self.state = list(_state(cell))  # what the run itself has changed is done
         self.counts = {p: sum(1 for _ in tensors(args[p])) for p in positions}
 
-    def fits(self, args: tuple, kwargs: dict) -> bool:
+    def fits(self, cell: Any, args: tuple, kwargs: dict) -> bool:
         """Whether these are the very inputs, and neither they nor the Cell changed since."""
         return _are_same(self.inputs, _stamps((args, kwargs))) and _are_same(
-            self.state, _state(self.cell))
+            self.state, _state(cell))
 
     def run_for(self, positions: tuple, weights: tuple) -> Run | None:
         """The run with the aliases of just these positions and weights; None if it lacks one."""

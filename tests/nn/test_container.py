@@ -190,11 +190,50 @@ def test_a_cell_is_inserted_where_a_list_would(index):
     assert [cell(zero).item() for cell in cells] == numbers
 
 
-@pytest.mark.parametrize("part", [slice(1, None), slice(None, None, 2), slice(0, 0), slice(2, 3)])
-def test_what_is_added_to_a_part_takes_no_cells_place(part):
+@pytest.mark.parametrize("part, after", [
+    (slice(1, None), ["1", "2", "3", "4", "5"]), (slice(None, None, 2), ["0", "2", "3", "4", "5"]),
+    (slice(0, 0), ["0", "1", "2"]), (slice(2, 3), ["2", "1", "3", "4"])])
+def test_what_is_added_to_a_part_takes_no_cells_place(part, after):
     numbers = [1.0, 2.0, 4.0]
     net = nn.SequentialCell([Add(number) for number in numbers])[part]
     net.append(Add(8.0))
     net.extend([Add(16.0), Add(32.0)])
     assert values(net) == [*numbers[part], 8.0, 16.0, 32.0]
-    assert len(set(names(net))) == len(net)
+    assert names(net) == [f"{name}.v" for name in after] and list(net.name_cells()) == after
+
+
+@pytest.mark.parametrize("kind", [nn.SequentialCell, nn.CellList])
+@pytest.mark.parametrize("index", range(-4, 4))
+def test_cells_are_found_replaced_and_deleted_where_a_list_has_them(kind, index):
+    numbers = [1.0, 2.0, 3.0]
+    got, put, left = (kind([Add(number) for number in numbers]) for _ in range(3))
+    if not -3 <= index < 3:
+        for act in (lambda: got[index], lambda: put.__setitem__(index, Add(9.0)),
+                    lambda: left.__delitem__(index)):
+            with pytest.raises(IndexError, match=rf"must be in \[-3, 3\), but got {index}"):
+                act()
+        return
+    assert float(got[index].v) == numbers[index]
+    put[index] = Add(9.0)
+    del left[index]
+    changed, fewer = list(numbers), list(numbers)
+    changed[index] = 9.0
+    del fewer[index]
+    assert values(put) == changed and names(put) == ["0.v", "1.v", "2.v"]
+    assert values(left) == fewer and names(left) == ["0.v", "1.v"]
+
+
+def test_a_list_without_prefixes_leaves_names_alone():
+    cells = nn.CellList([Add(1.0), Add(2.0)], auto_prefix=False)
+    cells.insert(0, Add(3.0))
+    del cells[1]
+    cells.append(Add(4.0))
+    cells[0] = Add(5.0)
+    assert values(cells) == [5.0, 2.0, 4.0] and names(cells) == ["v"] * 3
+
+
+def test_the_list_of_a_sequence_is_its_cells_unless_a_subclass_sets_it():
+    net = nn.SequentialCell(Add(1.0), Add(2.0))
+    assert net.cell_list == list(net)
+    net.cell_list = [net[1]]
+    assert net.cell_list == [net[1]] and float(net(Tensor(0.0))) == 3.0

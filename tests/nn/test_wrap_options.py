@@ -212,3 +212,15 @@ def test_forward_and_backward_of_several_inputs():
     value, pulled = nn.Vjp(lambda x, y: x * y)(X, Y, Tensor(2.0))
     assert numbers([value, pulled]) == [21.0, [14.0, 6.0]] and isinstance(pulled, tuple)
     assert numbers(nn.Vjp(lambda x: x * x)(X, Tensor(2.0))) == [9.0, 12.0]
+
+
+def test_what_subclasses_of_the_scaled_step_read():
+    net = Cubic()
+    step = nn.TrainOneStepWithLossScaleCell(net, nn.SGD(net.trainable_params(), 0.1), Tensor(4.0))
+    assert (float(step.base), step.base.dtype) == (1.0, ms.float32)
+    assert (int(step.base0), step.base0.dtype) == (0, ms.int32)
+    assert step.is_distributed is False
+    status, given = step.start_overflow_check(None, X)
+    assert given is X and status.dtype == ms.int32 and status.asnumpy().tolist() == [0] * 8
+    assert not step.get_overflow_status(status, (X, Y))
+    assert step.get_overflow_status(status, (X, Tensor(np.inf)))

@@ -80,3 +80,17 @@ def test_a_decay_that_is_set_between_steps_holds_from_the_next_one(compiled, gro
         found.append(step(ms.Tensor([0.0])).item() / expected)
     np.testing.assert_allclose(found, np.ones(5), rtol=1e-6)
     assert not compiled or step.report()["replays"] > 1
+
+
+@pytest.mark.parametrize("scale, decay", [(1.0, 0.0), (1.0, 0.25), (4.0, 0.0), (4.0, 0.25)])
+def test_the_parts_of_a_step_that_subclasses_call(scale, decay):
+    gradient, value = np.array([8.0, -4.0], np.float32), np.array([1.0, 2.0], np.float32)
+    weights = [parameter(value, "w"), parameter(value, "gamma")]
+    optimizer = nn.Optimizer(0.5, weights, weight_decay=decay, loss_scale=scale)
+    given = (ms.Tensor(gradient),) * 2
+    decayed = optimizer.decay_weight(given)
+    np.testing.assert_array_equal(decayed[0].asnumpy(), gradient + scale * decay * value)
+    np.testing.assert_array_equal(decayed[1].asnumpy(), gradient)  # by its name
+    for found, grad in zip(optimizer.scale_grad(decayed), decayed, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), grad.asnumpy() / scale)
+    assert optimizer.get_weight_decay().item() == scale * decay
