@@ -116,9 +116,10 @@ class Fade(AudioOperation):
     Args:
         fade_in_len, fade_out_len: over how many samples.
         fade_shape: the shape of the fades.
-    """
 
-    _keeps = True
+    Returns:
+        float64 for float64, else float32; the sound as it is where both lengths are 0.
+    """
 
     def __init__(self, fade_in_len: int = 0, fade_out_len: int = 0,
                  fade_shape: FadeShape = FadeShape.LINEAR):
@@ -126,18 +127,23 @@ class Fade(AudioOperation):
         self.fade_out_len = fade_out_len
         self.fade_shape = fade_shape
 
+    def transform(self, value: np.ndarray) -> np.ndarray:
+        """The faded sound."""
+        out = super().transform(value)
+        return out if self.fade_in_len or self.fade_out_len else value
+
     def _changed(self, signal: np.ndarray) -> np.ndarray:
         length = signal.shape[-1]
         if self.fade_in_len > length or self.fade_out_len > length:
             raise RuntimeError(f"Fade: the lengths must be at most the sound's, {length}, but are "
                                f"{self.fade_in_len} and {self.fade_out_len}.")
         shape = np.ones(length)
-        shape[:self.fade_in_len] *= self._curve(self.fade_in_len)
-        shape[length - self.fade_out_len:] *= self._curve(self.fade_out_len)[::-1]
+        shape[:self.fade_in_len] *= self._curve(np.linspace(0, 1, self.fade_in_len))
+        # a fade of one sample is the beginning of its curve: silence, and here the whole sound
+        shape[length - self.fade_out_len:] *= self._curve(1 - np.linspace(0, 1, self.fade_out_len))
         return signal * shape
 
-    def _curve(self, length: int) -> np.ndarray:
-        ramp = np.linspace(0, 1, length)
+    def _curve(self, ramp: np.ndarray) -> np.ndarray:
         if self.fade_shape is FadeShape.EXPONENTIAL:
             return 2 ** (ramp - 1) * ramp
         if self.fade_shape is FadeShape.LOGARITHMIC:

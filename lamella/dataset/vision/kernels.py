@@ -170,11 +170,11 @@ def brightened(image: np.ndarray, factor: float) -> np.ndarray:
         return like(image, cv().convertScaleAbs(image, alpha=factor))
     product = image.astype(np.result_type(image.dtype, np.float32)) * np.float32(factor)
     if image.dtype.kind in "iu":
-        return _saturated(np.rint(product), image.dtype)
+        return saturated_to(np.rint(product), image.dtype)
     return (np.rint(product) if image.dtype == bool else product).astype(image.dtype)
 
 
-def _saturated(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
+def saturated_to(values: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
     """Whole numbers in a type of integers, those outside of its range as its nearest."""
     limits = np.iinfo(kind)
     return np.clip(values, limits.min, limits.max).astype(kind)
@@ -268,7 +268,7 @@ def equalized(image: np.ndarray) -> np.ndarray:
 def inverted(image: np.ndarray) -> np.ndarray:
     """255 minus each value, within the range of the type: 0 where uint16 has more than 255."""
     if image.dtype.kind in "iu" and image.dtype != np.uint8:
-        return _saturated(255 - image.astype(np.int64), image.dtype)
+        return saturated_to(255 - image.astype(np.int64), image.dtype)
     return (255 - image).astype(image.dtype)
 
 

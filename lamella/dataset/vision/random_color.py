@@ -281,8 +281,10 @@ class RandomLighting(RandomImageOperation):
         is_image("RandomLighting", image, [3])
         if image.dtype == np.int8:  # MindSpore takes them for bytes of an image
             return self.apply(image.view(np.uint8), drawn).view(np.int8)
-        out = image.astype(np.float32) + _light(drawn).astype(np.float32)
-        return np.clip(np.rint(out), 0, 255).astype(image.dtype)
+        out = image.astype(np.result_type(image, np.float32)) + _light(drawn).astype(np.float32)
+        if image.dtype.kind == "f":
+            return out.astype(image.dtype)
+        return kernels.saturated_to(np.rint(out), image.dtype)
 
     def _pillow(self, image: Any) -> Any:
         strength = [np.random.normal(loc=0.0, scale=self.alpha) for _ in range(3)]

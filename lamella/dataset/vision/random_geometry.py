@@ -222,9 +222,9 @@ class RandomResizedCrop(RandomImageOperation):
                 return x, generator.integer(0, height - down), across, down
         across, down = width, height
         if width / height < self.ratio[0]:
-            down = round_half_up(width / self.ratio[0])
+            down = max(1, round_half_up(width / self.ratio[0]))
         elif width / height > self.ratio[1]:
-            across = round_half_up(height * self.ratio[1])
+            across = max(1, round_half_up(height * self.ratio[1]))
         return (round_half_up((width - across) / 2), round_half_up((height - down) / 2), across,
                 down)
 

@@ -84,15 +84,25 @@ CURVES = {A.FadeShape.LINEAR: lambda t: t, A.FadeShape.EXPONENTIAL: lambda t: 2 
 
 
 @pytest.mark.parametrize("shape", A.FadeShape)
-@pytest.mark.parametrize("begin, end", [(0, 0), (3, 0), (0, 4), (3, 4), (9, 9), (6, 7)])
+@pytest.mark.parametrize("begin, end", [(0, 0), (3, 0), (0, 4), (3, 4), (9, 9), (6, 7),
+                                        (1, 0), (0, 1), (2, 1)])
 def test_fades_multiply_by_a_curve_at_both_ends(shape, begin, end):
     """They may overlap: then both are multiplied by."""
     sound = np.random.default_rng(0).uniform(-1, 1, (2, 9))
     wanted = sound.copy()
     for length, part in ((begin, wanted), (end, wanted[:, ::-1])):
-        for place in range(length):
-            part[:, place] *= CURVES[shape](place / (length - 1))
+        for place in range(length):  # one sample is where its fade begins
+            begun = place / (length - 1) if length > 1 else float(part is not wanted)
+            part[:, place] *= CURVES[shape](begun)
     np.testing.assert_allclose(A.Fade(begin, end, shape)(sound), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int32, np.float16, np.float32])
+def test_fades_are_float32(kind):
+    sound = np.array([5, -7, 3, 9, 100]).astype(kind)
+    found = A.Fade(3, 2)(sound)
+    assert found.dtype == np.float32
+    assert found.tolist() == [0, -3.5, 3, 9, 0]
 
 
 @pytest.mark.parametrize("begin, end", [(10, 0), (0, 10), (9, 10), (10, 9)])

@@ -68,6 +68,21 @@ def test_light_of_int8_is_that_of_bytes():
         np.testing.assert_array_equal(found[1].view(np.uint8), found[0])
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int16, np.uint16,
+                                  np.int32])
+def test_light_is_added_within_the_range_of_the_type(kind):
+    highest = 9e4 if np.dtype(kind).kind == "f" else np.iinfo(kind).max
+    image = np.array([[[0.25, 300, min(highest, 6e4)], [1, 2, highest]]])[:, :1 + (
+        kind is not np.float16)].astype(kind)
+    for strength in (np.zeros(3), np.array([0.5, -1, 2]), np.full(3, 90.0)):
+        found = vision.RandomLighting(0.1).apply(image, strength)
+        wanted = image + _light(strength)
+        if np.dtype(kind).kind != "f":
+            wanted = np.rint(wanted).clip(np.iinfo(kind).min, np.iinfo(kind).max)
+        assert found.dtype == kind
+        np.testing.assert_allclose(found, wanted, rtol=1e-3 if kind is np.float16 else 1e-5)
+
+
 @pytest.mark.parametrize("make, kind, step", [
     (lambda: vision.RandomColorAdjust(contrast=(0.5, 0.5)), "int8", "AdjustContrast"),
     (lambda: vision.RandomColorAdjust(saturation=(0.5, 0.5)), "bool", "AdjustSaturation"),

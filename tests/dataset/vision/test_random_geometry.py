@@ -128,6 +128,13 @@ def test_which_parts_are_taken(shape, scale, ratio, part, extremes):
         np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
 
 
+@pytest.mark.parametrize("ratio", [(9.0, 10.0), (0.1, 0.2)])
+def test_the_part_in_the_centre_has_a_pixel(ratio):
+    image = image_of(1, 1)
+    found = vision.RandomResizedCrop(4, (2.0, 3.0), ratio, max_attempts=1)(image)
+    np.testing.assert_array_equal(found, image.repeat(4, 0).repeat(4, 1))
+
+
 def test_draws_of_a_part_are_at_least_one():
     assert vision.RandomResizedCrop(4, max_attempts=1)(image_of(5, 6)).shape == (4, 4, 3)
     with pytest.raises(ValueError, match=r"'max_attempts' must be .*got 0"):
