@@ -43,10 +43,14 @@ def backpropagate(outs: Iterable[tuple[torch.Tensor, torch.Tensor]], inputs: Raw
         starts.append(start)
     if not raws or not inputs:
         return [None] * len(inputs)
-    if state.masks is not None:
-        with state.masks.placed(raws, inputs):
-            return _run(raws, starts, inputs, again, nested)
-    return _run(raws, starts, inputs, again, nested)
+    try:
+        if state.masks is not None:
+            with state.masks.placed(raws, inputs):
+                return _run(raws, starts, inputs, again, nested)
+        return _run(raws, starts, inputs, again, nested)
+    except BaseException:
+        state.failed += 1
+        raise
 
 
 def _run(raws: list[torch.Tensor], starts: list[torch.Tensor], inputs: Raws, again: bool,

@@ -87,13 +87,27 @@ def beside(group: Group) -> Group:
     if group.size == 1 or group.rank < 0:
         return group
     if group.beside is None:
-        made = dist.new_group(group.ranks, patience(), use_local_synchronization=True)
-        group.beside = Group(group.name, group.ranks, made)
+        group.beside = Group(group.name, group.ranks, _second(group))
     return group.beside
 
 
+def _second(group: Group) -> Any:
+    """A second communicator, as torch.distributed has it.
+
+    Processes find each other by its name. `new_group` makes names from the number of groups that a
+    process is in, which differs between processes; so the name is made from the first one's.
+    """
+    c10d: Any = dist.distributed_c10d
+    library, store = c10d._world.pg_map[c10d._get_default_group()]
+    made, _ = c10d._new_process_group_helper(
+        group.size, group.rank, group.ranks, dist.Backend(library), store,
+        f"{group.process_group.group_name}_beside", timeout=patience())
+    c10d._world.pg_group_ranks[made] = {rank: i for i, rank in enumerate(group.ranks)}
+    return made
+
+
 _groups: dict[str, Group] = {}
-_ended = 0  # how often groups have ended
+_ended = 0  # how many worlds have ended
 _local_size = 1
 _joined_here = False  # whether `init` joined the processes, and not the program itself
 # called with the number of processes before they are joined; other rooms add their checks
@@ -159,7 +173,11 @@ def init(backend_name: str | None = None) -> None:
 
 
 def ended() -> int:
-    """A number that changes when groups end, with which their users notice this."""
+    """How many worlds have ended; users of groups notice by it that theirs has.
+
+    It is the same in all processes: a group that is destroyed, which only its processes do, doesn't
+    change it.
+    """
     return _ended
 
 
@@ -409,13 +427,11 @@ def destroy_group(group: str) -> None:
         ValueError: if it is the world's.
         RuntimeError: before `init`, or if there is no such group.
     """
-    global _ended
     _check_name("destroy_group", group)
     _check_ready("destroy_group")
     if group in WORLD_NAMES.values():
         raise ValueError("The world_group does not support destruction.")
     found = group_of(group, "destroy_group")
-    _ended += 1
     del _groups[group]
     for each in (found, found.beside):
         if each is not None and each.process_group is not None and each.rank >= 0:

@@ -31,6 +31,7 @@ SIZE = ("WORLD_SIZE", "RANK_SIZE", "MS_WORKER_NUM", "OMPI_COMM_WORLD_SIZE")
 LOCAL_RANK = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
 LOCAL_SIZE = ("LOCAL_WORLD_SIZE", "LOCAL_RANK_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 _store: Any = None  # where processes meet, as a program said
+_kept: tuple[Any, Any] | None = None  # where and as which they met last, and that store
 _patience: datetime.timedelta | None = None  # how long an exchange may wait, as a program set it
 
 
@@ -78,16 +79,41 @@ def join(size: int) -> None:
         here = number(*LOCAL_RANK, "DEVICE_ID", default=rank) % kinds.count(kind)
         context.set_device(context.get_context("device_target"), here)
         library = f"cpu:gloo,{kind}:{library_of(kind)}"
-    meeting: dict[str, Any] = {"init_method": f"tcp://{host}:{port}"}
-    if _store is not None:
-        meeting = {"store": _store}
+    given = _store
     meet_in(None)
     try:
-        dist.init_process_group(library, **meeting, rank=rank, world_size=size, timeout=patience())
+        store = _world_in(_store_at(host, port, rank, size) if given is None else given, rank)
+        dist.init_process_group(library, store=store, rank=rank, world_size=size,
+                                timeout=patience())
         _wait_for_all(rank, size)
     except Exception as error:
         raise RuntimeError(f"For 'init', process {rank} of {size} could not join the others at "
                            f"{host}:{port}: {error}") from error
+
+
+def _store_at(host: str, port: int, rank: int, size: int) -> Any:
+    """The store at an address, kept for later worlds.
+
+    Process 0 may be what serves it. If that ended it with a world, a faster process could already
+    have gone back to it for the next world.
+    """
+    global _kept
+    where = host, port, rank, size
+    if _kept is None or _kept[0] != where:
+        _kept = None  # first frees the port, if it is the same
+        store, *_ = next(dist.rendezvous(f"tcp://{host}:{port}", rank, size, timeout=patience()))
+        _kept = where, store
+    _kept[1].set_timeout(patience())
+    return _kept[1]
+
+
+def _world_in(store: Any, rank: int) -> Any:
+    """The part of a store in which the processes of the next world meet.
+
+    An earlier world's addresses are still in the store: nobody listens there any more. So a world
+    has the number of times that each of its processes has joined one in this store.
+    """
+    return dist.PrefixStore(f"lamella/{store.add(f'lamella/joins/{rank}', 1)}", store)
 
 
 def _wait_for_all(rank: int, size: int) -> None:

@@ -27,6 +27,7 @@ class _ThreadState(threading.local):
             computed; a list: they are computed, and added to it; False: integers are constants.
         masks: the nodes of its tape that may not use what they are given, see
             `graph.tracing.loop_masks`.
+        failed: how many backward passes an error has ended.
     """
 
     overlay: dict[Any, torch.Tensor] | None = None
@@ -36,6 +37,7 @@ class _ThreadState(threading.local):
     as_graph: bool = False
     integers: Any = None
     masks: Any = None
+    failed: int = 0
 
 
 state = _ThreadState()

@@ -82,6 +82,7 @@ class Uses:
         self.sums: dict[int, torch.Tensor] = {}  # by id of a Parameter
         self.use_of_storage: dict[int, tuple[Any, _Use]] = {}  # by the storage of a whole
         self.backward_may_run = True  # it may still begin, or has begun
+        self.failed = state.failed  # when no pass had begun that an error could have ended
 
     def whole(self, parameter: SpreadParameter, alias: torch.Tensor) -> torch.Tensor:
         """The gathered Parameter, recorded on the tape."""
@@ -117,7 +118,8 @@ class Uses:
     def _unpack(self, kept: Any) -> torch.Tensor:
         if not isinstance(kept, _Saved):
             return kept
-        use, self.backward_may_run = kept.use, True
+        use = kept.use
+        self._continue()
         if use.whole is None:
             self._gather_again(use)
         whole = self._gather(use.part) if use.whole is None else use.whole
@@ -125,6 +127,13 @@ class Uses:
         if use.left <= 0:
             use.whole = None
         return whole.as_strided(*kept.form)
+
+    def _continue(self) -> None:
+        """Continue the backward pass, or begin another where an error has ended one."""
+        if self.failed != state.failed:
+            self.sums.clear()
+            self._begin()
+        self.backward_may_run = True
 
     def _gather_again(self, until: _Use | None) -> None:
         """Gather the weights of the forward pass again, last first, up to one use, or all."""
@@ -138,7 +147,8 @@ class Uses:
 
     def scatter(self, use: _Use, gradient: torch.Tensor) -> None:
         """Send a gradient, once those of later uses have been sent."""
-        use.gradient, self.backward_may_run = gradient, True
+        self._continue()
+        use.gradient = gradient
         while self.to_scatter and self.to_scatter[-1].gradient is not None:
             self._send(self.to_scatter.pop())
 
@@ -166,6 +176,7 @@ class Uses:
     def gradient(self, parameter: SpreadParameter) -> torch.Tensor:
         """This process's part of a Parameter's gradient, reduced over the group."""
         if self.backward_may_run:
+            self._continue()
             self._end()
         found = self.sums.pop(id(parameter), None)
         return torch.zeros_like(parameter._data) if found is None else found
@@ -177,10 +188,16 @@ class Uses:
             self._send(self.to_scatter.pop())
         while self.pending:
             self._finish_scatter()
-        self.to_gather, self.to_scatter = self.forward.copy(), self.forward.copy()
-        for use in self.forward:
-            use.left, use.whole = use.saved, None
+        self._begin()
         self.backward_may_run = False
+
+    def _begin(self) -> None:
+        """Forget how far a backward pass has come."""
+        self.to_gather, self.to_scatter = self.forward.copy(), self.forward.copy()
+        self.pending.clear()
+        for use in self.forward:
+            use.left, use.whole, use.gradient = use.saved, None, None
+        self.failed = state.failed
 
 
 _last: dict[str, Uses] = {}  # of each group; kept where no compiled function looks for changes

@@ -4,7 +4,7 @@ import pytest
 
 from lamella import communication
 from lamella.communication import joining
-from lamella.communication.groups import beside, group_of
+from lamella.communication.groups import beside, ended, group_of
 from lamella.communication.simulate import simulate
 
 
@@ -74,6 +74,27 @@ def test_a_second_communicator_is_made_once_and_for_members():
     assert in_each(3, second) == [True] * 3
     alone = group_of(None, "test")
     assert beside(alone) is alone and not alone.has_ended
+
+
+def test_a_second_communicator_is_found_by_processes_in_any_number_of_other_groups():
+    def name():
+        communication.create_group("of the first", [0])
+        return beside(group_of(None, "test")).process_group.group_name
+
+    names = in_each(3, name)
+    assert len(set(names)) == 1
+
+
+def test_all_processes_count_worlds_alike_whoever_destroys_a_group():
+    def changes():
+        communication.create_group("pair", [0, 2])
+        before = ended()
+        if communication.get_rank("pair") >= 0:
+            communication.destroy_group("pair")
+        return ended() - before
+
+    before = ended()
+    assert in_each(3, changes) == [0] * 3 and ended() == before + 3
 
 
 @pytest.mark.parametrize("given, want", [

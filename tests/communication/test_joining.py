@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from lamella.communication import exchange as exchange_room
 from lamella.communication import joining, repeated
 from lamella.communication.repeated import Attempt, Repeated, repeatable, started_over
 
@@ -45,6 +46,29 @@ def test_a_rank_beyond_the_world(monkeypatch):
         monkeypatch.setenv("RANK", rank)
         with pytest.raises(RuntimeError, match=f"this is process {rank} of 2"):
             joining.join(2)
+
+
+def test_each_world_has_its_part_of_a_store():
+    store = torch.distributed.HashStore()
+    for world in (1, 2):
+        first, second = (joining._world_in(store, rank) for rank in (0, 1))
+        first.set("address", f"of {world}")
+        assert second.get("address") == f"of {world}".encode()
+    later = joining._world_in(store, 0)
+    assert not later.check(["address"])
+
+
+def test_a_store_is_kept_for_the_next_world_at_the_same_place(monkeypatch):
+    monkeypatch.setattr(joining, "_kept", None)
+    server = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    monkeypatch.setenv("HCCL_EXEC_TIMEOUT", "11")
+    place = "127.0.0.1", server.port
+    store = joining._store_at(*place, 0, 2)
+    monkeypatch.setenv("HCCL_EXEC_TIMEOUT", "12")
+    assert joining._store_at(*place, 0, 2) is store
+    assert store.timeout == datetime.timedelta(seconds=12)
+    assert joining._store_at(*place, 1, 2) is not store
 
 
 def test_libraries_of_devices():
@@ -97,6 +121,17 @@ def test_a_run_that_starts_over_gets_what_came_before(made):
         attempt.end()
         assert repeated.here.log is not None
     assert repeated.here.log is None
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_run_that_starts_over_ends_no_exchange_early(done):
+    out = SimpleNamespace(pending=SimpleNamespace(is_completed=lambda: done))
+    assert exchange_room.has_finished(out) is done
+    attempt = Attempt()
+    attempt.miss()
+    with started_over():
+        assert not exchange_room.has_finished(out)
+    assert exchange_room.has_finished(out) is done
 
 
 def test_what_is_exchanged_must_be_the_same(made):

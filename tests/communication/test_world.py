@@ -36,6 +36,11 @@ def test_ranks(found):
     assert [f["alone"] for f in found] == [[-1, 1], [0, 1]]
 
 
+def test_worlds_one_after_the_other(found):
+    for f in found:
+        assert f["other worlds"] == [(A[0] + A[1]).tolist()] * 2
+
+
 def test_all_reduce(found):
     total, weights = A[0] + A[1], W[0] + W[1]
     check(found, "AllReduce sum", [total] * 2)

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from lamella.autodiff.engine import backpropagate
 from lamella.communication.groups import Group
 from lamella.core.state import state
 from lamella.parallel import on_use
@@ -164,6 +165,40 @@ def test_a_backward_pass_that_goes_on_without_an_end_gathers_what_it_needs():
     for _ in range(3):
         uses.backward(out)
     assert uses.gathered == ["a", "b", "b", "a", "b", "b"]  # of A no value is needed
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_backward_pass_after_one_that_an_error_has_ended(place):
+    uses, failing = Watched(), [True]
+
+    def fail_once(gradient: torch.Tensor) -> torch.Tensor:
+        if failing:
+            raise KeyError(failing.pop())
+        return gradient
+
+    def hooked() -> torch.Tensor:
+        x = X
+        for i, weight in enumerate((A, B, A)):
+            x = torch.tanh(x @ uses.of(weight))
+            if i == place:
+                x.register_hook(fail_once)
+        return x
+
+    def pull(factor: float) -> list[torch.Tensor]:
+        start = torch.full_like(out, factor)
+        backpropagate([(out, start)], list(uses.aliases.values()), True, False)
+        return [uses.gradient(weight) for weight in (A, B)]  # type: ignore[arg-type]
+
+    out = uses.run(hooked)
+    with pytest.raises(KeyError):
+        pull(1.0)
+    uses.gathered.clear()
+    want = wanted(lambda read: torch.tanh(torch.tanh(torch.tanh(X @ read(A)) @ read(B)) @ read(A)),
+                  A, B)
+    for factor in (2.0, 3.0):
+        for gradient, own in zip(pull(factor), want, strict=True):
+            torch.testing.assert_close(gradient, own * factor)
+    assert uses.gathered == ["a", "b", "a"] * 2
 
 
 def test_a_weight_that_is_assigned_before_the_backward_pass():
