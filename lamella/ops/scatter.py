@@ -59,7 +59,10 @@ def _placed(x: Any, axis: Any, index: Any, src: Any, reduce: str, where: str) ->
     positions = torch.where(positions < 0, positions + length, positions)
     # an update with an index out of range is dropped: it goes to an extra position at the end
     positions = torch.where((positions < 0) | (positions >= length), length, positions)
-    longer = torch.cat([raw, raw.narrow(axis, 0, 1)], axis) if raw.dim() else raw
+    longer = raw
+    if raw.dim():
+        spare = [1 if i == axis else n for i, n in enumerate(raw.shape)]
+        longer = torch.cat([raw, raw.new_ones(spare)], axis)
     out = kernel(longer, axis, positions, values)
     return wrap(out.narrow(axis, 0, length) if raw.dim() else out)
 

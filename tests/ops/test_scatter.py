@@ -205,3 +205,13 @@ def test_how_many_segments(name):
         operator(x, Tensor([1, 2]), 2)
     number = operator(Tensor(3.0), Tensor(1), 2)
     assert number.shape == (2,) and number[1] == 3
+
+
+@pytest.mark.parametrize("shape, axis", [((0,), 0), ((2, 0), 1), ((0, 2), 0)])
+def test_nothing_to_replace_in_compiled_functions_and_under_vmap(shape, axis):
+    x, none = ops.zeros(shape), ops.zeros(shape, ms.int64)
+    found = ms.jit(ops.tensor_scatter_elements, fullgraph=True)(x, none, x, axis)
+    assert found.shape == ops.tensor_scatter_elements(x, none, x, axis).shape == shape
+    several = ops.vmap(lambda x: ops.tensor_scatter_elements(x, none, x, axis))(
+        ops.zeros((3, *shape)))
+    assert several.shape == (3, *shape)
