@@ -121,3 +121,26 @@ def test_what_a_hook_before_the_backward_pass_gives(given, factor):
     assert calls == ["first", "second"]
     handle.remove()
     np.testing.assert_allclose(grad(net)(x).asnumpy(), 2 * net.weight.asnumpy(), rtol=1e-6)
+
+
+def test_what_is_read_before_init_says_what_to_call():
+    class Early(nn.Cell):
+        def __init__(self):
+            self.missing  # noqa: B018
+
+    with pytest.raises(AttributeError, match=r"'missing'; call super\(\).__init__\(\) first"):
+        Early()
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "."])
+def test_names_of_buffers_have_no_dots(name):
+    with pytest.raises(KeyError, match="must not be empty or contain"):
+        nn.Cell().register_buffer(name, Tensor(1.0))
+
+
+def test_only_parameters_without_elements_are_redundant():
+    net = nn.SequentialCell(nn.Dense(2, 3))
+    net[0].empty = Parameter(Tensor(np.zeros((0, 2), np.float32)), name="empty")
+    net[0].insert_param_to_cell("none", None)
+    net.remove_redundant_parameters()
+    assert [path for path, _ in net.parameters_and_names()] == ["0.weight", "0.bias"]

@@ -224,3 +224,22 @@ def test_what_subclasses_of_the_scaled_step_read():
     assert given is X and status.dtype == ms.int32 and status.asnumpy().tolist() == [0] * 8
     assert not step.get_overflow_status(status, (X, Y))
     assert step.get_overflow_status(status, (X, Tensor(np.inf)))
+
+
+@pytest.mark.parametrize("wrap", [
+    lambda net: nn.WithLossCell(net, None), lambda net: nn.WithEvalCell(net, None),
+    lambda net: nn.WithGradCell(net), nn.ForwardValueAndGrad, nn.VirtualDatasetCellTriple,
+    lambda net: nn.TrainOneStepCell(net, nn.SGD(net.trainable_params())),
+    lambda net: nn.GradAccumulationCell(net, 2), lambda net: nn.PipelineCell(net, 2)])
+def test_a_wrapper_leaves_the_names_of_parameters_alone(wrap):
+    net = Cubic()
+    wrap(net)
+    assert [p.name for p in net.get_parameters()] == ["w", "b"]
+
+
+def test_what_subclasses_of_a_step_read():
+    net = Cubic()
+    step = nn.TrainOneStepCell(net, nn.SGD(net.trainable_params()))
+    assert (step.sens, step.sense_flag, step.use_graceful_exit) == (1.0, False, False)
+    assert numbers(step.grad_no_sens(net, step.weights)(X, None, Y)) == [27.0, 7.0]
+    assert numbers(step.grad(net, step.weights)(X, None, Y, Tensor(2.0))) == [54.0, 14.0]
