@@ -55,6 +55,13 @@ def test_only_a_rate_that_falls_is_told(verbose, capsys):
     assert lines == ["Epoch 00002: ReduceLROnPlateau reducing learning rate to 0.25."] * verbose
 
 
+@pytest.mark.parametrize("patience", [1, 2, 3])
+def test_each_fall_waits_anew(patience):
+    """Without a rest: after the first epoch, one for each so many that are not better."""
+    found = rates(train.ReduceLROnPlateau(factor=0.5, patience=patience), [1.0] * 8)
+    assert found == [round(0.5 ** (epoch // patience), 6) for epoch in range(8)]
+
+
 def test_a_rate_below_the_least_is_left():
     assert rates(train.ReduceLROnPlateau(patience=1, min_lr=0.5), [1.0] * 3, 0.125) == [0.125] * 3
 
