@@ -389,7 +389,7 @@ class ConcatDataset(Dataset):
                 raise TypeError(f"The parameter {part} of concat must not be BatchDataset or "
                                 "PaddedBatchDataset!")
         if isinstance(sampler, DistributedSampler):
-            self.children, self._joined = [_in_order(part) for part in self.children], None
+            self.children = [_in_order(part) for part in self.children]
         self.sampler, self._counted = sampler, None
 
     def _sampled(self, run: Run, skip: int) -> Iterator[Row]:

@@ -83,8 +83,12 @@ class CSVDataset(LinesDataset):
     def _named(self) -> list[str]:
         if self.column_names is not None:
             return list(self.column_names)
-        with open(self.files[0], encoding="utf-8", newline="") as opened:
-            found = next(csv.reader(opened, delimiter=self.field_delim), None)
+        try:
+            with open(self.files[0], encoding="utf-8", newline="") as opened:
+                found = next(csv.reader(opened, delimiter=self.field_delim), None)
+        except (OSError, ValueError, csv.Error) as error:
+            raise in_pipeline(f"CSVDataset: the names of columns in {self.files[0]} can't be read: "
+                              f"{type(error).__name__}: {error}") from error
         if not found:
             raise in_pipeline(f"CSVDataset: the file {self.files[0]} is empty.")
         return found

@@ -127,6 +127,13 @@ def test_csv_files_that_can_not_be_read(tmp_path, text, options, error, words):
         dicts(ds.CSVDataset(str(tmp_path / "a.csv"), **options))
 
 
+@pytest.mark.parametrize("content", [b"a\n\xff\xfe\n", b"a" * (1 << 18) + b"\n1\n"])
+def test_names_of_columns_that_can_not_be_read(tmp_path, content):
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(RuntimeError, match="the names of columns in .*a.csv can't be read"):
+        ds.CSVDataset(str(tmp_path / "a.csv")).get_col_names()
+
+
 def test_buffers_are_of_four_files_or_ten_thousand_rows(folder, monkeypatch):
     from lamella.dataset.sources import files
 
