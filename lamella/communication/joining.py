@@ -8,6 +8,8 @@ from typing import Any
 
 import torch.distributed as dist
 import torch.distributed.nn  # noqa: F401  before `join`: its functions hold the world that is there by then
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from ..core import context
 from ..device import kinds
@@ -101,7 +103,7 @@ def _store_at(host: str, port: int, rank: int, size: int) -> Any:
     where = host, port, rank, size
     if _kept is None or _kept[0] != where:
         _kept = None  # first frees the port, if it is the same
-        store, *_ = next(dist.rendezvous(f"tcp://{host}:{port}", rank, size, timeout=patience()))
+        store, *_ = next(rendezvous(f"tcp://{host}:{port}", rank, size, timeout=patience()))
         _kept = where, store
     _kept[1].set_timeout(patience())
     return _kept[1]
@@ -113,7 +115,7 @@ def _world_in(store: Any, rank: int) -> Any:
     An earlier world's addresses are still in the store: nobody listens there any more. So a world
     has the number of times that each of its processes has joined one in this store.
     """
-    return dist.PrefixStore(f"lamella/{store.add(f'lamella/joins/{rank}', 1)}", store)
+    return PrefixStore(f"lamella/{store.add(f'lamella/joins/{rank}', 1)}", store)
 
 
 def _wait_for_all(rank: int, size: int) -> None:

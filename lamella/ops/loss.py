@@ -258,8 +258,9 @@ def binary_cross_entropy(logits: Tensor, labels: Tensor, weight: Tensor | None =
         raise ValueError(f"For 'binary_cross_entropy', 'logits' and 'labels' must have one shape, "
                          f"but got {logits.shape} and {labels.shape}.")
     if p.dtype is torch.float16 is y.dtype:  # whose least numbers are far above `_TINY`
-        wide = (None if t is None else wrap(t._raw.float()) for t in (logits, labels, weight))
-        return wrap(binary_cross_entropy(*wide, reduction)._raw.half())
+        wide = None if weight is None else wrap(weight._raw.float())
+        return wrap(binary_cross_entropy(wrap(p.float()), wrap(y.float()), wide,
+                                         reduction)._raw.half())
     if weight is None and _is_fast(p, y):
         kernel = _TwoClasses.apply if p.requires_grad else _two_classes
         return wrap(kernel(p, y, _REDUCTIONS[reduction]))

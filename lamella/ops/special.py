@@ -44,7 +44,8 @@ class _Igamma(TapeFunction):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
-        return _by_both(torch.special.gammainc, *ctx.saved_tensors, grad, grad)
+        a, x = ctx.saved_tensors
+        return _by_both(torch.special.gammainc, a, x, grad, grad)
 
 
 class _Igammac(_Igamma):
@@ -56,7 +57,8 @@ class _Igammac(_Igamma):
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> Any:  # type: ignore[override]
-        return _by_both(torch.special.gammaincc, *ctx.saved_tensors, grad, -grad)
+        a, x = ctx.saved_tensors
+        return _by_both(torch.special.gammaincc, a, x, grad, -grad)
 
 
 def _by_both(kernel: Callable[..., torch.Tensor], a: torch.Tensor, x: torch.Tensor,
