@@ -73,7 +73,8 @@ class _AllGather(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, name: str, group: Group, raw: torch.Tensor) -> torch.Tensor:
         ctx.name, ctx.group = name, group
-        return exchange.all_gather(name, raw, group).reshape(-1, *raw.shape[1:])
+        rows = group.size * (len(raw) if raw.dim() else 1)
+        return exchange.all_gather(name, raw, group).reshape(rows, *raw.shape[1:])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

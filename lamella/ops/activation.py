@@ -12,7 +12,6 @@ from ..core import dtype as mstype
 from ..core.docstrings import documented_like
 from ..core.errors import op
 from ..core.state import state
-from ..machine.halves import in_float32
 from ..tensors.inplace import in_place
 from ..tensors.tensor import Tensor, tensor_methods, wrap
 from .piecewise import above_zero, sloped
@@ -44,8 +43,6 @@ def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     return wrap(F.elu(input_x._raw, alpha))
 
 
-# PyTorch's own sums up in float16, which ends at 65504
-_log_softmax = in_float32(torch.log_softmax, lowered=False)
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
@@ -284,7 +281,7 @@ def softmax(input: Tensor, axis: int = -1, *, dtype: Any = None) -> Tensor:
 def _softmax_over(raw: torch.Tensor, axes: tuple[int, ...]) -> torch.Tensor:
     """Softmax over several axes at once."""
     powers = torch.exp(raw - raw.amax(axes, keepdim=True).detach())
-    wide = powers.float() if raw.dtype is torch.float16 else powers  # as `_log_softmax`
+    wide = powers.float() if raw.dtype is torch.float16 else powers  # as `log_softmax`
     return (wide / wide.sum(axes, keepdim=True)).to(raw.dtype)
 
 
@@ -332,7 +329,11 @@ def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
         >>> print(ms.ops.log_softmax(ms.Tensor([1.0, 2.0, 3.0])))
         [-2.407606   -1.4076059  -0.40760595]
     """
-    return wrap(_log_softmax(logits._raw, _axis("log_softmax", axis)))
+    raw, axis = logits._raw, _axis("log_softmax", axis)
+    if raw.dtype is torch.float16 and not torch.is_autocast_enabled(raw.device.type):
+        # PyTorch's sum of float16 ends at 65504
+        return wrap(torch.log_softmax(raw, axis, dtype=torch.float32).to(raw.dtype))
+    return wrap(torch.log_softmax(raw, axis))
 
 
 @op

@@ -67,6 +67,15 @@ def _counted(raw: Any) -> Any:
     return raw.float() if raw is not None and raw.dtype is torch.float16 else raw
 
 
+def _in_type_of(loss: torch.Tensor, scores: torch.Tensor, classes: torch.Tensor | None = None
+                ) -> torch.Tensor:
+    """A loss in the type that it has of these scores, and of classes that are probabilities."""
+    if scores.dtype is not torch.float16 or torch.is_autocast_enabled(loss.device.type) or (
+            classes is not None and classes.dtype in (torch.float32, torch.float64)):
+        return loss
+    return loss.to(torch.float16)
+
+
 @op
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                   ignore_index: int = -100, reduction: str = "mean",
@@ -111,12 +120,10 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
     weights = None if weight is None else weight._raw
     if weights is not None and weights.dtype is not raw.dtype and raw.is_floating_point():
         raw, weights = _in_one_type(raw, weight)
-    kind = raw.dtype
-    raw, classes, weights = (_counted(given) for given in (raw, classes, weights))
-    loss = F.cross_entropy(raw, classes, weights,
+    loss = F.cross_entropy(_counted(raw), _counted(classes), _counted(weights),
                            ignore_index=-100 if classes.is_floating_point() else ignore_index,
                            reduction=reduction, label_smoothing=label_smoothing)
-    return wrap(loss.to(kind) if kind is torch.float16 else loss)
+    return wrap(_in_type_of(loss, raw, classes))
 
 
 @documented_like(cross_entropy)
@@ -141,7 +148,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     """
     check_reduction("nll_loss", reduction)
     raw, weights = _in_one_type(inputs._raw, weight)
-    kind, raw, weights = raw.dtype, _counted(raw), _counted(weights)
+    given, raw, weights = raw, _counted(raw), _counted(weights)
     classes = _indices(target._raw)
     if raw.dim() == 1 and classes.dim() == 1:
         raw = raw.unsqueeze(0)  # an example by itself, whose class has a dimension
@@ -156,7 +163,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     else:
         loss = F.nll_loss(raw, classes, weights, ignore_index=ignore_index, reduction=reduction)
     if label_smoothing == 0.0:
-        return wrap(loss.to(kind))
+        return wrap(_in_type_of(loss, given))
     axis = 1 if raw.dim() > 1 else 0
     scale = raw.new_ones(raw.shape[axis]) if weights is None else weights
     kept = classes != ignore_index
@@ -168,7 +175,7 @@ def nll_loss(inputs: Tensor, target: Tensor, weight: Tensor | None = None,
     elif reduction == "sum":
         smooth = smooth.sum()
     share = label_smoothing / raw.shape[axis]
-    return wrap(((1.0 - label_smoothing) * loss + share * smooth).to(kind))
+    return wrap(_in_type_of((1.0 - label_smoothing) * loss + share * smooth, given))
 
 
 def _weighted_nll(raw: torch.Tensor, classes: torch.Tensor, weights: torch.Tensor,

@@ -60,6 +60,7 @@ def test_gather_and_scatter(found):
     both = np.concatenate(A)
     check(found, "AllGather", [both] * 2)
     check(found, "AllGather gradient", [W[0] + W[1], 10 * (W[0] + W[1])])
+    assert [answer["AllGather of no numbers"] for answer in found] == [[[]] * 4] * 2
     check(found, "ReduceScatter", np.split(A[0] + A[1], 2))
     check(found, "ReduceScatter gradient", [np.concatenate([W[0][:1], W[1][:1]])] * 2)
     check(found, "CollectiveScatter", np.split(A[1], 2))

@@ -39,6 +39,7 @@ def main():
     for op in ("sum", "max", "min", "prod", "avg"):
         value_and_gradient(f"AllReduce {op}", ops.AllReduce(op), mine, weight)
     value_and_gradient("AllGather", ops.AllGather(), mine, ops.concat((weight, weight * 10)))
+    found["AllGather of no numbers"] = listed(ops.AllGather()(mine[:, :0]))
     value_and_gradient("ReduceScatter", ops.ReduceScatter(), mine, weight[:1])
     value_and_gradient("Broadcast", ops.Broadcast(1), (mine,), weight)
     value_and_gradient("AlltoAll", ops.AlltoAll(2, 0, 1), mine, ops.concat((weight[:1],) * 2, 1))

@@ -172,6 +172,8 @@ MEANT: tuple[Meant, ...] = (
     Meant("singular vectors have either sign", r"P\.Svd\(False\)"),
     Meant("the transpose of a complex matrix is not its conjugate", r"BatchMatMul\(False, True"),
     Meant("bidense keeps the type of its arguments", r"ops\.bidense", "dtype"),
+    Meant("Dice counts the places where two masks of booleans are both True, beyond the first",
+          r"its\.update\(x > 0, y > 1\).*Dice\("),
     Meant("unsigned integers by 0 are 0 in scatter_nd_div", r"([nN]d_?[dD]iv)\(.*uint"),
     Meant("gradients have the shape of their arguments", r"^grad of P\.EmbeddingLookup", "shape"),
     Meant("EmbeddingLookup of booleans is of integers", r"EmbeddingLookup.*bool", "dtype"),

@@ -284,7 +284,8 @@ class RandomLighting(RandomImageOperation):
         out = image.astype(np.result_type(image, np.float32)) + _light(drawn).astype(np.float32)
         if image.dtype.kind == "f":
             return out.astype(image.dtype)
-        return kernels.saturated_to(np.rint(out), image.dtype)
+        light = np.rint(out)
+        return light > 0 if image.dtype == bool else kernels.saturated_to(light, image.dtype)
 
     def _pillow(self, image: Any) -> Any:
         strength = [np.random.normal(loc=0.0, scale=self.alpha) for _ in range(3)]
