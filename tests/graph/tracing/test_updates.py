@@ -16,7 +16,7 @@ OPTIMIZERS = {
     "adam": lambda p: nn.Adam(p, 0.1), "adamw": lambda p: nn.AdamWeightDecay(p, 0.1),
     "momentum": lambda p: nn.Momentum(p, 0.1, 0.9), "rmsprop": lambda p: nn.RMSProp(p, 0.1),
     "lamb": lambda p: nn.Lamb(p, 0.1)}
-WIDE = 1536  # the states of random streams, which a run keeps, are small beside the weights
+WIDE = 1536  # a copy of the weights would double the peak; states of random streams add little
 X = ms.Tensor(np.linspace(-1, 1, 8 * 64).reshape(8, 64).astype(np.float32))
 
 
@@ -44,7 +44,7 @@ def test_the_first_call_takes_no_more_memory_than_later_ones(optimizer):
     _, step = training(optimizer, WIDE)
     first = used(lambda: step(X))[0]
     step(X)
-    assert first <= 1.05 * used(lambda: step(X))[0]
+    assert first <= 1.3 * used(lambda: step(X))[0]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -129,7 +129,7 @@ def test_a_number_that_varies():
     scales = (1.0, 0.5, 0.25, 0.125)
     _, step = training_with(ms.jit, WIDE)
     peaks = [used(lambda: step(X, s))[0] for s in scales]  # noqa: B023
-    assert max(peaks) <= 1.05 * peaks[-1]
+    assert max(peaks) <= 1.3 * peaks[-1]
     (net, step), (other, eager) = [training_with(kind, 256) for kind in (ms.jit, lambda f: f)]
     for scale in scales:
         step(X, scale)
