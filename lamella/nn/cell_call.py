@@ -228,8 +228,9 @@ def record_run(cell: Any, args: tuple, kwargs: dict) -> Any:
     runs, key = run_slot(cell)
     runs.pop(key, None)
     run = Run(weights, None, by_integers=False)
+    before = _attributes(cell)
     run.run(lambda *a, **k: cell._call_with_extras(a, k), args, kwargs, positions)
-    runs[key] = _Recorded(cell, run, args, kwargs, positions, weights)
+    runs[key] = _Recorded(cell, run, args, kwargs, positions, weights, before)
     return map_tensors(lambda t: wrap(t._raw.detach()), run.value)
 
 
@@ -249,16 +250,19 @@ class _Recorded:
     was recorded on."""
 
     def __init__(self, cell: Any, run: Run, args: tuple, kwargs: dict, positions: tuple,
-                 weights: tuple):
+                 weights: tuple, before: dict[tuple[int, str], Any]):
         self.run, self.positions, self.weights = run, positions, weights
         self.inputs = list(_stamps((args, kwargs)))
-        self.state = list(_state(cell))  # what the run itself has changed is done
+        # a counter, or what it keeps of its results: the run doesn't depend on what it has assigned
+        self.assigned = {place for place, value in _attributes(cell).items()
+                         if place not in before or before[place] is not value}
+        self.state = list(_state(cell, self.assigned))
         self.counts = {p: sum(1 for _ in tensors(args[p])) for p in positions}
 
     def fits(self, cell: Any, args: tuple, kwargs: dict) -> bool:
         """Whether these are the very inputs, and neither they nor the Cell changed since."""
         return _are_same(self.inputs, _stamps((args, kwargs))) and _are_same(
-            self.state, _state(cell))
+            self.state, _state(cell, self.assigned))
 
     def run_for(self, positions: tuple, weights: tuple) -> Run | None:
         """The run with the aliases of just these positions and weights; None if it lacks one."""
@@ -277,12 +281,20 @@ class _Recorded:
         return run
 
 
-def _state(cell: Any) -> Iterator[tuple[tuple, Any]]:
+def _attributes(cell: Any) -> dict[tuple[int, str], Any]:
+    """The attributes of all Cells, by the Cell's identity and the name."""
+    return {(id(each), name): value for _, each in cell.cells_and_names()
+            for name, value in each.__dict__.items()}
+
+
+def _state(cell: Any, without: set[tuple[int, str]]) -> Iterator[tuple[tuple, Any]]:
     """What a call depends on beside its inputs: the attributes, Parameters, buffers and hooks of
-    all Cells."""
+    all Cells, `without` some attributes."""
     for _, each in cell.cells_and_names():
         caches = caches_of(type(each))
         for name, value in each.__dict__.items():
+            if (id(each), name) in without:
+                continue
             if name in REGISTRIES or name == "_call_hooks":
                 yield from _stamps(value)
             elif isinstance(value, Tensor):
