@@ -295,9 +295,7 @@ def _state(cell: Any, without: set[tuple[int, str]]) -> Iterator[tuple[tuple, An
         for name, value in each.__dict__.items():
             if (id(each), name) in without:
                 continue
-            if name in REGISTRIES or name == "_call_hooks":
-                yield from _stamps(value)
-            elif isinstance(value, Tensor):
+            if name in REGISTRIES or name == "_call_hooks" or isinstance(value, Tensor):
                 yield from _stamps(value)
             elif name not in caches:
                 yield (value,), name
